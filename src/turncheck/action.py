@@ -130,7 +130,9 @@ def _measure_several(
     write(terminal_overview(several.assistants))
     publishing = publish(result, folder, chosen.settings, runs.host, write)
     publishing.publish_plots(
-        lambda: [path for one in several.members for path in draw_plots(one.outcome, folder / one.folder, screen)]
+        lambda: [
+            path for member in several.members for path in draw_plots(member.outcome, folder / member.folder, screen)
+        ]
     )
     publishing.confirm()
     return several.exit_code

@@ -215,7 +215,7 @@ def parse(
     from turncheck.settings.sources import combine
 
     texts = _listed("sentences", sentences)
-    if not all(isinstance(one, str) for one in texts):
+    if not all(isinstance(text, str) for text in texts):
         raise UserError("sentences: expected strings")
     named = settings.pop("model", None) if settings.get("engine", "embedded") == "embedded" else None
     chosen = combine(_given(settings, project=_project(project)))

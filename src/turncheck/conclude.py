@@ -173,8 +173,10 @@ class Several:
     @property
     def assistants(self) -> Assistants:
         """What renderers receive."""
-        broken = tuple(Broken(comment_key(one.report), one.report.stopped or "") for one in self.unmeasured)
-        return Assistants(self.key, tuple(one.outcome.run for one in self.members), broken)
+        broken = tuple(
+            Broken(comment_key(unmeasured.report), unmeasured.report.stopped or "") for unmeasured in self.unmeasured
+        )
+        return Assistants(self.key, tuple(member.outcome.run for member in self.members), broken)
 
     def files(self) -> Iterator[Rendered]:
         """Render the files of all: JUnit, what the host reads, the page; and those of each, in its folder.
@@ -184,8 +186,8 @@ class Several:
         assistants = self.assistants
         yield from render_documents_of_all(assistants, self.links, self.flavour, self.formats, rule_texts)
         yield page_of(assistants.runs, assistants.broken)
-        for one in self.members:
-            yield from _in_folder(one.folder, one.outcome.renderings())
+        for member in self.members:
+            yield from _in_folder(member.folder, member.outcome.renderings())
         for broken in self.unmeasured:
             yield from _in_folder(broken.folder, [render_document("report.json", broken.report)])
 
@@ -211,7 +213,7 @@ class Several:
     @property
     def exit_code(self) -> int:
         """The worst exit code of all."""
-        codes = [one.outcome.exit_code for one in self.members]
+        codes = [member.outcome.exit_code for member in self.members]
         return max([*codes, EXIT_NOT_DONE] if self.unmeasured else codes)
 
 

@@ -139,14 +139,18 @@ def _path(file: str | None, outcome: Outcome, folder: Path) -> Path:
 def _sentences(outcome: Outcome, folder: Path, confidence: float | None) -> Iterator[dict[str, Any]]:
     """The test sentences, if there is a confidence that they must have."""
     nlu = outcome.report.nlu
-    for one in nlu.predictions if nlu is not None and confidence is not None else ():
-        understood, sure = one.predicted.intent or "nothing", one.predicted.confidence
-        wrong = "" if one.correct else f"expected {one.expected.intent or 'no intent'}, got {understood} ({sure:.2f})"
+    for prediction in nlu.predictions if nlu is not None and confidence is not None else ():
+        understood, sure = prediction.predicted.intent or "nothing", prediction.predicted.confidence
+        wrong = (
+            ""
+            if prediction.correct
+            else f"expected {prediction.expected.intent or 'no intent'}, got {understood} ({sure:.2f})"
+        )
         unsure = f"understood as {understood} with a confidence of {sure:.2f}, below {confidence:g}"
         yield {
-            "path": _path(one.location.path, outcome, folder),
-            "line": one.location.line or 1,
-            "name": f"sentence: {one.text}",
+            "path": _path(prediction.location.path, outcome, folder),
+            "line": prediction.location.line or 1,
+            "name": f"sentence: {prediction.text}",
             "failure": wrong or (unsure if confidence is not None and sure < confidence else ""),
             "skipped": None,
         }

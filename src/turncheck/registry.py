@@ -124,8 +124,8 @@ def installed_plugins() -> tuple[str, ...]:
     from importlib.metadata import entry_points  # few commands need to know
 
     groups = entry_points()
-    found = (one.dist for group in GROUPS for one in groups.select(group=group))
-    return tuple(sorted({_normal(one.name) for one in found if one is not None}))
+    found = (entry_point.dist for group in GROUPS for entry_point in groups.select(group=group))
+    return tuple(sorted({_normal(distribution.name) for distribution in found if distribution is not None}))
 
 
 @contextmanager
@@ -193,7 +193,7 @@ def _loaded(name: str) -> Plugin:
 
 
 def _others(name: str, package: Distribution) -> str:
-    there = [one for one in installed_plugins() if one != name]
+    there = [plugin for plugin in installed_plugins() if plugin != name]
     return f"Installed plugins: {', '.join(there)}." if there else f"'{package.name}' has no entry points of turncheck."
 
 

@@ -57,10 +57,10 @@ class Comments(Protocol):
     def post(self, body: str) -> Written:
         """Write a new one."""
 
-    def change(self, one: Written, body: str, newer: Written | None = None) -> None:
+    def change(self, written: Written, body: str, newer: Written | None = None) -> None:
         """Replace the text of one of our own; ``newer`` is the other run if the text is that of another run."""
 
-    def delete(self, one: Written) -> None:
+    def delete(self, written: Written) -> None:
         """Remove one of our own."""
 
     def author(self) -> str:
@@ -202,6 +202,6 @@ def _stamp(comment: Written, own: RunStamp) -> RunStamp:
     return found if is_possible else NO_RUN
 
 
-def _with_line_feeds(one: Written) -> Written:
+def _with_line_feeds(written: Written) -> Written:
     """A person who edits a comment in the browser leaves CR LF."""
-    return replace(one, body=one.body.replace("\r\n", "\n"))
+    return replace(written, body=written.body.replace("\r\n", "\n"))

@@ -365,7 +365,10 @@ class Checkout:
             GitError: it cannot be had there.
         """
         self._run("init", "--quiet", "--bare", f"--object-format={_FORMATS[len(commit)]}", ".")
-        settings = [("remote.base.url", url), *((name, one) for name, values in connection.items() for one in values)]
+        settings = [
+            ("remote.base.url", url),
+            *((name, value) for name, values in connection.items() for value in values),
+        ]
         self._run(
             *("fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "base", commit),
             settings=settings,

@@ -74,13 +74,13 @@ def _without_nlu(report: Report, stopped: CutShortError) -> Report:
     return structs.replace(report, skipped=(*report.skipped, skipped), stopped=str(stopped))
 
 
-def _of_both(one: EngineInfo | None, other: EngineInfo | None) -> EngineInfo | None:
+def _of_both(engine_info: EngineInfo | None, other: EngineInfo | None) -> EngineInfo | None:
     """Return the engine with the substitutions and notes of both, each once."""
-    if one is None or other is None:
-        return one or other
+    if engine_info is None or other is None:
+        return engine_info or other
     return structs.replace(
-        one,
-        substitutions=tuple(dict.fromkeys((*one.substitutions, *other.substitutions))),
-        notes=tuple(dict.fromkeys((*one.notes, *other.notes))),
-        model=one.model or other.model,
+        engine_info,
+        substitutions=tuple(dict.fromkeys((*engine_info.substitutions, *other.substitutions))),
+        notes=tuple(dict.fromkeys((*engine_info.notes, *other.notes))),
+        model=engine_info.model or other.model,
     )

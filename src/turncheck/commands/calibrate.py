@@ -115,15 +115,15 @@ def _summed(parts: Iterable[Agreement]) -> Agreement | None:
     if not known:
         return None
     return Agreement(
-        both=sum(one.both for one in known),
-        ours=sum(one.ours for one in known),
-        theirs=sum(one.theirs for one in known),
+        both=sum(agreement.both for agreement in known),
+        ours=sum(agreement.ours for agreement in known),
+        theirs=sum(agreement.theirs for agreement in known),
     )
 
 
 def _spans(entities: Iterable[EntitySpan]) -> frozenset[tuple[str, int, int]]:
     """The entities that were found, by any extractor."""
-    return frozenset((one.entity, one.start, one.end) for one in entities)
+    return frozenset((entity.entity, entity.start, entity.end) for entity in entities)
 
 
 def _stories(ours: Report, theirs: Report) -> list[tuple[bool, bool]]:
@@ -261,7 +261,9 @@ def _why_nothing(ours: Report, theirs: Report) -> str:
         f"{who}: {count(len(report.nlu.predictions) if report.nlu else 0, 'sentence')}"
         for who, report in (("your Rasa", theirs), ("the stand-in", ours))
     ]
-    reasons = [f"{one.evaluation} {one.reason}" for one in theirs.skipped if one.evaluation in {"nlu", "core"}]
+    reasons = [
+        f"{skipped.evaluation} {skipped.reason}" for skipped in theirs.skipped if skipped.evaluation in {"nlu", "core"}
+    ]
     return "; ".join([*judged, *reasons])
 
 
@@ -300,7 +302,7 @@ def _judged(inputs: Inputs, screen: Console, who: str, *, in_folds: bool = False
     report = evaluate_project(inputs, screen, in_folds=in_folds).report
     if report.stopped is not None:
         raise UserError(f"{who} did not judge everything: {report.stopped}", remedy="Nothing was written.")
-    faults = [one for one in report.skipped if one.fault]
+    faults = [skipped for skipped in report.skipped if skipped.fault]
     if faults:
         raise UserError(f"{faults[0].evaluation} could not be run: {faults[0].reason}", location=faults[0].location)
     return report
@@ -353,7 +355,9 @@ def _lines(calibration: Calibration, ours: Report, theirs: Report, *, in_folds: 
 
 
 def _lowest(what: str, parts: Mapping[str, Agreement]) -> Iterator[str]:
-    low = [(one.share or 0.0, name) for name, one in parts.items() if one.too_low and not one.few]
+    low = [
+        (agreement.share or 0.0, name) for name, agreement in parts.items() if agreement.too_low and not agreement.few
+    ]
     if not low:
         return
     shown = ", ".join(f"{text(name)} {_percent(share)}" for share, name in sorted(low)[:_MOST_NAMED])

@@ -102,7 +102,7 @@ def _chosen(names: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
             raise UserError(f"there is no engine '{engine[:80]}'", remedy=known)
         setting, values = ENGINES[engine].variants or ("", ())
         if variant and variant not in values:
-            known = f"It has {', '.join(f'{engine}:{one}' for one in values)}." if values else f"Write {engine}."
+            known = f"It has {', '.join(f'{engine}:{value}' for value in values)}." if values else f"Write {engine}."
             raise UserError(f"the engine '{engine}' has no '{variant[:80]}'", remedy=known)
         found.append((engine, {setting: variant} if variant else {}))
     return found
@@ -149,7 +149,7 @@ def _asked(name: str, inputs: Inputs, screen: Console) -> tuple[Asked, bool]:
     except KeyboardInterrupt:
         return Asked(name, problem="interrupted", seconds=screen.clock() - begin), True
     wanted = inputs.settings.evaluations
-    faults = [one.reason for one in report.skipped if one.fault and one.evaluation in wanted]
+    faults = [skipped.reason for skipped in report.skipped if skipped.fault and skipped.evaluation in wanted]
     problem = report.stopped or next(iter(faults), "")
     return Asked(name, report, problem.partition("\n")[0], screen.clock() - begin), report.stopped == INTERRUPTED
 

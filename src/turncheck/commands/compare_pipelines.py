@@ -107,11 +107,11 @@ def pipeline_differences(
     ]
 
 
-def _judged(one: Config, other: Config, of_one: Configured, of_other: Configured) -> Iterator[str]:
+def _judged(config: Config, other: Config, of_one: Configured, of_other: Configured) -> Iterator[str]:
     """Yield the names of what the engine runs differently."""
-    if one.language != other.language:
+    if config.language != other.language:
         yield "language"
-    before, after = _pairs(one, of_one), _pairs(other, of_other)
+    before, after = _pairs(config, of_one), _pairs(other, of_other)
     matcher = SequenceMatcher(None, [_class(pair) for pair in before], [_class(pair) for pair in after], autojunk=False)
     for kind, first, end, start, stop in matcher.get_opcodes():
         if kind == "equal":
@@ -151,7 +151,7 @@ def _of_component(left: _Pair, right: _Pair) -> Iterator[str]:
 def _pairs(config: Config, configured: Configured) -> list[_Pair]:
     from turncheck.engines.embedded.nlu.plan import pipeline_of  # imports NumPy
 
-    own = [one for one in configured if one.section == "pipeline"]
+    own = [component for component in configured if component.section == "pipeline"]
     return list(zip(pipeline_of(config), own, strict=True))
 
 
@@ -195,7 +195,7 @@ def write_results(
         rows = table.setdefault(score.pipeline, [[] for _ in plans])
         rows[score.run - 1].append(score.f1)
     figures = _figures(plans, scores, advice, [*alike, *different_in_words(advice, different)])
-    figures["differences"] = [one.as_data for one in different]
+    figures["differences"] = [difference.as_data for difference in different]
     files = [results_json(table), figures_json(figures)]
     if output.plots:
         with screen.step("plots", "Drawing"):
@@ -260,8 +260,12 @@ def _figures(plans: Sequence[RunPlan], scores: Sequence[Score], advice: Advice, 
 def different_in_words(advice: Advice, different: Sequence[PipelineDifference]) -> list[str]:
     """Say what the engine can judge of that in which the best pipeline differs from each other one."""
     best = advice.pipelines[0]
-    fitted = [one for one in different if advice.failed.keys().isdisjoint({one.one, one.other})]
-    return [one.in_words for one in fitted if best in {one.one, one.other} and one.judged]
+    fitted = [
+        difference for difference in different if advice.failed.keys().isdisjoint({difference.one, difference.other})
+    ]
+    return [
+        difference.in_words for difference in fitted if best in {difference.one, difference.other} and difference.judged
+    ]
 
 
 def advice_text(advice: Advice, alike: Sequence[str] = ()) -> list[str]:
@@ -286,7 +290,7 @@ def advice_text(advice: Advice, alike: Sequence[str] = ()) -> list[str]:
             lines.append(f"{best} is ahead of {second}, but that may be noise: {counts}. Take the simpler one.")
         else:
             lines.append(f"Take {best}. Its lead over {second} is not noise: {counts}.")
-    for name in (one for one in advice.pipelines if one not in advice.failed):
+    for name in (pipeline for pipeline in advice.pipelines if pipeline not in advice.failed):
         curve = advice.curves[name]
         if curve is None:
             lines.append(
@@ -358,7 +362,7 @@ def new_task(
     vectors: SentenceVectors | None,
 ) -> Task:
     """The project goes to other processes, and what it trains on with it."""
-    test = NluData(tuple(replace(one, origin=None) for one in plan.test))
+    test = NluData(tuple(replace(example, origin=None) for example in plan.test))
     light = project.light(replace(data, examples=plan.included[percentage]))
     pieces = (
         __version__,

@@ -63,9 +63,11 @@ def nlu_differences(
 ) -> list[str]:
     """Return differences in sentences, synonyms, patterns, lookup tables and responses, except what was left out."""
     left = {note.location for note in converted.left}
-    data = [one.parts.nlu for one in before]
-    examples = [one for nlu in data for one in nlu.examples if one.location not in left]
-    written = {name: one for file in before if file.parts.domain for name, one in file.parts.domain.responses.items()}
+    data = [data_file.parts.nlu for data_file in before]
+    examples = [example for nlu in data for example in nlu.examples if example.location not in left]
+    written = {
+        name: response for file in before if file.parts.domain for name, response in file.parts.domain.responses.items()
+    }
     pairs: list[tuple[str, set[Any], set[Any]]] = [
         ("sentence", set(map(_example, examples)), set(map(_example, after.examples))),
         ("synonym", _synonyms(data, examples), _synonyms([after], after.examples)),
@@ -77,13 +79,13 @@ def nlu_differences(
 
 
 def _example(example: Example) -> tuple[Any, ...]:
-    marked = tuple((one.entity, str(one.value), one.role, one.group) for one in example.entities)
+    marked = tuple((entity.entity, str(entity.value), entity.role, entity.group) for entity in example.entities)
     return example.text.strip(), example.intent, marked
 
 
 def _synonyms(data: Sequence[NluData], examples: Iterable[Example]) -> set[tuple[str, str]]:
     """The value that each text is mapped to after training: annotations come last."""
-    last = {one.synonym: one.value for nlu in data for one in nlu.synonyms}
+    last = {synonym.synonym: synonym.value for nlu in data for synonym in nlu.synonyms}
     for example in examples:
         for entity in example.entities:
             text = example.text[entity.start : entity.end]
@@ -93,24 +95,24 @@ def _synonyms(data: Sequence[NluData], examples: Iterable[Example]) -> set[tuple
 
 
 def _patterns(data: Iterable[NluData]) -> set[tuple[str, str]]:
-    return {(one.name, one.pattern) for nlu in data for one in nlu.regexes}
+    return {(regex.name, regex.pattern) for nlu in data for regex in nlu.regexes}
 
 
 def _entries(data: Iterable[NluData]) -> set[tuple[str, str]]:
-    return {(table.name, one) for nlu in data for table in nlu.lookups for one in table.elements}
+    return {(table.name, element) for nlu in data for table in nlu.lookups for element in table.elements}
 
 
 def _texts(responses: Mapping[str, Response]) -> set[tuple[str, str]]:
     return {
-        (new_response(name), json.dumps(one.content, sort_keys=True, default=str))
+        (new_response(name), json.dumps(variation.content, sort_keys=True, default=str))
         for name, response in responses.items()
-        for one in response.variations
+        for variation in response.variations
     }
 
 
 def story_differences(before: Sequence[DataFile], after: Sequence[Story]) -> list[str]:
     """Return the stories that are read differently."""
-    old = [_story(story) for one in before for story in one.parts.stories]
+    old = [_story(story) for data_file in before for story in data_file.parts.stories]
     new = [_story(story) for story in after]
     return [f"the story {name!r}" for name, _ in [*(o for o in old if o not in new), *(n for n in new if n not in old)]]
 
@@ -124,12 +126,15 @@ def project_differences(kind: str, before: Project, after: Project) -> list[str]
     if kind == "domain":
         old, new = _domain(before.domain, data_files(before)), _domain(after.domain)
         rules = {(rule.name, str(written_steps(rule.steps, Converted()))) for rule in after.rules}
-        triggers = {one.name for one in before.domain.intents.values() if one.triggers}
+        triggers = {intent.name for intent in before.domain.intents.values() if intent.triggers}
         missing = triggers - {name.partition(" triggers ")[0] for name, _ in rules}
         return [f"the {what} {one!r}" for what, one in sorted(old ^ new)] + [
             f"the trigger of {one!r}" for one in missing
         ]
-    pipelines = [[(one.name, one.parameters) for one in project.config.pipeline or ()] for project in (before, after)]
+    pipelines = [
+        [(component.name, component.parameters) for component in project.config.pipeline or ()]
+        for project in (before, after)
+    ]
     kept = pipelines[1][: len(pipelines[0])]
     return [] if pipelines[0] == kept else ["the pipeline"]
 
@@ -141,14 +146,23 @@ def data_files(project: Project) -> frozenset[str]:
 
 def _domain(domain: Domain, beside: Collection[str] = frozenset()) -> set[tuple[str, str]]:
     """The parts of a domain that matter to a dialogue, by name; ``beside``: files whose responses do not count."""
-    reported = {("intent", f"{one.name} {one.use_entities} {one.ignore_entities}") for one in domain.intents.values()}
+    reported = {
+        ("intent", f"{intent.name} {intent.use_entities} {intent.ignore_entities}")
+        for intent in domain.intents.values()
+    }
     reported |= {("entity", name) for name in domain.entities}
     reported |= {("response", f"{name} {text}") for name, text in _texts(_of_domain(domain, beside))}
     reported |= {("action", new_action(name)) for name in domain.actions if name not in domain.forms}
-    reported |= {("form", f"{one.name} {one.required_slots} {one.ignored_intents}") for one in domain.forms.values()}
+    reported |= {
+        ("form", f"{form.name} {form.required_slots} {form.ignored_intents}") for form in domain.forms.values()
+    }
     for slot in domain.slots.values():
         sees = slot.type != "any" and slot.influence_conversation is not False
-        fills = {one.entity for one in slot.mappings if one.type == "from_entity" and one.entity in domain.entities}
+        fills = {
+            mapping.entity
+            for mapping in slot.mappings
+            if mapping.type == "from_entity" and mapping.entity in domain.entities
+        }
         reported.add(
             ("slot", f"{slot.name} {slot.type} {sees} {slot.values} {slot.initial_value} {sorted(map(str, fills))}")
         )
@@ -157,7 +171,7 @@ def _domain(domain: Domain, beside: Collection[str] = frozenset()) -> set[tuple[
 
 
 def _of_domain(domain: Domain, beside: Collection[str]) -> dict[str, Response]:
-    return {name: one for name, one in domain.responses.items() if one.location.path not in beside}
+    return {name: response for name, response in domain.responses.items() if response.location.path not in beside}
 
 
 Kind = Literal["nlu", "core", "domain", "config"]
@@ -275,17 +289,17 @@ def _data(conversion: Conversion, paths: Sequence[Path], converted: Converted, *
     wanted = {"nlu", "responses"} if is_nlu else {"stories", "rules"}
     read = read_data(folder, paths, DATA_KEYS)
     chosen = []
-    for one in (one for one in read if not one.file.kinds.isdisjoint(wanted)):
+    for data_file in (one for one in read if not one.file.kinds.isdisjoint(wanted)):
         before = len(converted.files)
-        if Path(one.file.path).suffix in YAML_SUFFIXES:
-            convert_yaml_data(one, converted, is_nlu=is_nlu, keep=keep)
+        if Path(data_file.file.path).suffix in YAML_SUFFIXES:
+            convert_yaml_data(data_file, converted, is_nlu=is_nlu, keep=keep)
         elif is_nlu:
-            convert_nlu(one, converted)
+            convert_nlu(data_file, converted)
         else:
-            convert_core(one, converted)
+            convert_core(data_file, converted)
         if len(converted.files) > before:
-            chosen.append(one)
-        for finding in one.parts.findings:
+            chosen.append(data_file)
+        for finding in data_file.parts.findings:
             if finding.severity == "error":
                 converted.note(finding.message, finding.location, finding.hint)
     return _Originals(data=chosen)
@@ -415,11 +429,11 @@ def compare_understanding(before: Project, after: Project, left_out: Collection[
     It lists these itself; nothing teaches them any more. The threshold of a fallback policy is left out: parsing does
     not depend on it.
     """
-    kept = [one.text for one in before.nlu.examples if one.location not in left_out]
-    gone = {one.text for one in before.nlu.examples} - set(kept)
+    kept = [example.text for example in before.nlu.examples if example.location not in left_out]
+    gone = {example.text for example in before.nlu.examples} - set(kept)
     texts = [
         text
-        for text in dict.fromkeys([*kept, *(one.text for one in after.nlu.examples)])
+        for text in dict.fromkeys([*kept, *(example.text for example in after.nlu.examples)])
         if text.strip() and text not in gone
     ]
     if not texts or before.config.pipeline is None:
@@ -430,8 +444,8 @@ def compare_understanding(before: Project, after: Project, left_out: Collection[
         return Behaviour(not_run=(f"understanding: {error.what}",))
     lines: list[str] = []
     capitals: list[str] = []
-    for sentence, one, other in zip(texts, old.parse(texts), new.parse(texts), strict=True):
-        was, becomes = _understood(one), _understood(other)
+    for sentence, parse, other in zip(texts, old.parse(texts), new.parse(texts), strict=True):
+        was, becomes = _understood(parse), _understood(other)
         if was != becomes:
             said = f"“{sentence}” is understood as {was} before, as {becomes} after"
             (capitals if was.casefold() == becomes.casefold() else lines).append(said)
@@ -440,9 +454,9 @@ def compare_understanding(before: Project, after: Project, left_out: Collection[
 
 
 def _without_new_fallback(before: Project, after: Project) -> Project:
-    if any(one.name == _FALLBACK for one in before.config.pipeline or ()):
+    if any(component.name == _FALLBACK for component in before.config.pipeline or ()):
         return after
-    pipeline = tuple(one for one in after.config.pipeline or () if one.name != _FALLBACK)
+    pipeline = tuple(component for component in after.config.pipeline or () if component.name != _FALLBACK)
     return replace(after, config=replace(after.config, pipeline=pipeline))
 
 
@@ -467,10 +481,10 @@ def compare_stories(before: Project, after: Project, old_tests: Sequence[Path], 
     except UserError as error:
         return Behaviour((f"the converted project cannot be trained: {error.what}",))
     differences = [
-        f"the story '{name}' {_said(one)} before, and {_said(other)} after{_first_fault(other)}"
+        f"the story '{name}' {_said(story)} before, and {_said(other)} after{_first_fault(other)}"
         for name, results in old.items()
-        for one, other in zip(results, new.get(name, ()), strict=False)
-        if one.passed is not other.passed
+        for story, other in zip(results, new.get(name, ()), strict=False)
+        if story.passed is not other.passed
     ]
     number = sum(map(len, old.values()))
     restarting = [

@@ -157,7 +157,7 @@ def _walks(steps: Sequence[tuple[tuple[str, ...], int]], number: int, pairs: set
     if number:
         return any((one, other) in pairs for one in steps[number - 1][0] for other in labels)
     if len(steps) > 1:
-        return any((one, other) in pairs for one in labels for other in steps[1][0])
+        return any((label, other) in pairs for label in labels for other in steps[1][0])
     return any(label == f"action {name}" for label in labels for name in walked.actions)
 
 
@@ -182,7 +182,7 @@ def write_coverage_report(
             for case, outcome in zip(cases, outcomes, strict=False)
             if outcome.result.outcome in accepted
         ]
-        paths = walked_paths(project, reduce(Exercised.with_all, (one for _, one in chosen), Exercised()))
+        paths = walked_paths(project, reduce(Exercised.with_all, (exercised for _, exercised in chosen), Exercised()))
         rows = table(paths)
         if chosen:
             shown.append(f"Coverage of the cases that {verdict} ({len(chosen)}):\n{_aligned(rows)}")

@@ -447,7 +447,7 @@ def needed_responses(examples: Iterable[Example], responses: Mapping[str, Respon
 
 def _split_files(data: NluData, split: Split, responses: Mapping[str, Response], major: int) -> Iterator[Rendered]:
     parts = {"training": split.training, "test": split.test}
-    kinds = {Path(one.location.path).suffix for one in _first_of_blocks(data.examples)}
+    kinds = {Path(example.location.path).suffix for example in _first_of_blocks(data.examples)}
     for name, examples in parts.items():
         part, needed = replace(data, examples=examples), needed_responses(examples, responses)
         if kinds == {MARKDOWN}:

@@ -212,7 +212,7 @@ def _shown(parse: Parse) -> str:
     ranking = parse.ranking[:RANKED]
     if not ranking or ranking[0].name != parse.intent.name:  # a component may have set only the intent
         ranking = (parse.intent, *ranking)[:RANKED]
-    lines += [f"  {text(one.name)} {one.confidence:.2f}" if one.name else "  no intent" for one in ranking]
+    lines += [f"  {text(intent.name)} {intent.confidence:.2f}" if intent.name else "  no intent" for intent in ranking]
     lines += [f"  trait: {text(str(trait.name))} {trait.confidence:.2f}" for trait in parse.traits]
     lines += [f"  {_entity(parse.text, entity)}" for entity in parse.entities]
     for selected in parse.responses.values():

@@ -64,7 +64,7 @@ def compare_reports(
     report = _with_gates(read_report(head), gates)
     # Gates that are set from outside apply to both: neither report has changed them.
     outcome = _outcome(report, Present(_with_gates(read_report(base), gates), "file"))
-    written = write_own(out, (one for one in outcome.renderings() if one.name in COMPARISON_FILES))
+    written = write_own(out, (rendering for rendering in outcome.renderings() if rendering.name in COMPARISON_FILES))
     write(terminal_summary(outcome, links_of(find_host(os.environ))))
     screen.note(written_line(out, written))
     return outcome.exit_code

@@ -144,8 +144,8 @@ def _run_several(
     folder = Path(chosen.settings.out)
     written = write_results(folder, several.files())
     result = result_of_several(several, folder, written)
-    for one in several.members if plots else ():
-        written += draw_plots(one.outcome, folder / one.folder, screen)
+    for member in several.members if plots else ():
+        written += draw_plots(member.outcome, folder / member.folder, screen)
     _say(terminal_overview(several.assistants))
     if runs.host.name:
         written += publish(result, folder, chosen.settings, runs.host, _say).written

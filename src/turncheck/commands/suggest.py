@@ -83,7 +83,7 @@ class _Found:
     training: tuple[TrainingSentences, ...]
 
     def tests(self, kind: str) -> tuple[SuggestedTest, ...]:
-        return tuple(one for one in self.strength.suggested if one.kind == kind)
+        return tuple(suggestion for suggestion in self.strength.suggested if suggestion.kind == kind)
 
     @property
     def keys(self) -> list[Key]:
@@ -96,11 +96,15 @@ class _Found:
 
     def without(self, known: Collection[Key]) -> _Found:
         """Return the suggestions that are new."""
-        suggested = tuple(one for one in self.strength.suggested if key_of_test(one) not in known)
+        suggested = tuple(suggestion for suggestion in self.strength.suggested if key_of_test(suggestion) not in known)
         return _Found(
             msgspec.structs.replace(self.strength, suggested=suggested),
-            tuple(one for one in self.tasks if key_of_task(one) not in known),
-            tuple(one for one in self.training if key_of_training(one) not in known),
+            tuple(task for task in self.tasks if key_of_task(task) not in known),
+            tuple(
+                training_sentences
+                for training_sentences in self.training
+                if key_of_training(training_sentences) not in known
+            ),
         )
 
 
@@ -203,18 +207,18 @@ def _lines(found: _Found) -> Iterator[str]:
     noticed = {(fault.operator, fault.what, fault.location) for one in suggested for fault in one.notices}
     if suggested:
         yield f"{count(len(suggested), 'test')} would notice {count(len(noticed), 'fault')} that no test notices now."
-    for one in suggested:
-        walked = "" if one.walked else ", which no test follows"
-        kind = "case" if one.kind == "case" else "story"
-        noticed_by = f"{count(len(one.notices), 'fault')}, along {text(one.along)}{walked}"
-        yield f"  {kind} {text(one.name)}: {noticed_by}"
+    for suggestion in suggested:
+        walked = "" if suggestion.walked else ", which no test follows"
+        kind = "case" if suggestion.kind == "case" else "story"
+        noticed_by = f"{count(len(suggestion.notices), 'fault')}, along {text(suggestion.along)}{walked}"
+        yield f"  {kind} {text(suggestion.name)}: {noticed_by}"
     if found.tasks:
         yield f"No test sentence: {', '.join(text(task.intent) for task in found.tasks)}"
     for group in found.training:
         fewer = f"misunderstood variants: {group.before} now, {group.after} with them"
         yield f"Training sentences of {text(group.intent)} against {group.family} ({fewer})"
-    survived = [one for one in found.strength.mutants if one.outcome == "survived"]
-    left = sum((one.operator, one.what, one.location) not in noticed for one in survived)
+    survived = [mutant for mutant in found.strength.mutants if mutant.outcome == "survived"]
+    left = sum((mutant.operator, mutant.what, mutant.location) not in noticed for mutant in survived)
     if left:
         yield f"There is no suggestion for {count(left, 'fault')}; `turncheck test strength` lists them."
     yield from found.strength.remarks

@@ -279,7 +279,7 @@ def _known_intent(project: Project, name: str) -> str:
         return found.name
     if comparable(name) in known.traits:
         raise UserError(f"'{name}' is a trait", remedy="Cases are suggested for dialogs, FAQs and small talk.")
-    names = [one.name for one in known.intents.values()]
+    names = [intent.name for intent in known.intents.values()]
     raise UserError(f"the project has no intent '{name}'", remedy=suggestion(name, names) or "Correct the name.")
 
 

@@ -168,7 +168,7 @@ class Case:
         match self.result:
             case StoryResult() as story:
                 wrong = decisive_step(story)
-                steps = (*([wrong] if wrong else []), *(one for one in story.steps if not one.passed))
+                steps = (*([wrong] if wrong else []), *(step for step in story.steps if not step.passed))
                 return tuple(step_key(step.kind, step.expected) for step in steps)
             case CaseResult() as case:
                 first = first_wrong(case)
@@ -179,7 +179,7 @@ class Case:
     def heard(self, text: str) -> str:
         """Return what a message of an end-to-end case was understood as; empty for any other kind of case."""
         messages = self.result.messages if isinstance(self.result, CaseResult) else ()
-        found = [one for one in messages if one.text == text]
+        found = [message for message in messages if message.text == text]
         return understanding_in_words(text, found[-1].understood) if found else ""
 
     @property
@@ -352,8 +352,8 @@ def newly_wrong_first(case: Case, base: Case) -> Case:
     if not isinstance(case.result, StoryResult) or not isinstance(base.result, StoryResult) or case.passed:
         return case
     known = {_wrong(step) for step in base.result.steps if not step.passed}
-    meant = {(one.text, *expected_and_predicted(one)) for one in base.sentences}
-    sentences = sorted(case.sentences, key=lambda one: (one.text, *expected_and_predicted(one)) in meant)
+    meant = {(sentence.text, *expected_and_predicted(sentence)) for sentence in base.sentences}
+    sentences = sorted(case.sentences, key=lambda sentence: (sentence.text, *expected_and_predicted(sentence)) in meant)
     wrong = decisive_step(case.result, known)
     case = replace(case, sentences=tuple(sentences))
     if wrong is None or not known:
@@ -437,7 +437,7 @@ def misparsed_messages(case: CaseResult) -> tuple[Misunderstanding, ...]:
     """Return the messages that are understood differently than before, except the one right before the failure."""
     last = case.failing_message
     of_failure = last.misunderstanding if last is not None else None
-    return tuple(one for one in case.misunderstood if one != of_failure)
+    return tuple(misunderstanding for misunderstanding in case.misunderstood if misunderstanding != of_failure)
 
 
 def judged_again(case: CaseResult) -> str:
@@ -476,7 +476,7 @@ def batch_expectation(case: BatchCase) -> Hashable:
 def batch_expected(case: BatchCase) -> str:
     """``Order Tea or Buy``, ``trait Urgent and Angry``, ``no intent``; if the intent is right, the entities."""
     if wrong := _wrong_entities(case):
-        return ", ".join(f"{one.name}: {' or '.join(one.expected)}" for one in wrong)
+        return ", ".join(f"{entity.name}: {' or '.join(entity.expected)}" for entity in wrong)
     if case.kind == "trait":
         return f"trait {' and '.join(case.expected)}" if case.expected else "no trait"
     return " or ".join(case.expected) or "no intent"
@@ -487,7 +487,7 @@ def batch_actual(case: BatchCase) -> str:
     if case.result == "not-evaluated":
         return f"not evaluated: {case.reason or 'no answer'}"
     if wrong := _wrong_entities(case):
-        return ", ".join(f"{one.name}: {one.matched or 'not found'}" for one in wrong)
+        return ", ".join(f"{entity.name}: {entity.matched or 'not found'}" for entity in wrong)
     if case.kind == "trait":
         return f"trait {' and '.join(case.matched)}" if case.matched else "no trait"
     return " and ".join(case.matched) or "no intent"
@@ -495,7 +495,7 @@ def batch_actual(case: BatchCase) -> str:
 
 def _wrong_entities(case: BatchCase) -> list[BatchEntity]:
     """The entities that keep a case from passing although its intent is right."""
-    return [one for one in case.entities if not one.passed] if case.result in {"tp", "tn"} else []
+    return [entity for entity in case.entities if not entity.passed] if case.result in {"tp", "tn"} else []
 
 
 _HIDING: Final = frozenset({"domain-file-unread", "domain-not-found", "config-not-found", "data-key-unseen"})
@@ -515,4 +515,6 @@ def _is_unreadable(finding: Finding) -> bool:
 def is_read_in_part(report: Report) -> bool:
     """Whether a file of the project could not be read: findings that it had before are then not known to be gone."""
     findings = report.validation.findings if report.validation else ()
-    return any(one.code in _HIDING or (one.severity == "error" and _is_unreadable(one)) for one in findings)
+    return any(
+        finding.code in _HIDING or (finding.severity == "error" and _is_unreadable(finding)) for finding in findings
+    )

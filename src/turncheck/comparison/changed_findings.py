@@ -48,7 +48,7 @@ def changed_findings(
         before, after = _left_over(before, after, parts), _left_over(after, before, parts)
     after = _not_of_parts(after, of_base)
     gone = () if is_read_in_part(head) else before
-    return tuple(_finding_change(one, renamed) for one in after), tuple(map(_finding_change, gone))
+    return tuple(_finding_change(finding, renamed) for finding in after), tuple(map(_finding_change, gone))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +66,14 @@ def new_suppressions(base: Report, head: Report) -> NewSuppressions:
     what it suppresses, only what it showed is known to be newly suppressed.
     """
     severities = {"error", *(["warning"] if base.settings.fail_on_warnings or head.settings.fail_on_warnings else [])}
-    after = [one for one in _suppressed(head) or () if one.severity in severities]
+    after = [finding for finding in _suppressed(head) or () if finding.severity in severities]
     before = _suppressed(base)
     if before is None:
         shown = base.validation.findings if base.validation else ()
         others = _unmatched(after, list(shown))
-        return NewSuppressions(tuple(_finding_change(one) for one in after if one not in others), known=not others)
+        return NewSuppressions(
+            tuple(_finding_change(finding) for finding in after if finding not in others), known=not others
+        )
     return NewSuppressions(tuple(map(_finding_change, _unmatched(after, list(before)))))
 
 
@@ -113,8 +115,10 @@ def _left_over(findings: list[Finding], others: list[Finding], parts: tuple[str,
 def _not_of_parts(findings: list[Finding], of_base: list[Finding]) -> list[Finding]:
     """The findings without warnings about a whole file that the base has about another one: a file that is split into
     many has what was wrong with it in each part."""
-    known = {(one.code, _unnamed(one)) for one in of_base if _unnamed(one) != one.message}
-    return [one for one in findings if one.severity == "error" or (one.code, _unnamed(one)) not in known]
+    known = {(finding.code, _unnamed(finding)) for finding in of_base if _unnamed(finding) != finding.message}
+    return [
+        finding for finding in findings if finding.severity == "error" or (finding.code, _unnamed(finding)) not in known
+    ]
 
 
 def _unnamed(finding: Finding) -> str:

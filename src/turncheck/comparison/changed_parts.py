@@ -26,7 +26,7 @@ _NAMED_ELSEWHERE: Final = frozenset({"intents", "entities"})
 
 def removed_items(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple[ChangedPart, ...]:
     """Return the parts that only the base has; one that has only another name or place is not gone."""
-    now_called = {(one.kind, one.old) for one in renamed}
+    now_called = {(rename.kind, rename.old) for rename in renamed}
     found = []
     for kind in COVERAGE_KINDS:
         if kind in _NAMED_ELSEWHERE or kind not in base.coverage or kind not in head.coverage:
@@ -124,8 +124,8 @@ def _component(part: ConfiguredComponent, change: Literal["changed", "removed", 
 
 
 def _new(before: Sequence[CoverageItem], after: Sequence[CoverageItem]) -> list[CoverageItem]:
-    known = {one.name for one in before}
-    return [one for one in after if one.name not in known]
+    known = {item.name for item in before}
+    return [item for item in after if item.name not in known]
 
 
 def with_changed_rules(cases: ChangedCases, base: Report, head: Report, removed: Iterable[ChangedPart]) -> ChangedCases:
@@ -138,7 +138,7 @@ def with_changed_rules(cases: ChangedCases, base: Report, head: Report, removed:
         return cases
 
     def each(changes: tuple[CaseChange, ...]) -> tuple[CaseChange, ...]:
-        return tuple(_with_rules(one, candidates) if one.failed else one for one in changes)
+        return tuple(_with_rules(change, candidates) if change.failed else change for change in changes)
 
     return msgspec.structs.replace(
         cases, worse=each(cases.worse), edited=each(cases.edited), added_failing=each(cases.added_failing)
@@ -147,7 +147,7 @@ def with_changed_rules(cases: ChangedCases, base: Report, head: Report, removed:
 
 def _changed(base: Report, head: Report, removed: Iterable[ChangedPart]) -> list[tuple[ChangedPart, frozenset[str]]]:
     """The rules and stories that the change edited or removed, each with the names of its steps on both sides."""
-    gone = {(one.kind, one.location): one for one in removed}
+    gone = {(changed_part.kind, changed_part.location): changed_part for changed_part in removed}
     found = []
     for kind in LEADING:
         if kind in base.coverage and kind in head.coverage:

@@ -147,7 +147,7 @@ class FallbackChange(Part, frozen=True, kw_only=True):
     @property
     def number(self) -> int:
         """How many sentences are no longer understood."""
-        return sum(len(one.sentences) for one in self.lost)
+        return sum(len(less_understood.sentences) for less_understood in self.lost)
 
 
 class CaseChange(Part, frozen=True, kw_only=True):

@@ -107,8 +107,11 @@ def fallback_change(
     before, after = _understood(base), _understood(head)
     if before is None and after is None:
         return None
-    thresholds = [(one.threshold, one.ambiguity_threshold) if one else (None, None) for one in (before, after)]
-    worse = any(one.name == _FALLBACKS and one.judgement == "worse" for one in metrics)
+    thresholds = [
+        (understood.threshold, understood.ambiguity_threshold) if understood else (None, None)
+        for understood in (before, after)
+    ]
+    worse = any(metric.name == _FALLBACKS and metric.judgement == "worse" for metric in metrics)
     if thresholds[0] == thresholds[1] and not worse:
         return None
     lost: dict[str, list[SimilarSentences]] = {}
@@ -160,10 +163,10 @@ def without_shifts(
     )
     noisy = _FALLBACKS if otherwise else _OF_FALLBACKS
     return tuple(
-        structs.replace(one, judgement="noise")
-        if one.name.startswith(noisy) and one.judgement in {"better", "worse"}
-        else one
-        for one in metrics
+        structs.replace(metric, judgement="noise")
+        if metric.name.startswith(noisy) and metric.judgement in {"better", "worse"}
+        else metric
+        for metric in metrics
     )
 
 
@@ -232,7 +235,7 @@ def as_compared(report: Report, comparison: Comparison | None) -> Report:
 def _beside(report: Report, validation: Validation | UnsetType, messages: Iterable[CaseMessages]) -> Report:
     if not isinstance(validation, UnsetType):
         report = structs.replace(report, validation=validation)
-    return with_messages(report, {one.case: one.messages for one in messages})
+    return with_messages(report, {message.case: message.messages for message in messages})
 
 
 def _used(baseline: Present) -> BaselineUsed:
@@ -299,7 +302,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
     metrics = _no_gain_from_gone(metric_deltas(base, head, intents, tests, items), cut)
     metrics = _no_worse_by_parts(metrics, new_findings)
     components = changed_components(base, head)
-    if not any(one.kind == "pipeline" for one in components):
+    if not any(component.kind == "pipeline" for component in components):
         metrics = without_shifts(base, head, paired_predictions(base, head), metrics)
     return Comparison(
         baseline=used,
@@ -344,13 +347,13 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
 
 def _no_worse_by_parts(metrics: tuple[MetricDelta, ...], new: Sequence[FindingChange]) -> tuple[MetricDelta, ...]:
     """Return the figures; warnings that are more only because a file was split into parts are no worse."""
-    if any(one.severity != "info" for one in new):
+    if any(change.severity != "info" for change in new):
         return metrics
     return tuple(
-        msgspec.structs.replace(one, judgement="not judged")
-        if one.judgement == "worse" and one.name == "validation.warnings"
-        else one
-        for one in metrics
+        msgspec.structs.replace(metric, judgement="not judged")
+        if metric.judgement == "worse" and metric.name == "validation.warnings"
+        else metric
+        for metric in metrics
     )
 
 
@@ -359,10 +362,10 @@ def _no_gain_from_gone(metrics: tuple[MetricDelta, ...], cut: Sequence[CutIntent
     if not cut:
         return metrics
     return tuple(
-        msgspec.structs.replace(one, judgement="not judged")
-        if one.judgement == "better" and one.name.startswith(_OF_SENTENCES)
-        else one
-        for one in metrics
+        msgspec.structs.replace(metric, judgement="not judged")
+        if metric.judgement == "better" and metric.name.startswith(_OF_SENTENCES)
+        else metric
+        for metric in metrics
     )
 
 
@@ -445,7 +448,7 @@ def _settings_changed(base: Report, head: Report) -> tuple[SettingChange, ...]:
 
 def plugins_in_words(report: Report) -> str:
     """Return the plugins that took part in a run, with their versions."""
-    return ", ".join(f"{one.name} {one.version}" for one in report.plugins) or "none"
+    return ", ".join(f"{plugin.name} {plugin.version}" for plugin in report.plugins) or "none"
 
 
 def _read(trust: Trust | None) -> Trust | None:
@@ -457,7 +460,7 @@ def _calibrated(trust: Trust | None) -> str:
     if trust is None:
         return "none"
     shares = (trust.agreements.sentences, trust.agreements.entities, trust.agreements.stories)
-    words = ", ".join(f"{one.share:.0%}" for one in shares if one is not None and one.share is not None)
+    words = ", ".join(f"{share.share:.0%}" for share in shares if share is not None and share.share is not None)
     fitted = "; confidences not fitted" if trust.changed else ""
     return trust.problem or f"{trust.date} ({words}{fitted})"
 

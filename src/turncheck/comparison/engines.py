@@ -56,8 +56,8 @@ class _Answered:
 
 
 def _say_the_same(answers: Sequence[_Answered]) -> bool:
-    known = sorted(set.intersection(*(set(one.details) for one in answers)))
-    return len({(one.said, tuple(one.details[name] for name in known)) for one in answers}) == 1
+    known = sorted(set.intersection(*(set(answer.details) for answer in answers)))
+    return len({(answer.said, tuple(answer.details[name] for name in known)) for answer in answers}) == 1
 
 
 def compare_engines(asked: Sequence[Asked], rules: Sequence[Threshold] = ()) -> EnginesCompared:
@@ -71,7 +71,7 @@ def compare_engines(asked: Sequence[Asked], rules: Sequence[Threshold] = ()) -> 
     for answers in found:
         for key, one in answers.items():
             keys.setdefault(key, one)
-    answered = [sum(one.answer is not None for one in answers.values()) for answers in found]
+    answered = [sum(answer.answer is not None for answer in answers.values()) for answers in found]
     reference = next((number for number, count in enumerate(answered) if count), -1)
     tests = tuple(_test(key, first, found, reference) for key, first in keys.items())
     reports = [one.report for one in asked if one.report is not None]
@@ -230,7 +230,7 @@ def read_engine_rules(lines: Sequence[str], engines: Sequence[str]) -> tuple[Thr
 def _judged(document: EnginesCompared, rule: Threshold) -> EngineGate:
     found = _METRIC.fullmatch(rule.name)
     name = found["engine"] if found else None
-    columns = [one for one in document.engines if name in {None, one.name}]
+    columns = [engine for engine in document.engines if name in {None, engine.name}]
     if found is None or name is None:
         value = document.agreement
     else:
@@ -242,7 +242,7 @@ def _judged(document: EnginesCompared, rule: Threshold) -> EngineGate:
         value=value,
         operator=rule.operator,
         limit=rule.limit,
-        silent=tuple(one.name for one in columns if one.problem or not one.answered),
+        silent=tuple(column.name for column in columns if column.problem or not column.answered),
     )
     if value is None:
         return about

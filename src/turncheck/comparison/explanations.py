@@ -163,18 +163,22 @@ class Explainer:
         """Return the training sentences that drew a story's sentence away: those of this change, else the nearest."""
         near = [
             msgspec.structs.replace(
-                self._changed.get((one.text, one.intent))
-                or TrainingChange(change="unchanged", text=one.text, intent=one.intent, location=one.location),
-                similarity=one.similarity,
+                self._changed.get((neighbour.text, neighbour.intent))
+                or TrainingChange(
+                    change="unchanged", text=neighbour.text, intent=neighbour.intent, location=neighbour.location
+                ),
+                similarity=neighbour.similarity,
             )
-            for one in sentence.neighbours
+            for neighbour in sentence.neighbours
         ]
-        changed = [one for one in near if one.change != "unchanged"]
+        changed = [change for change in near if change.change != "unchanged"]
         if sentence.predicted.intent != sentence.expected.intent or sentence.predicted.fallback:
             changed += self._no_longer_holding(sentence.text, sentence.expected.intent or "")
         reasons = sorted(changed, key=lambda change: -change.similarity)
         # A sentence that existed before is not a cause: it is named only if it is much like the misunderstood one.
-        alike = [one for one in near if one.intent == sentence.predicted.intent and one.similarity >= _ALIKE]
+        alike = [
+            change for change in near if change.intent == sentence.predicted.intent and change.similarity >= _ALIKE
+        ]
         went_to = alike[:1] if sentence.predicted.intent != sentence.expected.intent else []
         return tuple(reasons[:_MOST_REASONS]) or tuple(went_to)
 
@@ -285,7 +289,7 @@ def changed_items(base: Report, head: Report, renamed: Sequence[Renamed]) -> tup
     for kind in COVERAGE_KINDS:
         if kind in base.coverage and kind in head.coverage:
             contents = {item.name: item.content for item in base.coverage[kind].items}
-            named_anew = {one.new: contents.get(one.old) for one in renamed if one.kind == kind}
+            named_anew = {rename.new: contents.get(rename.old) for rename in renamed if rename.kind == kind}
             digests: dict[str, Counter[str]] = defaultdict(Counter)
             for item in base.coverage[kind].items:
                 digests[item.name][item.digest] += 1
@@ -339,8 +343,10 @@ def _first_changed_step(old: CoverageItem, new: CoverageItem) -> Location | None
     """Where the steps begin to differ, the last one if those after it are gone; ``None`` if no step is known to."""
     if not old.steps or not new.steps:  # a report of an older version does not have them
         return None
-    known = [one.digest for one in old.steps]
-    differing = (one for place, one in enumerate(new.steps) if known[place : place + 1] != [one.digest])
+    known = [step.digest for step in old.steps]
+    differing = (
+        step_digest for place, step_digest in enumerate(new.steps) if known[place : place + 1] != [step_digest.digest]
+    )
     last = new.steps[-1] if len(new.steps) < len(known) else None
     first = next(differing, last)
     return None if first is None else Location(new.location.path, first.line)

@@ -31,7 +31,7 @@ def judge_could_be_run(faults: Sequence[Skipped]) -> Judged:
 
 def causes_of(faults: Iterable[Skipped]) -> tuple[FaultOf, ...]:
     """Return one cause for each fault: what is broken once is reported once."""
-    unlike = {(one.reason, one.location): one for one in reversed([*faults])}
+    unlike = {(fault.reason, fault.location): fault for fault in reversed([*faults])}
     return tuple(map(cause_of, unlike.values()))[::-1]
 
 

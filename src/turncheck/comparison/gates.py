@@ -328,9 +328,11 @@ def _gone_tests(report: Report, comparison: Comparison | None, rules: GateRules)
 
 def _no_findings(report: Report, comparison: Comparison | None, severity: Severity, name: str) -> Judged:
     """Judge findings of a severity; what could not be run is an error, too, if no finding says so at its place."""
-    found = [one for one in report.validation.findings if one.severity == severity] if report.validation else []
+    found = (
+        [finding for finding in report.validation.findings if finding.severity == severity] if report.validation else []
+    )
     places = {finding.location for finding in found}
-    unsaid = [one for one in faults_of(report) if one.location not in places] if severity == "error" else []
+    unsaid = [skipped for skipped in faults_of(report) if skipped.location not in places] if severity == "error" else []
     if report.validation is None and not unsaid:
         return not_validated(report, name)
     facts = (Findings(severity, tuple(found), tuple(unsaid)),)

@@ -87,10 +87,12 @@ def _new_failures(
             for case in failing_of(report, cases)
         )
         errors = [finding for finding in comparison.new_findings if finding.severity == "error"]
-        return new, tuple(_bad(one, one.message_now or one.message) for one in errors)
-    findings = [one for one in (report.validation.findings if report.validation else ()) if one.severity == "error"]
+        return new, tuple(_bad(error, error.message_now or error.message) for error in errors)
+    findings = [
+        finding for finding in (report.validation.findings if report.validation else ()) if finding.severity == "error"
+    ]
     failed = tuple(cause for tally in tallies(report) for cause in (*tally.failed, *tally.tolerated))
-    return failed, tuple(_bad(one, one.message) for one in findings)
+    return failed, tuple(_bad(finding, finding.message) for finding in findings)
 
 
 def failing_of(report: Report, cases: ChangedCases) -> tuple[CaseChange, ...]:
@@ -139,7 +141,8 @@ def judge_something_was_tested(report: Report, *, switched_off: bool) -> Judged:
     if faults := faults_of(report):  # once they are fixed, something is tested
         return Judged(name, "failed", "nothing tested", causes=causes_of(faults))
     causes: list[Cause] = [
-        FaultOf(one.reason, skipped=one.evaluation, location=one.location) for one in report.skipped_to_report
+        FaultOf(skipped.reason, skipped=skipped.evaluation, location=skipped.location)
+        for skipped in report.skipped_to_report
     ]
     causes += [cause for tally in found for cause in tally.not_run]
     return Judged(name, "failed", "nothing tested", causes=tuple(causes))
@@ -168,7 +171,7 @@ def _is_left_out(report: Report, evaluation: Evaluation) -> bool:
     return (
         any(tally.evaluation == evaluation and tally.not_run for tally in tallies(report))
         or (evaluation == "nlu" and report.nlu is not None and bool(report.nlu.unjudged))
-        or any(one.part and one.evaluation == evaluation for one in report.skipped)
+        or any(skipped.part and skipped.evaluation == evaluation for skipped in report.skipped)
         or (report.stopped is not None and has_results(report, evaluation))
     )
 
@@ -282,7 +285,7 @@ def judge_new_errors(report: Report, comparison: Comparison | None) -> Judged:
     """
     found, faults = _new(report, comparison)
     place = {finding.location for finding in found}
-    unsaid = tuple(one for one in faults if one.location not in place)
+    unsaid = tuple(fault for fault in faults if fault.location not in place)
     if report.validation is None and not unsaid:
         return not_validated(report, NEW_ERRORS)
     if not found and not unsaid:
@@ -305,10 +308,10 @@ def _new(report: Report, comparison: Comparison | None) -> tuple[list[Finding | 
     """The errors to judge, and what could not be run because of a fault."""
     if comparison is None or not comparison.judged:
         findings = report.validation.findings if report.validation else ()
-        return [one for one in findings if one.severity == "error"], faults_of(report)
-    new = [one for one in comparison.new_findings if one.severity == "error"]
+        return [finding for finding in findings if finding.severity == "error"], faults_of(report)
+    new = [finding for finding in comparison.new_findings if finding.severity == "error"]
     lost = {one.evaluation for one in comparison.lost}
-    return [*new], [one for one in faults_of(report) if one.evaluation in lost]
+    return [*new], [skipped for skipped in faults_of(report) if skipped.evaluation in lost]
 
 
 def _message_now(finding: Finding | FindingChange) -> str:
@@ -326,7 +329,7 @@ def judge_new_suppressions(comparison: Comparison | None) -> Judged:
     if comparison is None or not comparison.judged:
         return Judged(NEW_SUPPRESSIONS, "not judged", "no base")
     if found := comparison.new_suppressions:
-        causes = tuple(_bad(one, one.message) for one in found)
+        causes = tuple(_bad(change, change.message) for change in found)
         return Judged(NEW_SUPPRESSIONS, "failed", "suppressed", causes=causes)
     if not comparison.suppressions_known:
         return Judged(NEW_SUPPRESSIONS, "not judged", "suppressions not known")

@@ -363,12 +363,12 @@ def still_there(matched: Matched, head: Report, evaluation: Evaluation) -> Match
     ran = {"core": head.core, "e2e": head.e2e, "batch": head.batch}.get(evaluation) is not None
     if evaluation == "core" and head.core is not None and not all(story.named for story in head.core.stories):
         return replace(matched, removed=())
-    part = next((one.reason for one in head.skipped if one.part and one.evaluation == evaluation), "")
+    part = next((skipped.reason for skipped in head.skipped if skipped.part and skipped.evaluation == evaluation), "")
     if head.stopped is None and not part and (ran or (entry is not None and entry.no_tests)):
         return matched
     # The evaluation did not get to them: the test files, as far as they could be read, show what is gone.
     gone = _gone_from_files(matched, head, evaluation)
-    unseen = tuple(Pair(one, replace(one, actual=part, judged=False)) for one in matched.removed if one not in gone)
+    unseen = tuple(Pair(case, replace(case, actual=part, judged=False)) for case in matched.removed if case not in gone)
     return replace(matched, removed=tuple(gone), not_run=(*matched.not_run, *unseen))
 
 
@@ -384,9 +384,9 @@ def _gone_from_files(matched: Matched, head: Report, evaluation: Evaluation) -> 
         if there - {case.name for case in matched.removed}:
             return []
         return [case for case in matched.removed if case.name not in there]
-    parts = [one for one in head.skipped if one.part and one.evaluation == evaluation]
-    if parts and head.stopped is None and all(one.location is not None for one in parts):
-        unread = {one.location.path for one in parts if one.location is not None}
+    parts = [skipped for skipped in head.skipped if skipped.part and skipped.evaluation == evaluation]
+    if parts and head.stopped is None and all(part.location is not None for part in parts):
+        unread = {part.location.path for part in parts if part.location is not None}
         return [case for case in matched.removed if case.location.path not in unread]
     return []
 
@@ -451,17 +451,17 @@ class ResultsByPlace(Generic[Result]):
     def __init__(self, results: Iterable[Result], changes: Iterable[CaseChange]) -> None:
         wanted = {change.base_location for change in changes}
         self._found: dict[Location, list[Result]] = {}
-        for one in results:
-            for place in dict.fromkeys(places_of(one)):
+        for result in results:
+            for place in dict.fromkeys(places_of(result)):
                 if place in wanted:
-                    self._found.setdefault(place, []).append(one)
+                    self._found.setdefault(place, []).append(result)
 
     def base_of(self, change: CaseChange) -> Result | None:
         """Return the base's result of a changed test; if several share its place, the one with its name."""
         if change.base_location is None:
             return None
         found = self._found.get(change.base_location, [])
-        return next((one for one in found if _name(one) == change.name), next(iter(found), None))
+        return next((result for result in found if _name(result) == change.name), next(iter(found), None))
 
 
 def places_of(result: Result) -> Sequence[Location]:
@@ -485,7 +485,7 @@ def _of_changed(results: Sequence[Result], changed: ChangedCases) -> tuple[Resul
     listed = (*changed.worse, *changed.better, *changed.edited, *changed.misunderstood)
     by_place = ResultsByPlace(results, listed)
     wanted = {id(by_place.base_of(change)) for change in listed}
-    return tuple(one for one in results if id(one) in wanted)
+    return tuple(result for result in results if id(result) in wanted)
 
 
 def _name(result: Result) -> str:

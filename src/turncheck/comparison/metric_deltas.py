@@ -88,7 +88,9 @@ def _tested(prefix: str, pairs: Sequence[tuple[BatchCase, BatchCase]]) -> Iterat
     before, after = (numbers_of([pair[side] for pair in pairs]) for side in (0, 1))
     cases = [(old.result in _RIGHT, new.result in _RIGHT) for old, new in pairs]
     entities = [
-        (one.passed, other.passed) for old, new in pairs for one, other in zip(old.entities, new.entities, strict=True)
+        (entity.passed, other.passed)
+        for old, new in pairs
+        for entity, other in zip(old.entities, new.entities, strict=True)
     ]
     for fields, sides in ((_OF_INTENTS, cases), (("entity_success",), entities)):
         _, _, significance, real = flipped([old for old, _ in sides], [new for _, new in sides])
@@ -264,8 +266,8 @@ def _tested_by_sentences(
     of tests are used as they are.
     """
     pairs = tests.pairs
-    before = {(one.text, one.expected.intent) for pair in pairs for one in pair.base.sentences}
-    after = {(one.text, one.expected.intent) for pair in pairs for one in pair.head.sentences}
+    before = {(sentence.text, sentence.expected.intent) for pair in pairs for sentence in pair.base.sentences}
+    after = {(sentence.text, sentence.expected.intent) for pair in pairs for sentence in pair.head.sentences}
     lost, won = len(after - before), len(before - after)
     if not lost and not won:
         return {}

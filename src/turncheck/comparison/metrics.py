@@ -48,7 +48,7 @@ class NotMeasured:
 
 
 METRICS: Final = (
-    *(one for kind in KINDS.values() for one in kind.metrics),
+    *(metric for kind in KINDS.values() for metric in kind.metrics),
     metric_named(rf"coverage\.(?:{'|'.join(COVERAGE_KINDS)})", "coverage", "higher", "counted"),
     metric_named(r"coverage\.changed", "coverage", "higher", "counted", label="Changed parts under test"),
     metric_named(r"plugin\..+", "plugin", "neither", "as it says"),

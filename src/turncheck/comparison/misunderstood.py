@@ -109,7 +109,7 @@ def understanding_in_words(text: str, understood: StoryParse | None) -> str:
 
 
 def _entities(text: str, entities: Sequence[EntitySpan], *, values: bool = False) -> str:
-    return "; ".join(_entity_in_words(text, one, value=values) for one in entities) or "no entity"
+    return "; ".join(_entity_in_words(text, entity, value=values) for entity in entities) or "no entity"
 
 
 def _entity_in_words(text: str, entity: EntitySpan, *, value: bool) -> str:

@@ -305,8 +305,8 @@ class Comparison(Part, frozen=True, kw_only=True):
     def understands_otherwise(self) -> bool:
         """Whether the change altered what understands sentences, beside the training sentences."""
         words = {"synonyms", "lookups", "regexes"}
-        return any(one.kind == "pipeline" for one in self.changed_components) or any(
-            one.kind in words for one in self.removed_items
+        return any(component.kind == "pipeline" for component in self.changed_components) or any(
+            item.kind in words for item in self.removed_items
         )
 
     def metric(self, name: str) -> MetricDelta | None:

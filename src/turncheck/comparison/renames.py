@@ -52,10 +52,12 @@ def renamed_names(base: Report, head: Report) -> tuple[Renamed, ...]:
 def message_of(finding: Finding, renamed: Sequence[Renamed]) -> str:
     """Return a finding's message; a name in it that this change replaced is shown with the current one."""
     named = {(kind, one.name) for one in finding.names for kind in _KINDS_OF_NAME.get(one.kind, ())}
-    now = [one for one in renamed if (one.kind, one.old) in named and (one.kind, one.new) not in named]
+    now = [
+        rename for rename in renamed if (rename.kind, rename.old) in named and (rename.kind, rename.new) not in named
+    ]
     if not now:
         return finding.message
-    changes = " and ".join(f"'{one.old}' was renamed to '{one.new}'" for one in now)
+    changes = " and ".join(f"'{rename.old}' was renamed to '{rename.new}'" for rename in now)
     return f"{finding.statement} {changes} in this change."
 
 
@@ -162,7 +164,7 @@ def validation_beside(report: Report, base: Report) -> Validation | None:
     if section is None:
         return None
     gone = _gone(base, report)
-    now = {(one.kind, one.old): one.new for one in renamed_names(base, report)} if any(gone.values()) else {}
+    now = {(name.kind, name.old): name.new for name in renamed_names(base, report)} if any(gone.values()) else {}
 
     def reported(findings: Sequence[Finding]) -> tuple[Finding, ...]:
         lost = [_of_lost_examples(finding, base) for finding in findings]
@@ -172,7 +174,7 @@ def validation_beside(report: Report, base: Report) -> Validation | None:
     suppressed = None if section.suppressed is None else reported(section.suppressed)
     if (findings, suppressed) == (section.findings, section.suppressed):
         return None
-    counted = {severity: sum(one.severity == severity for one in findings) for severity in SEVERITIES}
+    counted = {severity: sum(finding.severity == severity for finding in findings) for severity in SEVERITIES}
     counts = FindingCounts(error=counted["error"], warning=counted["warning"], info=counted["info"])
     return msgspec.structs.replace(section, findings=findings, suppressed=suppressed, counts=counts)
 
@@ -252,7 +254,7 @@ def _still_unused(finding: Finding, before: Mapping[str, str]) -> Finding:
 def _as_one(old: str, new: str | None, found: Sequence[Finding]) -> Finding:
     """All uses of a name as one finding; uses in the data come before those in tests."""
     first = min(found, key=lambda one: (one.code.startswith(("test-", "e2e-")), one.order))
-    places = _distinct(place for one in (first, *found) for place in (one.location, *one.others))
+    places = _distinct(place for finding in (first, *found) for place in (finding.location, *finding.others))
     uses = f"{count(len(places), 'use')} {'keeps' if len(places) == 1 else 'keep'}"
     if new is None:
         message, hint = f"'{old}' was removed in this change; {uses} its name.", _ADVICE_REMOVED

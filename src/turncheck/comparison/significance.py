@@ -263,7 +263,9 @@ def tested_figures(
             _add_scores(tested, f"nlu.entities.{extractor}.spans", paired_scores(spans, head.seed))
     for selector in islice(head.nlu.responses if head.nlu else (), _MOST_TESTED):
         responses = list(_responses(pairs, selector))
-        _add_scores(tested, f"nlu.responses.{selector}", paired_scores([(one,) for one in responses], head.seed))
+        _add_scores(
+            tested, f"nlu.responses.{selector}", paired_scores([(response,) for response in responses], head.seed)
+        )
         _add_accuracy(tested, f"nlu.responses.{selector}.accuracy", responses)
     return tested
 

@@ -53,11 +53,11 @@ def tallies(report: Report) -> tuple[Tally, ...]:
 
 def _stories(report: Report) -> Tally:
     stories = report.core.stories if report.core else ()
-    failed = [FailedTest("core", one.name, location=one.location) for one in stories if one.outcome == "failed"]
+    failed = [FailedTest("core", story.name, location=story.location) for story in stories if story.outcome == "failed"]
     misunderstood = [
-        FailedTest("core", one.name, one.misunderstood, location=one.location)
-        for one in stories
-        if one.outcome == "misunderstood"
+        FailedTest("core", story.name, story.misunderstood, location=story.location)
+        for story in stories
+        if story.outcome == "misunderstood"
     ]
     if report.settings.misunderstood == "fail":
         failed, misunderstood = [*failed, *misunderstood], []
@@ -111,7 +111,9 @@ def _left_out(report: Report, evaluation: Evaluation, *, ran: bool) -> str:
 
 def skipped_entry(report: Report, evaluation: Evaluation) -> Skipped | None:
     """Return the report's entry for an evaluation that did not run at all."""
-    entries: Iterable[Skipped] = (one for one in report.skipped if one.evaluation == evaluation and not one.part)
+    entries: Iterable[Skipped] = (
+        skipped for skipped in report.skipped if skipped.evaluation == evaluation and not skipped.part
+    )
     return next(iter(entries), None)
 
 

@@ -38,8 +38,8 @@ def cut_intents(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple
     A sentence that moved to another intent is lost to the first one. The keys of a retrieval intent count as well
     (``chitchat/goodbye``), unless the whole intent was cut.
     """
-    now_called = {one.old: one.new for one in renamed if one.kind == "intents"}
-    keys = {one.old: one.new for one in renamed if one.kind == "responses"}
+    now_called = {rename.old: rename.new for rename in renamed if rename.kind == "intents"}
+    keys = {rename.old: rename.new for rename in renamed if rename.kind == "responses"}
     before, after = _by_name(base.training_sentences), _by_name(head.training_sentences)
     if not before or not after:
         return ()
@@ -76,7 +76,7 @@ def _by_name(sentences: Iterable[TrainingSentence]) -> dict[str, list[TrainingSe
 def _judged(report: Report) -> set[str]:
     """The intents with judged sentences."""
     predictions = report.nlu.predictions if report.nlu else ()
-    return {one.expected.intent.partition("/")[0] for one in predictions if one.expected.intent}
+    return {prediction.expected.intent.partition("/")[0] for prediction in predictions if prediction.expected.intent}
 
 
 def stripped(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple[StrippedIntent, ...]:
@@ -85,7 +85,7 @@ def stripped(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple[St
     Only sentences that both sides have are compared; an entity that was renamed is the same. Where a sentence has a new
     annotation as well, one that is gone was given another entity.
     """
-    now_called = {one.old: one.new for one in renamed if one.kind == "entities"}
+    now_called = {rename.old: rename.new for rename in renamed if rename.kind == "entities"}
     waiting: dict[Hashable, list[TrainingSentence]] = defaultdict(list)
     for sentence in base.training_sentences:
         waiting[sentence.text, sentence.intent].append(sentence)
@@ -176,9 +176,13 @@ def relabelled(
         training: all training sentences of this side, by the index used in ``difference``.
         renamed: items that were renamed: the sentences of such an intent have not moved.
     """
-    same = {(one.old, one.new) for one in renamed if one.kind == "intents"}
+    same = {(rename.old, rename.new) for rename in renamed if rename.kind == "intents"}
     relabels = [change for change in difference.changed.values() if change.change == "relabelled"]
-    moved = [one for one in relabels if ((one.was or "").partition("/")[0], one.intent.partition("/")[0]) not in same]
+    moved = [
+        relabel
+        for relabel in relabels
+        if ((relabel.was or "").partition("/")[0], relabel.intent.partition("/")[0]) not in same
+    ]
     added = {index: change for index, change in difference.changed.items() if change.change == "added"}
     words = [words_of(sentence.text) for sentence in training] if added else []
     by_word: dict[str, list[int]] = defaultdict(list)
@@ -209,13 +213,13 @@ _MANY_MOVED: Final = 3
 def took_away(compared: Comparison) -> bool:
     """Whether the change took away from what is learnt or understood: sentences, annotations, components."""
     less = compared.fallback is not None and bool(compared.fallback.number)
-    removed = any(one.change == "removed" for one in compared.changed_components)
+    removed = any(component.change == "removed" for component in compared.changed_components)
     return bool(compared.cut_intents or compared.stripped) or less or removed or many_moved(compared) > 0
 
 
 def many_moved(compared: Comparison) -> int:
     """Return how many training sentences moved to another intent, 0 if these are few."""
-    moved = sum(one.change == "relabelled" for one in compared.relabelled)
+    moved = sum(change.change == "relabelled" for change in compared.relabelled)
     return moved if moved >= _MANY_MOVED else 0
 
 
@@ -237,7 +241,7 @@ def intent_of(name: str) -> str:
 
 def dropped_intents(compared: Comparison) -> list[MetricDelta]:
     """Return the F1 metrics of the intents whose drop is more than chance, the worst first."""
-    dropped = [one for one in compared.metrics if one.judgement == "worse" and is_f1_of_an_intent(one.name)]
+    dropped = [metric for metric in compared.metrics if metric.judgement == "worse" and is_f1_of_an_intent(metric.name)]
     return sorted(dropped, key=lambda metric: ((metric.sides[1] or 0.0) - (metric.sides[0] or 0.0), metric.name))
 
 
@@ -254,11 +258,11 @@ _FIGURES: Final[Mapping[Judged, re.Pattern[str]]] = {
 
 def is_likely_noise(compared: Comparison, judged: Judged) -> bool:
     """Whether figures about these sentences were judged, and none of them really dropped."""
-    figures = [one for one in compared.metrics if _FIGURES[judged].fullmatch(one.name)]
-    tested = any(one.significance is not None and one.agreement is None for one in figures)
+    figures = [metric for metric in compared.metrics if _FIGURES[judged].fullmatch(metric.name)]
+    tested = any(figure.significance is not None and figure.agreement is None for figure in figures)
     if judged == "intents" and (compared.collisions or dropped_intents(compared)):
         return False
-    return tested and all(one.judgement != "worse" for one in figures)
+    return tested and all(figure.judgement != "worse" for figure in figures)
 
 
 def is_a_flip(case: CaseChange, mode: str) -> bool:
@@ -282,7 +286,9 @@ def is_likely_misheard(compared: Comparison, evaluation: Evaluation) -> bool:
     """
     figure = compared.metric(f"{evaluation}.misunderstood")
     sentences = compared.misunderstood if evaluation == "core" else compared.misunderstood_in_cases
-    explained = any(one.change not in {"unchanged", "unknown"} for sentence in sentences for one in sentence.because)
+    explained = any(
+        change.change not in {"unchanged", "unknown"} for sentence in sentences for change in sentence.because
+    )
     edited = any(case.edits for case in _tests(compared, evaluation).newly_misunderstood)
     known = compared.training_known and not compared.understands_otherwise
     if not known or explained or edited or took_away(compared):

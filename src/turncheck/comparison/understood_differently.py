@@ -37,7 +37,7 @@ def understood_differently(report: Report, base: Report) -> Suspects:
         if not may_be_noise or "edited" in pair.edits or _texts(now) != _texts(was):
             continue
         both = zip(now.messages, was.messages, strict=True)
-        messages = tuple(_with_before(one, other.before or other.understood) for one, other in both)
+        messages = tuple(_with_before(message, other.before or other.understood) for message, other in both)
         if any(message.before is not None for message in messages):
             found[number] = messages
     return dict(sorted(found.items()))
@@ -61,9 +61,9 @@ def not_yet_recorded(report: Report, base: Report) -> Suspects:
     return {n: found[n] for n in found if not cases[n].misunderstood and found[n] != cases[n].messages}
 
 
-def same_understanding(one: StoryParse, other: StoryParse) -> bool:
+def same_understanding(story_parse: StoryParse, other: StoryParse) -> bool:
     """Whether two understandings are the same to a dialogue: only confidences may differ."""
-    return _meaning(one) == _meaning(other)
+    return _meaning(story_parse) == _meaning(other)
 
 
 def _meaning(understood: StoryParse) -> Hashable:

@@ -29,22 +29,24 @@ def unseen_changes(base: Report, head: Report) -> tuple[UnseenChange, ...]:
     return differences(one, other)
 
 
-def differences(one: _Components, other: _Components) -> tuple[UnseenChange, ...]:
+def differences(_components: _Components, other: _Components) -> tuple[UnseenChange, ...]:
     """Return the differences between two configurations that the engine does not read."""
     found: list[UnseenChange] = []
     for section in ("recipe", "pipeline", "policies", "importers"):
-        before, after = ([one for one in side if one.section == section][:_MOST] for side in (one, other))
+        before, after = (
+            [component for component in side if component.section == section][:_MOST] for side in (_components, other)
+        )
         found += _of_section(before, after)
     return tuple(found)
 
 
-def run_alike(one: _Components, other: _Components) -> bool:
+def run_alike(_components: _Components, other: _Components) -> bool:
     """Whether the engine runs the same for both configurations, whatever else differs."""
-    return _run(one) == _run(other)
+    return _run(_components) == _run(other)
 
 
 def _run(components: _Components) -> list[tuple[str, str]]:
-    return [(one.section, one.runs) for one in components if one.runs is not None]
+    return [(component.section, component.runs) for component in components if component.runs is not None]
 
 
 def _of_section(before: Sequence[ConfiguredComponent], after: Sequence[ConfiguredComponent]) -> Iterable[UnseenChange]:
@@ -55,8 +57,8 @@ def _of_section(before: Sequence[ConfiguredComponent], after: Sequence[Configure
     matcher = SequenceMatcher(None, [_class(one) for one in before], [_class(one) for one in after], autojunk=False)
     for kind, first, end, start, stop in matcher.get_opcodes():
         if kind == "equal":
-            for one, other in zip(before[first:end], after[start:stop], strict=True):
-                found += _of_component(one, other)
+            for component, other in zip(before[first:end], after[start:stop], strict=True):
+                found += _of_component(component, other)
         else:
             replaced = _replaced(before[first:end], after[start:stop])
             found += (_replacement(one, other) for one, other in replaced)
@@ -78,12 +80,16 @@ def _replaced(
     before: Sequence[ConfiguredComponent], after: Sequence[ConfiguredComponent]
 ) -> list[tuple[ConfiguredComponent, ConfiguredComponent]]:
     """Components of different names for which the same runs, something or nothing."""
-    return [(one, other) for one, other in zip(before, after, strict=False) if one.runs == other.runs]
+    return [(component, other) for component, other in zip(before, after, strict=False) if component.runs == other.runs]
 
 
-def _replacement(one: ConfiguredComponent, other: ConfiguredComponent) -> UnseenChange:
+def _replacement(configured_component: ConfiguredComponent, other: ConfiguredComponent) -> UnseenChange:
     return UnseenChange(
-        change="replaced", component=other.name, base=one.name, location=other.location, base_location=one.location
+        change="replaced",
+        component=other.name,
+        base=configured_component.name,
+        location=other.location,
+        base_location=configured_component.location,
     )
 
 
@@ -97,11 +103,11 @@ def _whole(change: Literal["added", "moved", "removed"], component: ConfiguredCo
     )
 
 
-def _of_component(one: ConfiguredComponent, other: ConfiguredComponent) -> Iterator[UnseenChange]:
-    if (one.runs is None) != (other.runs is None):
+def _of_component(configured_component: ConfiguredComponent, other: ConfiguredComponent) -> Iterator[UnseenChange]:
+    if (configured_component.runs is None) != (other.runs is None):
         return  # that it runs on one side only is something that the engine sees
-    for name in dict.fromkeys((*other.ignored, *one.ignored)):
-        before, after = one.ignored.get(name), other.ignored.get(name)
+    for name in dict.fromkeys((*other.ignored, *configured_component.ignored)):
+        before, after = configured_component.ignored.get(name), other.ignored.get(name)
         if (before and before.value) != (after and after.value):
             yield _of_parameter(name, before, after, other)
 

@@ -131,7 +131,7 @@ def _book(
     rules: Sequence[StoryTracker], stories: Sequence[StoryTracker], domain: DialogueDomain, settings: RuleSettings
 ) -> RuleBook:
     of_rules = list(_examples((tracker.states_of_set(), tracker) for tracker in rules))
-    lookup = memorised((rule_key(one.states[: one.number]), one.action) for one in of_rules)
+    lookup = memorised((rule_key(rule.states[: rule.number]), rule.action) for rule in of_rules)
     book = RuleBook(
         domain,
         settings,

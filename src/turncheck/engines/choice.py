@@ -65,7 +65,7 @@ def chosen_engines(
     refuse_settings_of_others(settings)
     registered = ENGINES[settings.engine]
     if registered.kinds is not None and project.platform.name not in registered.kinds:
-        runs = " and ".join(one.many for one in PLATFORMS.values() if one.name in registered.kinds)
+        runs = " and ".join(platform.many for platform in PLATFORMS.values() if platform.name in registered.kinds)
         raise UserError(
             f"the engine '{settings.engine}' runs {runs}; this is {project.platform.one}",
             remedy=f"Use the engine '{default_of('engine')}'.",

@@ -97,12 +97,14 @@ def score_policy_entities(judged: Sequence[AnnotatedText], tokens: Mapping[str, 
     """Score by Rasa's tag scheme; a text whose tokens are not known does not count."""
     pairs: Counter[tuple[str, str]] = Counter()
     errors = []
-    for one in judged:
-        labels = token_labels(tokens.get(one.text, ()), [_span(entity) for entity in one.entities])
+    for annotated_text in judged:
+        labels = token_labels(
+            tokens.get(annotated_text.text, ()), [_span(entity) for entity in annotated_text.entities]
+        )
         pairs.update((label, NO_ENTITY) for label in labels)
         if any(label != NO_ENTITY for label in labels):
-            entities = [dict(entity) for entity in one.entities]
-            errors.append({"text": one.text, "entities": entities, "predicted_entities": []})
+            entities = [dict(entity) for entity in annotated_text.entities]
+            errors.append({"text": annotated_text.text, "entities": entities, "predicted_entities": []})
     return PolicyEntities(
         report=score_pairs(pairs, excluded=NO_ENTITY).report,
         errors=tuple(errors),

@@ -110,13 +110,13 @@ def _judge_messages(
     missing: list[tuple[int, Expectation]] = []
     judged: dict[int, Judged] = {}
     for index, expectation in expected:
-        found = next((one for one in left if compared(one.said) == compared(expectation.name)), None)
+        found = next((message for message in left if compared(message.said) == compared(expectation.name)), None)
         if found is None:
             missing.append((index, expectation))
         else:
             left.remove(found)
             judged[index] = passed(expectation, found.response)
-    others = [one.said for one in left]
+    others = [message.said for message in left]
     for index, expectation in missing:
         actual = _closest(expectation.name, others)
         if actual is not None:
@@ -354,7 +354,7 @@ def within_limits(results: Sequence[CaseResult], most: int = _MOST_OF_ALL) -> tu
         if size <= room:
             room -= size
             kept.add(number)
-    return tuple(one if number in kept else _without_traces(one) for number, one in enumerate(results))
+    return tuple(case if number in kept else _without_traces(case) for number, case in enumerate(results))
 
 
 def _traces(result: CaseResult) -> list[TurnTrace]:
@@ -363,7 +363,7 @@ def _traces(result: CaseResult) -> list[TurnTrace]:
 
 
 def _without_traces(result: CaseResult) -> CaseResult:
-    return replace(result, opening=None, messages=tuple(replace(one, trace=None) for one in result.messages))
+    return replace(result, opening=None, messages=tuple(replace(message, trace=None) for message in result.messages))
 
 
 def _event(event: Mapping[str, Any]) -> TurnEvent:

@@ -229,13 +229,16 @@ def import_nlu(
     _ensure_counted("intent", intents)
     _ensure_counted(RESPONSES, responses)
     sentences = _sentences(intents, responses, extractors)
-    known = [(places.get((one.text, one.intent)) or places.get((one.text, None)), one) for one in sentences]
+    known = [
+        (places.get((sentence.text, sentence.intent)) or places.get((sentence.text, None)), sentence)
+        for sentence in sentences
+    ]
     if all(place is not None for place, _ in known):  # the order of the test data, which the files do not keep
         known.sort(key=lambda pair: pair[0].sort_key if pair[0] else ("", 0, 0))
     nowhere = Location(folder, 1)
-    predictions = tuple(_prediction(one, place or nowhere) for place, one in known)
+    predictions = tuple(_prediction(sentence, place or nowhere) for place, sentence in known)
     cases = [EntityCase((), prediction.expected.entities, prediction.predicted.entities) for prediction in predictions]
-    complete = all(_lists_all(one) for one in extractors.values())
+    complete = all(_lists_all(extractor) for extractor in extractors.values())
     return Nlu(
         mode="held-out",
         folds=None,
@@ -349,19 +352,23 @@ def _span(shape: Json) -> EntitySpan:
     )
 
 
-def _prediction(one: _Sentence, location: Location) -> NluPrediction:
-    tokens = tuple(word_borders(whitespace_words(one.text), one.text)) if one.expected or one.predicted else ()
+def _prediction(_sentence: _Sentence, location: Location) -> NluPrediction:
+    tokens = (
+        tuple(word_borders(whitespace_words(_sentence.text), _sentence.text))
+        if _sentence.expected or _sentence.predicted
+        else ()
+    )
     return NluPrediction(
-        text=one.text,
+        text=_sentence.text,
         location=location,
-        correct=one.intent is None or one.intent == one.found,
-        expected=ExpectedParse(intent=one.intent, response=one.response, entities=one.expected),
+        correct=_sentence.intent is None or _sentence.intent == _sentence.found,
+        expected=ExpectedParse(intent=_sentence.intent, response=_sentence.response, entities=_sentence.expected),
         predicted=PredictedParse(
-            intent=one.found,
-            confidence=one.confidence,
-            response=one.selected,
-            response_confidence=one.response_confidence,
-            entities=one.predicted,
+            intent=_sentence.found,
+            confidence=_sentence.confidence,
+            response=_sentence.selected,
+            response_confidence=_sentence.response_confidence,
+            entities=_sentence.predicted,
             tokens=write_tokens(tuple(tokens)),
         ),
     )
@@ -442,7 +449,11 @@ def as_rasa_0_counts(nlu: Nlu) -> Nlu:
     """Return the section with the reports of Rasa NLU 0.13 to 0.15; everything else is unchanged."""
     intents = nlu.intents
     if intents is not None:
-        pairs = ((one.expected.intent, one.predicted.intent) for one in nlu.predictions if one.expected.intent)
+        pairs = (
+            (prediction.expected.intent, prediction.predicted.intent)
+            for prediction in nlu.predictions
+            if prediction.expected.intent
+        )
         named = Counter((expected or "", predicted or "") for expected, predicted in pairs)
         intents = structs.replace(intents, report=score_every_label(named))
     entities = {
@@ -455,10 +466,10 @@ def as_rasa_0_counts(nlu: Nlu) -> Nlu:
 def _of_extractor(nlu: Nlu, extractor: str, words: int) -> dict[str, Any]:
     """``words``: the number of words in all sentences; the report does not list those of sentences without entities."""
     pairs: Pairs = Counter()
-    for one in nlu.predictions:
-        tokens = read_tokens(one.predicted.tokens)
-        found = found_by(extractor, one.predicted.entities)
-        expected = to_find(extractor, one.expected.entities, nlu.entities)
+    for prediction in nlu.predictions:
+        tokens = read_tokens(prediction.predicted.tokens)
+        found = found_by(extractor, prediction.predicted.entities)
+        expected = to_find(extractor, prediction.expected.entities, nlu.entities)
         pairs.update(zip(token_labels(tokens, expected), token_labels(tokens, found), strict=True))
     pairs[NO_ENTITY, NO_ENTITY] += words - pairs.total()
     return score_every_label(pairs)

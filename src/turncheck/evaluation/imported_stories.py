@@ -268,7 +268,7 @@ def _differs_in_response(step: StoryStep, *, misheard: bool) -> bool:
 
 def _messages(story: Story | None, written: Sequence[WrittenStep]) -> dict[int, UserStep]:
     """Return the project's own step for each message, by its index in the written steps, if the two match."""
-    places = [number for number, one in enumerate(written) if {"intent", "user"} & one.step.keys()]
+    places = [number for number, step in enumerate(written) if {"intent", "user"} & step.step.keys()]
     steps = [step for step in story.steps if isinstance(step, UserStep)] if story else []
     return dict(zip(places, steps, strict=True)) if len(places) == len(steps) else {}
 
@@ -283,7 +283,7 @@ def _misunderstanding(
     said, expected = _read(str(written.step.get("user", "")).strip())
     if message is not None and message.text:
         said = message.text.strip()
-        expected = tuple(span_written(said, asdict(one)) for one in message.entities)
+        expected = tuple(span_written(said, asdict(entity)) for entity in message.entities)
     base, response = _parts(known)
     predicted, chosen = _parts(intent.predicted if intent else known)
     return Misunderstanding(
@@ -307,8 +307,15 @@ def _read(sentence: str) -> tuple[str, tuple[EntitySpan, ...]]:
     except AnnotationError:
         return sentence, ()
     return text, tuple(
-        EntitySpan(start=one.start, end=one.end, entity=one.entity, value=one.value, role=one.role, group=one.group)
-        for one in entities
+        EntitySpan(
+            start=entity.start,
+            end=entity.end,
+            entity=entity.entity,
+            value=entity.value,
+            role=entity.role,
+            group=entity.group,
+        )
+        for entity in entities
     )
 
 

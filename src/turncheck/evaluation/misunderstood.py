@@ -34,7 +34,7 @@ def misunderstandings(
         misheard: the messages of each story.
         training: the sentences that the engine was trained on, if they are known.
     """
-    return with_neighbours([[_written(one) for one in messages] for messages in misheard], training)
+    return with_neighbours([[_written(message) for message in messages] for messages in misheard], training)
 
 
 def with_neighbours(
@@ -102,11 +102,12 @@ def _labels(text: str, entities: Sequence[Any]) -> dict[str, str]:
     return {words: label for words, label in parts if words}
 
 
-def _written(one: Misheard) -> Misunderstanding:
-    event, parse = one.event, one.parse
+def _written(misheard: Misheard) -> Misunderstanding:
+    event, parse = misheard.event, misheard.parse
     intent, ranking, fallback = before_fallback(parse)
     selected = next(
-        (chosen for chosen in parse.responses.values() if _is_about(chosen.intent_response_key, one.response)), None
+        (chosen for chosen in parse.responses.values() if _is_about(chosen.intent_response_key, misheard.response)),
+        None,
     )
     text = event.text or ""
     return Misunderstanding(
@@ -114,7 +115,7 @@ def _written(one: Misheard) -> Misunderstanding:
         location=event.location or Location(""),
         expected=ExpectedParse(
             intent=event.intent_name,
-            response=one.response,
+            response=misheard.response,
             entities=tuple(span_written(text, entity) for entity in event.entities),
         ),
         predicted=StoryParse(
@@ -180,7 +181,9 @@ def as_parse(text: str, understood: StoryParse) -> Parse:
     A response is both that of the selector of its intent and that of the selector for all intents.
     """
     intent = PredictedIntent(understood.intent, understood.confidence or 0.0)
-    ranking = tuple(PredictedIntent(one.name, one.confidence) for one in understood.ranking)
+    ranking = tuple(
+        PredictedIntent(ranked_intent.name, ranked_intent.confidence) for ranked_intent in understood.ranking
+    )
     if understood.fallback and understood.intent != FALLBACK:
         ranking = ranking or (intent,)
         intent = PredictedIntent(FALLBACK, 1.0 - intent.confidence)

@@ -136,7 +136,7 @@ def evaluate_held_out(
     parses, stopped = finished_part(
         lambda: answered(answers, units_of("sentence", (example.text for example in examples)), ask)
     )
-    judged = [Judged(one, parse) for one, parse in zip(examples, parses, strict=True) if parse is not None]
+    judged = [Judged(example, parse) for example, parse in zip(examples, parses, strict=True) if parse is not None]
     if trained is not None:
         kept = tuple(example for example in project.nlu.examples if example.text in trained)
         project = replace(project, nlu=replace(project.nlu, examples=kept))
@@ -265,7 +265,7 @@ def _measure(
     intents = score_intents(predictions)
     scored = extractors
     if not left_out:
-        scored = [name for one in extractors for name in _with_dimensions(one, project.config, predictions)]
+        scored = [name for extractor in extractors for name in _with_dimensions(extractor, project.config, predictions)]
     entities, spans = _score_entities(judged, predictions, scored, left_out)
     selectors = [
         judged_selector(prediction.expected.response, entry.parse)[0] if prediction.expected.response else ""
@@ -291,12 +291,14 @@ def _measure(
                 text=example.text,
                 intent=example.intent or "",
                 location=example.location,
-                entities=tuple(one.entity for one in example.entities),
+                entities=tuple(entity.entity for entity in example.entities),
             )
             for example in project.nlu.examples
         ),
         predictions=predictions,
-        calibration_error=expected_calibration_error((one.confidence, one.correct) for one in judgements),
+        calibration_error=expected_calibration_error(
+            (judgement.confidence, judgement.correct) for judgement in judgements
+        ),
         insights=find_insights(predictions, seen=overlap.all),
         coverage=_coverage(project, predictions),
         remarks=tuple(
@@ -324,7 +326,7 @@ def _coverage(project: Project, predictions: Sequence[NluPrediction]) -> Covered
 
     known = known_names(project)
     judged = {known.canonical(prediction.expected.intent or "") for prediction in predictions}
-    entities = {comparable(one.entity) for prediction in predictions for one in prediction.expected.entities}
+    entities = {comparable(entity.entity) for prediction in predictions for entity in prediction.expected.entities}
     return covered_intents(known, lambda kind: {"trait": set(), ENTITY: entities}.get(kind, judged))
 
 
@@ -335,13 +337,20 @@ def _with_dimensions(extractor: str, config: Config, predictions: Sequence[NluPr
     """
     if extractor not in DUCKLING_EXTRACTORS:
         return [extractor]
-    of_component = (one for one in config.pipeline or () if one.name.rpartition(".")[2] in DUCKLING_EXTRACTORS)
-    named = next((one.parameters.get("dimensions") for one in of_component), None)
+    of_component = (
+        component for component in config.pipeline or () if component.name.rpartition(".")[2] in DUCKLING_EXTRACTORS
+    )
+    named = next((component.parameters.get("dimensions") for component in of_component), None)
     if isinstance(named, list) and named:
         return [extractor, *(of_dimension(extractor, str(dimension)) for dimension in named)]
-    expected = {entity.entity for one in predictions for entity in one.expected.entities}
-    found = {entity.entity for one in predictions for entity in found_by(extractor, one.predicted.entities)}
-    return [extractor, *(of_dimension(extractor, one) for one in sorted((expected & DUCKLING_DIMENSIONS) | found))]
+    expected = {entity.entity for prediction in predictions for entity in prediction.expected.entities}
+    found = {
+        entity.entity for prediction in predictions for entity in found_by(extractor, prediction.predicted.entities)
+    }
+    return [
+        extractor,
+        *(of_dimension(extractor, dimension) for dimension in sorted((expected & DUCKLING_DIMENSIONS) | found)),
+    ]
 
 
 def _score_entities(
@@ -369,7 +378,9 @@ def _understood(
     own = [judgement_of(entry) for entry in judged if entry.example.base_intent]
     if not own:
         return None
-    judgements = own if team is None else [replace(one, confidence=team.of(one.confidence)) for one in own]
+    judgements = (
+        own if team is None else [replace(judgement, confidence=team.of(judgement.confidence)) for judgement in own]
+    )
     for component in config.pipeline or ():
         if component.name.rpartition(".")[2] == "FallbackClassifier":
             threshold = _number(component, "threshold", FALLBACK_THRESHOLD)

@@ -26,8 +26,8 @@ def without_entities(examples: tuple[Example, ...], unknown: Mapping[str, str]) 
     if not unknown:
         return examples
     return tuple(
-        replace(example, entities=tuple(one for one in example.entities if one.entity not in unknown))
-        if any(one.entity in unknown for one in example.entities)
+        replace(example, entities=tuple(entity for entity in example.entities if entity.entity not in unknown))
+        if any(entity.entity in unknown for entity in example.entities)
         else example
         for example in examples
     )
@@ -35,7 +35,7 @@ def without_entities(examples: tuple[Example, ...], unknown: Mapping[str, str]) 
 
 def remarks_on_unknown(examples: Sequence[Example], unknown: Mapping[str, str]) -> list[str]:
     """Say which annotations were not judged, and why."""
-    names = sorted({one.entity for example in examples for one in example.entities} & unknown.keys())
+    names = sorted({entity.entity for example in examples for entity in example.entities} & unknown.keys())
     return [f"The entity {name} is not evaluated: {unknown[name]}." for name in names]
 
 
@@ -85,7 +85,8 @@ def remarks_on(
     idle = [
         name
         for name, scores in entities.items()
-        if not scores.says_nothing and not any(found_by(name, one.predicted.entities) for one in predictions)
+        if not scores.says_nothing
+        and not any(found_by(name, prediction.predicted.entities) for prediction in predictions)
     ]
     remarks += [f"{name} found no entity in any of the sentences." for name in idle]
     remarks += [f"{name} is pretrained and was not scored." for name in extractors if name in left_out]
@@ -303,8 +304,10 @@ def covered_intents(known: KnownNames, tested: Callable[[str], Collection[str]])
     }
     pooled = [kinds[kind] for kind in _POOLED if kind in kinds]
     return CoveredIntents(
-        pooled=sum(one.covered for one in pooled) / sum(one.total for one in pooled) if pooled else None,
-        mean=sum(one.covered / one.total for one in kinds.values()) / len(kinds),
+        pooled=sum(covered.covered for covered in pooled) / sum(covered.total for covered in pooled)
+        if pooled
+        else None,
+        mean=sum(kind.covered / kind.total for kind in kinds.values()) / len(kinds),
         kinds=kinds,
         without=tuple(kind for kind in _ALL_KINDS if kind not in there),
         uncovered=tuple(sorted(name for kind in KINDS for name in missed.get(kind, ()))),

@@ -226,7 +226,9 @@ def _annotated(entity: EntityAnnotation) -> EntitySpan:
 
 def ranked(ranking: Sequence[PredictedIntent]) -> tuple[RankedIntent, ...]:
     """Return the top of a ranking in the report's type."""
-    return tuple(RankedIntent(name=one.name or "", confidence=one.confidence) for one in ranking[:RANKING_LENGTH])
+    return tuple(
+        RankedIntent(name=intent.name or "", confidence=intent.confidence) for intent in ranking[:RANKING_LENGTH]
+    )
 
 
 def span_found(entity: PredictedEntity) -> EntitySpan:
@@ -282,7 +284,8 @@ def find_neighbours(
         cut_off: dict[int, str] = {}
         for key, near in zip(missing, sentences.nearest(list(missing.values()), count), strict=True):
             trained = (
-                (next((index for index in place[one.text] if may_be(key, index)), None), one.similarity) for one in near
+                (next((index for index in place[neighbour.text] if may_be(key, index)), None), neighbour.similarity)
+                for neighbour in near
             )
             found[key] = tuple((index, similarity) for index, similarity in trained if index is not None)[:NEIGHBOURS]
             if len(found[key]) < NEIGHBOURS and len(near) == count:

@@ -138,8 +138,8 @@ def run_folds(
         done = [one for one in error.finished or () if one is not None]
         cause = KeyboardInterrupt() if error.interrupted else error
         raise CutShortError(cause, done or None) from error
-    for fold, one in zip(folds, runs, strict=True):
-        if one.fold != fold:
+    for fold, fold_run in zip(folds, runs, strict=True):
+        if fold_run.fold != fold:
             raise UnfitAnswerError(fold_unit(fold))
     return runs
 
@@ -270,9 +270,9 @@ class _Message:
                 data["intent_response_key"] = example.intent
         if example.entities:
             data["entities"] = [
-                {"start": one.start, "end": one.end, "value": one.value, "entity": one.entity}
-                | {key: name for key, name in (("role", one.role), ("group", one.group)) if name is not None}
-                for one in example.entities
+                {"start": entity.start, "end": entity.end, "value": entity.value, "entity": entity.entity}
+                | {key: name for key, name in (("role", entity.role), ("group", entity.group)) if name is not None}
+                for entity in example.entities
             ]
         if example.metadata:
             data["metadata"] = dict(example.metadata)
@@ -299,7 +299,9 @@ def _response_text(example: Example, responses: Mapping[str, Response]) -> str |
     response = responses.get(response_name(example.intent))
     if response is None or not response.variations:
         return None
-    return next((one.text for one in reversed(response.variations) if one.text), None) or response.name
+    return (
+        next((variation.text for variation in reversed(response.variations) if variation.text), None) or response.name
+    )
 
 
 def _label(example: Example, *, by_response: bool) -> str | None:

@@ -89,7 +89,7 @@ class StoryJudge:
             raise CutShortError(error) from error  # some sentences were parsed, but no story was judged
         # Equal stories may be understood differently, and stories in parallel do not wait for each other.
         can_repeat = understood is None and self.at_once == 1
-        times = Counter(one.fingerprint for one in asked) if can_repeat else Counter[tuple[str, ...]]()
+        times = Counter(tracker.fingerprint for tracker in asked) if can_repeat else Counter[tuple[str, ...]]()
         decided: dict[tuple[str, ...], list[Decision]] = {one: [] for one, number in times.items() if number > 1}
         judge = _Judge(self.policies, understood, tokens, decided, self.shows, self.known, self.nlu is not None)
 
@@ -150,7 +150,7 @@ class _Judge:
         seconds = time.perf_counter() - begin
         own = {text: self.tokens[text] for text in _annotated_texts([tracker]) if text in self.tokens}
         known = self.known
-        can_be = run.passed or known is None or all(_can_be(one.event, known) for one in run.misheard)
+        can_be = run.passed or known is None or all(_can_be(misheard.event, known) for misheard in run.misheard)
         return StoryAnswer(run, as_written, seconds, own, can_be)
 
     def _passes_as_written(self, tracker: StoryTracker, run: StoryRun) -> bool:
@@ -302,8 +302,14 @@ def evaluate_stories(
         return judged_elsewhere(judge, asked, work, done)
 
     given: Sequence[StoryAnswer | None]
-    given, stopped = finished_part(lambda: answered(answers, units_of("story", (one.name for one in everything)), ask))
-    judged = [_Judged(tracker, one) for tracker, one in zip(everything, given, strict=True) if one is not None]
+    given, stopped = finished_part(
+        lambda: answered(answers, units_of("story", (tracker.name for tracker in everything)), ask)
+    )
+    judged = [
+        _Judged(tracker, story_answer)
+        for tracker, story_answer in zip(everything, given, strict=True)
+        if story_answer is not None
+    ]
     if timed is not None:
         for index, one in enumerate(judged):
             timed(index, one.answer.seconds)
@@ -355,7 +361,9 @@ def _core(
         if not is_duplicate:
             tally.add(one.run)
         results.append(_result(one, sentences, is_duplicate=is_duplicate))
-    policies = [step.policy for one in results if not one.duplicate for step in one.steps if step.kind == "action"]
+    policies = [
+        step.policy for result in results if not result.duplicate for step in result.steps if step.kind == "action"
+    ]
     memorized = sum(policy in memorizing for policy in policies if policy)
     return tally.core(results, memorized / len(policies) if policies else 0.0, *remarks)
 

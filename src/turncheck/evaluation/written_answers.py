@@ -162,10 +162,10 @@ class AnswerReader:
 
     def _made(self, kind: str, items: Any) -> Any:
         if kind == _LIST:
-            return [self._value(one) for one in items]
+            return [self._value(item) for item in items]
         if kind == _TUPLE:
-            values = tuple(self._value(one) for one in items)
-            is_of_names = len(values) == 2 and all(isinstance(one, str) and len(one) <= _NAME for one in values)
+            values = tuple(self._value(item) for item in items)
+            is_of_names = len(values) == 2 and all(isinstance(value, str) and len(value) <= _NAME for value in values)
             return _shared(self._parts, json.dumps(values), lambda: values) if is_of_names else values
         if kind == _SET:
             return frozenset(items)

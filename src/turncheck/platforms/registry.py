@@ -16,7 +16,7 @@ _ROWS: Final = (
     RASA,
     KORE,
 )
-PLATFORMS: Final[Mapping[str, Platform]] = {one.name: one for one in _ROWS}
+PLATFORMS: Final[Mapping[str, Platform]] = {row.name: row for row in _ROWS}
 DEFAULT: Final = RASA
 """The platform of an assistant that no other recognises."""
 

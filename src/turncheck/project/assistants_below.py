@@ -51,7 +51,9 @@ def assistants_below(root: Path) -> list[Path]:
 def is_assistant(folder: Path) -> bool:
     """Whether a folder is itself that of an assistant."""
     entries = sorted(folder.iterdir())
-    return _is_assistant([one.name for one in entries if one.is_dir()], [one.name for one in entries if one.is_file()])
+    return _is_assistant(
+        [entry.name for entry in entries if entry.is_dir()], [entry.name for entry in entries if entry.is_file()]
+    )
 
 
 def may_be_assistant(path: Path) -> bool:

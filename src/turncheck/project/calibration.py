@@ -125,9 +125,16 @@ def _fault_of(calibration: Calibration) -> str:
     found, confidences = calibration.agreements, calibration.confidences
     overall = {"sentences": found.sentences, "entities": found.entities, "stories": found.stories}
     for what, parts in (("", overall), ("intent ", found.intents), ("entity ", found.entity_types)):
-        for name, one in parts.items():
-            if one is not None and not 0 <= one.both <= min(one.ours, one.theirs) <= max(one.ours, one.theirs) <= _MOST:
-                numbers = f"both {one.both}, ours {one.ours}, theirs {one.theirs}"
+        for name, agreement in parts.items():
+            if (
+                agreement is not None
+                and not 0
+                <= agreement.both
+                <= min(agreement.ours, agreement.theirs)
+                <= max(agreement.ours, agreement.theirs)
+                <= _MOST
+            ):
+                numbers = f"both {agreement.both}, ours {agreement.ours}, theirs {agreement.theirs}"
                 return f"the numbers of {what}{name[:80]!r} cannot be: {numbers}"
     if confidences is not None and not _is_map(confidences):
         return "its confidences are not two ascending lists of one length, 0 to 1"

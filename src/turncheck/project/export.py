@@ -55,29 +55,29 @@ def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 def merged_nlu(parts: Sequence[Parts]) -> NluData:
     """Merge the NLU data; of equal examples the first one counts."""
-    data = [one.nlu for one in parts]
-    examples, duplicates = _without_duplicates(tuple(chain.from_iterable(one.examples for one in data)))
+    data = [part.nlu for part in parts]
+    examples, duplicates = _without_duplicates(tuple(chain.from_iterable(nlu_data.examples for nlu_data in data)))
     return NluData(
         examples,
-        tuple(chain.from_iterable(one.synonyms for one in data)),
-        tuple(chain.from_iterable(one.regexes for one in data)),
-        tuple(chain.from_iterable(one.lookups for one in data)),
+        tuple(chain.from_iterable(nlu_data.synonyms for nlu_data in data)),
+        tuple(chain.from_iterable(nlu_data.regexes for nlu_data in data)),
+        tuple(chain.from_iterable(nlu_data.lookups for nlu_data in data)),
         duplicates,
     )
 
 
 def merged_domain(domain: Domain, parts: Sequence[Parts]) -> Domain:
     """Add to the project's domain what its data define, such as responses in NLU files; the last definition wins."""
-    for one in parts:
-        if one.domain is not None:
-            domain = _with(domain, one.domain)
+    for part in parts:
+        if part.domain is not None:
+            domain = _with(domain, part.domain)
     return domain
 
 
 def merged_flows(parts: Sequence[Parts]) -> dict[str, Flow]:
     """Return the flows by name; of two with the same name the first."""
     flows: dict[str, Flow] = {}
-    for flow in chain.from_iterable(one.flows for one in parts):
+    for flow in chain.from_iterable(part.flows for part in parts):
         flows.setdefault(flow.name, flow)
     return flows
 
@@ -139,10 +139,10 @@ def ensure_export(path: Path) -> None:
         UserError: it is something else.
     """
     if export_of(path.parent, [path]) is None:
-        exports = [one.no_export for one in PLATFORMS.values() if one.no_export is not None]
+        exports = [platform.no_export for platform in PLATFORMS.values() if platform.no_export is not None]
         raise UserError(
-            f"'{path}' is neither an assistant's folder{''.join(f' nor {one.what}' for one in exports)}",
-            remedy=f"Name the folder of an assistant{''.join(f', {one.remedy}' for one in exports)}.",
+            f"'{path}' is neither an assistant's folder{''.join(f' nor {export.what}' for export in exports)}",
+            remedy=f"Name the folder of an assistant{''.join(f', {export.remedy}' for export in exports)}.",
         )
 
 
@@ -165,11 +165,11 @@ def read_export(folder: ProjectFolder, export: Export, language: str | None) -> 
     """
     platform, path = export
     data_read = read_data(folder, [path], language=language)
-    read = [one.parts for one in data_read]
-    files = [one.file for one in data_read]
-    native = next((one.native for one in read if one.native is not None), None)
+    read = [data_file.parts for data_file in data_read]
+    files = [data_file.file for data_file in data_read]
+    native = next((parts.native for parts in read if parts.native is not None), None)
     if native is None:
-        fault = next((one for one in folder.findings if one.code != "format-not-read"), None)
+        fault = next((finding for finding in folder.findings if finding.code != "format-not-read"), None)
         fault = fault or parts("export")[platform.name].why_no_export(folder.name(path), folder.read_bytes(path) or b"")
         raise UserError(f"{fault.message.rstrip('.')} [{fault.code}]", location=fault.location, remedy=fault.hint)
     return Project(

@@ -119,7 +119,7 @@ def _text_of(folder: ProjectFolder, path: Path, file_format: Format, content: by
 
 def training_data_in_markdown(data: Iterable[DataFile]) -> dict[str, Location]:
     """Return the places of the first headers in files of an older format, by path."""
-    older = [one.file for one in data if one.format is not None and one.format.last is not None]
+    older = [data_file.file for data_file in data if data_file.format is not None and data_file.format.last is not None]
     if not older:
         return {}
     from turncheck.project.formats.markdown_stories import first_header, is_training_data
@@ -130,10 +130,12 @@ def training_data_in_markdown(data: Iterable[DataFile]) -> dict[str, Location]:
 
 def without_older_formats(folder: ProjectFolder, data: list[DataFile]) -> list[DataFile]:
     """Leave out what Rasa 3 skips silently, and report what is training data."""
-    older = {one.file.path for one in data if one.format is not None and one.format.last is not None}
+    older = {
+        data_file.file.path for data_file in data if data_file.format is not None and data_file.format.last is not None
+    }
     if not older:
         return data
     folder.findings[:] = [finding for finding in folder.findings if finding.location.path not in older]
     for path in training_data_in_markdown(data):
         folder.note_unread(folder.root / path)
-    return [one for one in data if one.file.path not in older]
+    return [data_file for data_file in data if data_file.file.path not in older]

@@ -290,7 +290,7 @@ class Story:
 def in_order_of_names(stories: Sequence[Story]) -> tuple[Story, ...]:
     """Sort stories by their names, and those of one name by what they say, wherever they are written."""
     names = Counter(story.name for story in stories)
-    return tuple(sorted(stories, key=lambda one: (one.name, _said(one) if names[one.name] > 1 else "")))
+    return tuple(sorted(stories, key=lambda story: (story.name, _said(story) if names[story.name] > 1 else "")))
 
 
 def _said(value: Any) -> str:
@@ -299,7 +299,7 @@ def _said(value: Any) -> str:
         return f"({', '.join(map(_said, value))})"
     if not is_dataclass(value):
         return repr(value)
-    parts = (_said(getattr(value, one.name)) for one in fields(value) if one.name != "location")
+    parts = (_said(getattr(value, field.name)) for field in fields(value) if field.name != "location")
     return f"{type(value).__name__}({', '.join(parts)})"
 
 

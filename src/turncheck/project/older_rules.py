@@ -24,11 +24,11 @@ _MEANT_AS_DATA: Final = re.compile(
 
 def refused_in_data(major: int, folder: ProjectFolder, data: Iterable[DataFile]) -> Iterator[Finding]:
     """Training data that a version refuses and later ones accept."""
-    for one in data:
-        if one.format is rasa_json.FORMAT:
-            yield from _files_that_are_missing(folder, one)
+    for data_file in data:
+        if data_file.format is rasa_json.FORMAT:
+            yield from _files_that_are_missing(folder, data_file)
             if major < 2:
-                yield from _values_that_are_no_strings(one)
+                yield from _values_that_are_no_strings(data_file)
 
 
 def _files_that_are_missing(folder: ProjectFolder, data: DataFile) -> Iterator[Finding]:

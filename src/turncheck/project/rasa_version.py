@@ -279,7 +279,9 @@ def _has_type(node: YamlNode) -> bool:
 
 
 def _trigger_signs(intents: YamlNode | None) -> Iterator[Sign]:
-    listed = [one for one in intents.items if isinstance(one, YamlMapping)] if isinstance(intents, YamlSequence) else []
+    listed = (
+        [item for item in intents.items if isinstance(item, YamlMapping)] if isinstance(intents, YamlSequence) else []
+    )
     triggering = {
         str(name): options.key_location("triggers")
         for intent in listed

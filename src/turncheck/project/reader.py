@@ -226,7 +226,7 @@ def read_project(
             refuse_of_rasa(export.platform, domain=domain, config=config)
             return read_export(ProjectFolder(root), export, language)
         if language is not None:
-            of_languages = [one for one in PLATFORMS.values() if one.has_languages]
+            of_languages = [platform for platform in PLATFORMS.values() if platform.has_languages]
             raise UserError(
                 f"--language is for the export of {' or '.join(one.one for one in of_languages)}",
                 remedy="The pipeline says the language here.",
@@ -251,7 +251,7 @@ def _read_project(
     config_file = parse_file(folder, config_path, "config") if config_path else None
     found_endpoints = endpoints_file(folder, endpoints)
     apart = [file for file in (config_file, found_endpoints) if file]
-    own_files = [*domain_files, *apart, *(one.file for one in data_read)]
+    own_files = [*domain_files, *apart, *(data_file.file for data_file in data_read)]
     in_markdown = training_data_in_markdown(data_read)
     rasa = recognise(folder, own_files, in_markdown)
     config_files = [config_file] if config_file else []
@@ -263,20 +263,22 @@ def _read_project(
     data_read = _data_of_version(folder, data_read, rasa)
     major = NEWEST if rasa is None else rasa.major
 
-    own_domain = next((one.file.path for one in data_read if "domain" in one.file.kinds), DEFAULT_DOMAIN)
+    own_domain = next(
+        (data_file.file.path for data_file in data_read if "domain" in data_file.file.kinds), DEFAULT_DOMAIN
+    )
     location = Location(folder.name(found_domain) if found_domain else own_domain)
     domain_read, domain_findings = domain_from_files(domain_files, location, major=major)
     config_read, config_findings = _config(config_files, major)
     endpoints_read, endpoint_findings = endpoints_from_file(found_endpoints) if found_endpoints else ({}, ())
-    files = [*domain_files, *(one.file for one in data_read), *apart]
+    files = [*domain_files, *(data_file.file for data_file in data_read), *apart]
     absent = _absent(data_read, has_domain=found_domain is not None, has_config=bool(config_files))
     needed = _needs(data_read)
-    if major == OLDEST and config_read.policies is None and not any(one.parts.stories for one in data_read):
+    if major == OLDEST and config_read.policies is None and not any(data_file.parts.stories for data_file in data_read):
         needed -= {"domain"}  # Rasa NLU 0.x was a program of its own, which knows none
     _note_what_is_absent(folder, absent, needed, domain=domain, config=config)
     below = assistants_in_place(folder, files)
-    parts = [one.parts for one in data_read]
-    stories = [story for one in parts for story in one.stories]
+    parts = [data_file.parts for data_file in data_read]
+    stories = [story for part in parts for story in part.stories]
     return Project(
         root=folder.root,
         name=shown_path(folder.root.resolve().name),
@@ -292,7 +294,7 @@ def _read_project(
         unreadable=unreadable_parts(files) | (absent - needed),
         rasa=rasa,
         below=below,
-        calm=calm_reason(config_read, next((one.flows_location for one in parts if one.flows_location), None)),
+        calm=calm_reason(config_read, next((part.flows_location for part in parts if part.flows_location), None)),
         flows=merged_flows(parts),
         misspelt=dict(folder.misspelt),
         files=tuple(files),
@@ -302,9 +304,9 @@ def _read_project(
 def _note_without_data(folder: ProjectFolder, paths: Iterable[Path], read: Iterable[DataFile], what: str) -> None:
     """Note which of the named paths hold nothing of what is wanted, unless a finding says so already."""
     files = [
-        Path(absolute_name(folder.root / one.file.path))
-        for one in read
-        if not one.parts.is_empty or one.file.has_errors or not one.file.source
+        Path(absolute_name(folder.root / data_file.file.path))
+        for data_file in read
+        if not data_file.parts.is_empty or data_file.file.has_errors or not data_file.file.source
     ]
     noted = {finding.location.path for finding in folder.findings}
     for path in paths:
@@ -327,7 +329,7 @@ def _data_of_version(folder: ProjectFolder, data: list[DataFile], rasa: RasaVers
 
 def _sorted_patterns(nlu: NluData) -> NluData:
     """Sort the patterns as Rasa 1 and 2 do."""
-    return replace(nlu, regexes=tuple(sorted(nlu.regexes, key=lambda one: f"{one.name}+{one.pattern}")))
+    return replace(nlu, regexes=tuple(sorted(nlu.regexes, key=lambda regex: f"{regex.name}+{regex.pattern}")))
 
 
 def _configured_apart(folder: ProjectFolder, file: ProjectFile | None) -> list[ProjectFile]:
@@ -369,13 +371,15 @@ def _note_what_is_absent(
 
 def _absent(data: Sequence[DataFile], *, has_domain: bool, has_config: bool) -> frozenset[str]:
     """Return which of domain and configuration does not exist."""
-    has_domain = has_domain or any("domain" in one.file.kinds for one in data)
+    has_domain = has_domain or any("domain" in data_file.file.kinds for data_file in data)
     return frozenset(name for name, there in (("domain", has_domain), ("config", has_config)) if not there)
 
 
 def _needs(data: Iterable[DataFile]) -> frozenset[Need]:
     """Return which of domain and configuration must exist: both if there is no data, as in Rasa."""
-    needs = [NEEDS_OF_RASA if one.format is None else one.format.needs for one in data] or [NEEDS_OF_RASA]
+    needs = [NEEDS_OF_RASA if data_file.format is None else data_file.format.needs for data_file in data] or [
+        NEEDS_OF_RASA
+    ]
     return frozenset().union(*needs)
 
 
@@ -391,15 +395,15 @@ def read_nlu_files(paths: Iterable[Path], root: Path) -> tuple[NluData, tuple[Fi
         there = existing(folder, paths)
         read = read_data(folder, there, NLU_KEYS)
         _note_without_data(folder, there, read, "NLU data")
-        nlu = merged_nlu([one.parts for one in read])
-    return nlu, in_order(folder.findings), tuple(one.file for one in read)
+        nlu = merged_nlu([data_file.parts for data_file in read])
+    return nlu, in_order(folder.findings), tuple(data_file.file for data_file in read)
 
 
 def read_nlu_responses(paths: Iterable[Path], root: Path) -> Mapping[str, Response]:
     """Read the responses that are in NLU files (those of retrieval intents), by name."""
     folder = ProjectFolder(root)
     read = read_data(folder, existing(folder, paths), NLU_KEYS)
-    return merged_domain(Domain(), [one.parts for one in read]).responses
+    return merged_domain(Domain(), [data_file.parts for data_file in read]).responses
 
 
 def read_stories(paths: Iterable[Path], root: Path) -> tuple[tuple[Story, ...], tuple[Finding, ...]]:
@@ -418,8 +422,8 @@ def read_story_files(
     there = existing(folder, paths)
     read = read_data(folder, there, STORY_KEYS, is_test=True)
     _note_without_data(folder, there, read, "stories")
-    stories = tuple(story for one in read for story in one.parts.stories)
-    return stories, in_order(folder.findings), tuple(one.file for one in read)
+    stories = tuple(story for data_file in read for story in data_file.parts.stories)
+    return stories, in_order(folder.findings), tuple(data_file.file for data_file in read)
 
 
 @contextmanager

@@ -167,7 +167,9 @@ def find_e2e_cases_not_looked_for(root: Path, named: Iterable[str]) -> list[str]
     else:
         looked_for = [absolute_name(root / name) for name in E2E_FOLDERS]
         candidates = _files(root, root, _may_have_cases, skip=_is_of_others)
-        found = _with_cases(root, [one for one in candidates if not any(_is_at(one, place) for place in looked_for)])
+        found = _with_cases(
+            root, [candidate for candidate in candidates if not any(_is_at(candidate, place) for place in looked_for)]
+        )
     return sorted(shown_path(path.relative_to(root)) for path in found)
 
 

@@ -156,7 +156,7 @@ def draw_plots(outcome: Outcome, folder: Path, screen: Console) -> list[Path]:
 
             pictures = nlu_plots_of_rasa_0_and_1(pictures, responses=True)
         drawn = chain(pictures, story_plots(outcome.report, major))
-        return write_own(folder, (replace(one, name=f"{below}/{one.name}") for one in drawn))
+        return write_own(folder, (replace(rendered, name=f"{below}/{rendered.name}") for rendered in drawn))
 
 
 def terminal_summary(outcome: Outcome, links: Links) -> str:
@@ -171,7 +171,7 @@ def terminal_overview(assistants: Assistants) -> str:
         (run.name, f"{run.verdict.in_words}: {run.summary(run.links.folder)}")
         for run in reversed(assistants.worst_first)
     ]
-    parts += [(one.name, f"not measured: {one.why}") for one in assistants.broken]
+    parts += [(broken.name, f"not measured: {broken.why}") for broken in assistants.broken]
     lines = [f"  {one_line(name, 200)}: {one_line(text, 1000)}" for name, text in parts]
     return log_line("\n".join(["", f"{assistants.in_words[:1].upper()}{assistants.in_words[1:]}", *lines, ""]))
 

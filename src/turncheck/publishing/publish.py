@@ -377,11 +377,15 @@ def result_of(outcome: Outcome, folder: Path, written: Sequence[Path]) -> Result
 def result_of_several(several: Several, folder: Path, written: Sequence[Path]) -> Result:
     """Return what is published of several assistants, whose files were ``written``: one comment, one artifact."""
     assistants, members = several.assistants, several.members
-    by_name = {one.outcome.run.name: one.outcome for one in members}
-    unmeasured = [f"{one.name}: not measured: {one.why}" for one in assistants.broken]
+    by_name = {member.outcome.run.name: member.outcome for member in members}
+    unmeasured = [f"{broken.name}: not measured: {broken.why}" for broken in assistants.broken]
     failed = [f"{name}: {gate}" for name, outcome in by_name.items() for gate in _failed_gates(outcome)]
-    found = [one for outcome in by_name.values() for one in find_annotations(outcome.run.report, outcome.comparison)]
-    compared = [one.folder for one in members if one.outcome.comparison.judged]
+    found = [
+        annotation
+        for outcome in by_name.values()
+        for annotation in find_annotations(outcome.run.report, outcome.comparison)
+    ]
+    compared = [member.folder for member in members if member.outcome.comparison.judged]
     return Result(
         key=several.key,
         passed=several.exit_code == EXIT_OK,
@@ -402,7 +406,7 @@ def result_of_several(several: Several, folder: Path, written: Sequence[Path]) -
             "metrics": json.dumps({name: _metrics(outcome.comparison) for name, outcome in by_name.items()}),
             "deltas": json.dumps({name: _deltas(outcome.comparison) for name, outcome in by_name.items()}),
             "results": str(folder),
-            "report": "\n".join(str(folder / one.folder / "report.json") for one in members),
+            "report": "\n".join(str(folder / member.folder / "report.json") for member in members),
             "comparison": "\n".join(str(folder / name / "comparison.json") for name in compared),
             "junit": str(folder / "junit.xml"),
         },
@@ -417,8 +421,8 @@ def _failed_gates(outcome: Outcome) -> list[str]:
 
 
 def _metrics(comparison: Comparison) -> dict[str, float]:
-    return {one.name: one.value for one in comparison.metrics if one.value is not None}
+    return {metric.name: metric.value for metric in comparison.metrics if metric.value is not None}
 
 
 def _deltas(comparison: Comparison) -> dict[str, float]:
-    return {one.name: one.delta for one in comparison.metrics if one.delta is not None}
+    return {metric.name: metric.delta for metric in comparison.metrics if metric.delta is not None}

@@ -85,7 +85,7 @@ def find_remarks(report: Report, comparison: Comparison | None) -> list[Remark]:
     counts = "test-failures" in report.settings.fail_on
     remarks += _test_remarks(old, level="error" if counts else "warning", failed="failed (on the base too)")
     rooted = PathResolver(report, also=base_places(compared))
-    return [one._replace(text=rooted.text(one.text)) for one in remarks]
+    return [remark._replace(text=rooted.text(remark.text)) for remark in remarks]
 
 
 def within_limit(
@@ -98,7 +98,7 @@ def within_limit(
     shown: list[Annotation] = []
     left: list[Annotation] = []
     for level in LEVELS:
-        same = [one for one in found if one.level == level]
+        same = [annotation for annotation in found if annotation.level == level]
         per_level = max(PER_LEVEL - taken.get(level, 0), 1)
         if len(same) <= per_level:
             shown += same
@@ -112,7 +112,12 @@ def within_limit(
 
 def workflow_commands(shown: Iterable[Annotation]) -> tuple[str, ...]:
     """Return annotations as workflow commands, one line each."""
-    return tuple(command(one.level, one.message, file=one.path, line=one.line, title=one.title) for one in shown)
+    return tuple(
+        command(
+            annotation.level, annotation.message, file=annotation.path, line=annotation.line, title=annotation.title
+        )
+        for annotation in shown
+    )
 
 
 class Remark(NamedTuple):
@@ -138,11 +143,13 @@ def _finding_remarks(report: Report, compared: Comparison | None) -> tuple[list[
     news = {(one.code, one.message, one.location) for one in compared.new_findings} if compared else set()
     new: list[Remark] = []
     old: list[Remark] = []
-    for one in report.validation.findings if report.validation else ():
-        if one.severity != "info":
-            is_new = compared is None or (one.code, one.message, one.location) in news
-            text = _sentence(one.message, one.hint)
-            remark = Remark(_SEVERITIES[one.severity], one.code, text, one.location, one.code, one.message)
+    for finding in report.validation.findings if report.validation else ():
+        if finding.severity != "info":
+            is_new = compared is None or (finding.code, finding.message, finding.location) in news
+            text = _sentence(finding.message, finding.hint)
+            remark = Remark(
+                _SEVERITIES[finding.severity], finding.code, text, finding.location, finding.code, finding.message
+            )
             (new if is_new else old).append(remark)
     return new, old
 
@@ -183,10 +190,15 @@ def _misunderstood_remarks(report: Report, compared: Comparison | None) -> list[
     return remarks
 
 
-def _misunderstood_line(one: MisunderstoodSentence, kind: str) -> Line:
-    if not one.expected:
+def _misunderstood_line(misunderstood_sentence: MisunderstoodSentence, kind: str) -> Line:
+    if not misunderstood_sentence.expected:
         return line("the imported files do not say which sentence")
-    return understood_as(one.text, one.expected, one.predicted, case=kind != "story")
+    return understood_as(
+        misunderstood_sentence.text,
+        misunderstood_sentence.expected,
+        misunderstood_sentence.predicted,
+        case=kind != "story",
+    )
 
 
 def _sentence_remark(case: CaseChange, place: Location) -> Remark:
@@ -205,10 +217,10 @@ def _drew(near: TrainingChange) -> str:
 
 def _merge(path: str | None, line: int | None, said: Sequence[Remark]) -> Annotation:
     """One annotation for everything said about a line: as severe as the worst of it."""
-    level = min((one.level for one in said), key=LEVELS.index)
+    level = min((remark.level for remark in said), key=LEVELS.index)
     if len(said) == 1:
         return Annotation(level, said[0].title, said[0].text, path, line)
-    message = "\n".join(f"{one.title}: {one.text}" for one in said)
+    message = "\n".join(f"{remark.title}: {remark.text}" for remark in said)
     return Annotation(level, f"{len(said)} remarks", message, path, line)
 
 

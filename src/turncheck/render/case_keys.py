@@ -67,25 +67,27 @@ class CaseKeys:
     def sentences(self) -> tuple[str, ...]:
         """Those of the judged sentences, in the report's order."""
         judged = self.report.nlu.predictions if self.report.nlu else ()
-        return tuple(distinct_keys(key_of_sentence(one.text, one.expected.intent or "") for one in judged))
+        return tuple(
+            distinct_keys(key_of_sentence(prediction.text, prediction.expected.intent or "") for prediction in judged)
+        )
 
     @cached_property
     def stories(self) -> tuple[str, ...]:
         """Those of the stories."""
         stories = self.report.core.stories if self.report.core else ()
-        return tuple(distinct_keys(key_of_test("story", one.name) for one in stories))
+        return tuple(distinct_keys(key_of_test("story", story.name) for story in stories))
 
     @cached_property
     def cases(self) -> tuple[str, ...]:
         """Those of the end-to-end cases."""
         cases = self.report.e2e.cases if self.report.e2e else ()
-        return tuple(distinct_keys(key_of_test("end-to-end case", one.name) for one in cases))
+        return tuple(distinct_keys(key_of_test("end-to-end case", case.name) for case in cases))
 
     @cached_property
     def batch(self) -> tuple[str, ...]:
         """Those of the batch cases, suite by suite."""
         cases = self.report.batch.cases if self.report.batch else ()
-        return tuple(distinct_keys(key_of_test("batch case", one.text) for one in cases))
+        return tuple(distinct_keys(key_of_test("batch case", case.text) for case in cases))
 
     def placed(self, entry: Entry) -> Entry:
         """Return the entry; it and those below it get the keys of the cases at their places."""
@@ -173,7 +175,9 @@ def by_place(changes: Iterable[CaseChange]) -> Callable[[str, Sequence[Location]
     for change in changes:
         named[change.name].append(change)
 
-    return lambda name, places: next((one for one in named.get(name, ()) if one.location in places), None)
+    return lambda name, places: next(
+        (case_change for case_change in named.get(name, ()) if case_change.location in places), None
+    )
 
 
 def _places(case: Case) -> Sequence[Location]:

@@ -56,7 +56,10 @@ def taken_away(lists: Lists, compared: Comparison) -> Iterable[NeutralSection]:
     """Return what leads a document: what is no longer judged, annotated, understood, or there."""
     cut = compared.cut_intents
     yield lists.listed("cut", f"Intents that lost most of their training sentences ({len(cut)})", cut, _cut)
-    numbers = sum(one.annotations for one in compared.stripped), sum(one.changed for one in compared.stripped)
+    numbers = (
+        sum(stripped.annotations for stripped in compared.stripped),
+        sum(stripped.changed for stripped in compared.stripped),
+    )
     words = [f"{what} ({number:,})" for what, number in zip(_STRIPPED, numbers, strict=True) if number]
     yield lists.listed("stripped", f"Annotations {', '.join(words)}", compared.stripped, _stripped)
     less = compared.fallback
@@ -88,13 +91,13 @@ def _stripped(intent: StrippedIntent) -> Entry:
         for what, number in zip(_STRIPPED, (intent.annotations, intent.changed), strict=True)
         if number
     ]
-    parts = [lost.format(of=f" of {count(intent.base, 'annotation')}"), *(one.format(of="") for one in others)]
+    parts = [lost.format(of=f" of {count(intent.base, 'annotation')}"), *(other.format(of="") for other in others)]
     words = f": {', '.join(parts)}, in {count(intent.sentences, 'sentence')}: "
     return Entry(line(Code(intent.intent), words, types, line("; now ", now) if now else ()), Place(intent.location))
 
 
 def _lost(intent: LessUnderstood) -> Entry:
-    quoted = listed([line(Said(one.text)) for one in intent.sentences[:_MOST_QUOTED]])
+    quoted = listed([line(Said(sentence.text)) for sentence in intent.sentences[:_MOST_QUOTED]])
     more = len(intent.sentences) - _MOST_QUOTED
     words = f": {count(len(intent.sentences), 'sentence')} not understood now: "
     return Entry(line(Code(intent.intent), words, quoted, f" and {more:,} more" if more > 0 else ""))
@@ -103,7 +106,7 @@ def _lost(intent: LessUnderstood) -> Entry:
 def _newly_wrong(change: FallbackChange) -> list[Entry]:
     if not change.newly_wrong:
         return []
-    quoted = listed([line(Said(one.text)) for one in change.newly_wrong[:_MOST_QUOTED]])
+    quoted = listed([line(Said(similar_sentences.text)) for similar_sentences in change.newly_wrong[:_MOST_QUOTED]])
     more = len(change.newly_wrong) - _MOST_QUOTED
     words = f"{count(len(change.newly_wrong), 'sentence')} taken for a wrong intent instead of asking again: "
     return [Entry(line(words, quoted, f" and {more:,} more" if more > 0 else ""))]
@@ -123,8 +126,8 @@ def _removed(part: ChangedPart) -> Entry:
 
 def reached(lists: Lists, compared: Comparison) -> Iterable[NeutralSection]:
     """Return what was changed and is reached by tests, what leads a dialogue first, so that it is named."""
-    changed = [one for one in compared.changed_items if one.covered and one.change == "changed"]
-    changed.sort(key=lambda one: one.kind not in {"rules", "stories"})
+    changed = [item for item in compared.changed_items if item.covered and item.change == "changed"]
+    changed.sort(key=lambda changed_item: changed_item.kind not in {"rules", "stories"})
     title = f"Changed, and reached by tests ({len(changed)})"
     yield lists.listed("reached", title, changed, item, unfolded=min(lists.unfolded, _MOST_QUOTED))
 
@@ -147,7 +150,7 @@ def _sentences(compared: Comparison) -> tuple[tuple[str, ChangedCases], ...]:
 def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[NeutralSection]:
     """With a base: what changed sides."""
     suppressed = compared.new_suppressions
-    severities = sorted({f"{one.severity}s" for one in suppressed})
+    severities = sorted({f"{change.severity}s" for change in suppressed})
     title = f"This change suppresses {' and '.join(severities)} that the base does not ({len(suppressed)})"
     yield lists.listed("suppressions", title, suppressed, entries.suppression, unfolded=BUILT)
     changed = compared.settings_changed
@@ -167,8 +170,12 @@ def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[Neut
     collisions = compared.collisions
     title = f"Intents that began to collide ({len(collisions)})"
     yield lists.listed("collisions", title, collisions, entries.collision)
-    reported = {(one.text, one.intent) for collision in collisions for one in collision.sentences}
-    both = [one for one in compared.relabelled if one.change == "relabelled" or (one.text, one.intent) not in reported]
+    reported = {(sentence.text, sentence.intent) for collision in collisions for sentence in collision.sentences}
+    both = [
+        change
+        for change in compared.relabelled
+        if change.change == "relabelled" or (change.text, change.intent) not in reported
+    ]
     title = f"Training sentences moved to another intent, or listed under two ({len(both)})"
     yield lists.listed("relabelled", title, both, entries.training, unfolded=min(lists.unfolded, _MOST_RELABELLED))
     flips, _ = likely_noise(report, compared)
@@ -206,7 +213,7 @@ def _improvements(lists: Lists, compared: Comparison) -> Iterable[NeutralSection
     """What is better or only different, folded."""
     tests = [(kind, case) for kind, cases in _tests(compared) for case in cases.better]
     sentences = [(what, case) for what, cases in _sentences(compared) for case in cases.better]
-    right = [entries.step(*test) for test in tests[:BUILT]] + [_sentence(one) for one in sentences[:BUILT]]
+    right = [entries.step(*test) for test in tests[:BUILT]] + [_sentence(sentence) for sentence in sentences[:BUILT]]
     weights = (*(case.number for _, case in tests), *(1 for _ in sentences))
     title = f"Newly right ({sum(weights)})"
     yield Section("right", title, tuple(right[:BUILT]), sum(weights), 0, weights=weights)
@@ -217,9 +224,9 @@ def _improvements(lists: Lists, compared: Comparison) -> Iterable[NeutralSection
     title = f"Edited or renamed ({number_of_tests(edited)})"
     section = lists.listed("edited", title, edited, lambda case: entries.edited(*case), unfolded=0)
     yield _weighted(section, edited)
-    gone = [one for one in compared.gone_findings if one.location.line]
+    gone = [finding for finding in compared.gone_findings if finding.location.line]
     yield lists.listed("gone", f"No longer in the data ({len(gone)})", gone, entries.finding_gone, unfolded=0)
-    elsewhere = [one for one in compared.gone_findings if not one.location.line]
+    elsewhere = [finding for finding in compared.gone_findings if not finding.location.line]
     title = f"No longer reported ({len(elsewhere)})"
     yield lists.listed("gone_elsewhere", title, elsewhere, entries.finding_gone, unfolded=0)
     names = [
@@ -246,9 +253,9 @@ def _constants(lists: Lists, report: Report, compared: Comparison) -> Iterable[N
     title = "Misclassified sentences" if compared.other_mode else "Sentences misclassified on the base too"
     title = f"{title} ({len(wrong)})"
     yield lists.listed("still_wrong", title, wrong, entries.sentence, unfolded=0)
-    found_now = {(one.code, one.message, one.location) for one in compared.new_findings}
+    found_now = {(finding.code, finding.message, finding.location) for finding in compared.new_findings}
     known_or_new = findings_worst_first(report)
-    known = [one for one in known_or_new if (one.code, one.message, one.location) not in found_now]
+    known = [finding for finding in known_or_new if (finding.code, finding.message, finding.location) not in found_now]
     title = f"In the data of the base too ({len(known)})"
     groups = findings_by_cause(known)
     section = lists.listed(
@@ -260,7 +267,8 @@ def _constants(lists: Lists, report: Report, compared: Comparison) -> Iterable[N
 def _how_to_delete(compared: Comparison) -> Line:
     """What to do if tests were removed on purpose, and where they may be if not."""
     hidden = [
-        line(Prose(one.message, names_paths=True), " ", Prose(one.hint), " ") for one in no_longer_checked(compared)
+        line(Prose(change.message, names_paths=True), " ", Prose(change.hint), " ")
+        for change in no_longer_checked(compared)
     ]
     accept = line("To delete a test on purpose, name it, its file or folder in the setting ", Code("accept-gone"), ".")
     return line(*hidden[:_MOST_HIDDEN], accept)

@@ -102,7 +102,7 @@ def render_console(
 def _tests_not_found(report: Report) -> Iterator[Entry]:
     """Files with tests that nothing looked for."""
     findings = report.validation.findings if report.validation else ()
-    told = [one.message for one in findings if one.code == "test-file-not-looked-for"]
+    told = [finding.message for finding in findings if finding.code == "test-file-not-looked-for"]
     yield from (Entry(line(Prose(message, names_paths=True))) for message in told[:_MOST_UNDER])
     if len(told) > _MOST_UNDER:
         yield Entry(line(f"{len(told) - _MOST_UNDER:,} more files with tests"))

@@ -210,19 +210,20 @@ def coverage_table(report: Report) -> NeutralSection:
         "judged sentences": report.nlu.coverage if report.nlu else None,
         "suites": report.batch.coverage if report.batch else None,
     }
-    measured = {name: one for name, one in sides.items() if one is not None and one.kinds}
-    kinds = dict.fromkeys(kind for one in measured.values() for kind in one.kinds)
+    measured = {name: covered for name, covered in sides.items() if covered is not None and covered.kinds}
+    kinds = dict.fromkeys(kind for covered in measured.values() for kind in covered.kinds)
 
     def row(name: str, cells: Iterable[str]) -> Row:
         return Row((line(name), *map(line, cells)))
 
     rows = [
-        row(KIND_NAMES.get(kind, kind), (_part(one.kinds.get(kind)) for one in measured.values())) for kind in kinds
+        row(KIND_NAMES.get(kind, kind), (_part(covered.kinds.get(kind)) for covered in measured.values()))
+        for kind in kinds
     ]
     if rows:
-        pooled = ("–" if one.pooled is None else f"{one.pooled:.1%}" for one in measured.values())
+        pooled = ("–" if covered.pooled is None else f"{covered.pooled:.1%}" for covered in measured.values())
         rows.append(row(POOLED, pooled))
-        rows.append(row(MEAN, (f"{one.mean:.1%}" for one in measured.values())))
+        rows.append(row(MEAN, (f"{covered.mean:.1%}" for covered in measured.values())))
     columns = (Column("kind"), *(Column(name, "right") for name in measured))
     return Section("covered", "Covered, by kind", tuple(rows), len(rows), 0, columns)
 
@@ -389,7 +390,7 @@ def _failures(lists: Lists, report: Report) -> Iterable[NeutralSection]:
 def _survivors(lists: Lists, report: Report) -> NeutralSection:
     """The faults that nothing notices, folded."""
     strength = report.strength
-    survived = [one for one in (strength.mutants if strength else ()) if one.outcome == "survived"]
+    survived = [mutant for mutant in (strength.mutants if strength else ()) if mutant.outcome == "survived"]
     title = f"Faults that no test notices ({len(survived)} of {count(judged_mutants(report), 'fault')})"
     return replace(lists.listed("survivors", title, survived, entries.survivor, unfolded=0), note=strength_note(report))
 

@@ -71,8 +71,8 @@ MISUNDERSTOOD_BOTH: Final = line(
 def _explained(report: Report) -> tuple[Line, ...]:
     """What "misunderstood" means, if there are such tests."""
     stories, cases = report.core.stories if report.core else (), report.e2e.cases if report.e2e else ()
-    in_cases = any(one.outcome == "misunderstood" for one in cases)
-    in_stories = any(one.outcome == "misunderstood" for one in stories)
+    in_cases = any(case.outcome == "misunderstood" for case in cases)
+    in_stories = any(story.outcome == "misunderstood" for story in stories)
     if in_stories and in_cases:
         return (MISUNDERSTOOD_BOTH,)
     return (*([MISUNDERSTOOD] if in_stories else []), *([MISUNDERSTOOD_CASE] if in_cases else []))

@@ -36,11 +36,13 @@ def engines_text(compared: EnginesCompared, *, folder: str = "") -> str:
         compared: what is shown.
         folder: the project's path from the current folder.
     """
-    rows = [["", *(text(one.name) for one in compared.engines)]]
+    rows = [["", *(text(engine.name) for engine in compared.engines)]]
     rows += [[title, *cells] for title, cells in engine_rows(compared)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    lines += [f"{text(one.name)}: {text(remark, 600)}" for one in compared.engines for remark in remarks_on(one)]
+    lines += [
+        f"{text(engine.name)}: {text(remark, 600)}" for engine in compared.engines for remark in remarks_on(engine)
+    ]
     lines += ["", summary_of(compared)]
     differing = [test for test in compared.tests if test.agree is False]
     lines += [line for test in differing[:_MOST_LISTED] for line in _differing(test, compared, folder)]
@@ -55,19 +57,29 @@ def engine_rows(compared: EnginesCompared) -> Iterator[tuple[str, list[str]]]:
     reference = compared.engines[compared.reference].name if compared.reference >= 0 else ""
 
     def row(of: Sequence[str]) -> list[str]:
-        return [cell if one.answered else "no answer" for cell, one in zip(of, compared.engines, strict=True)]
+        return [
+            cell if compared_engine.answered else "no answer"
+            for cell, compared_engine in zip(of, compared.engines, strict=True)
+        ]
 
     def others(of: Sequence[str]) -> list[str]:
         return row(["–" if number == compared.reference else cell for number, cell in enumerate(of)])
 
-    yield "answered by", [text(one.engine) or "–" for one in compared.engines]
-    yield "right", row([f"{one.right:,} of {one.answered:,} ({percent(one.share_right)})" for one in compared.engines])
+    yield "answered by", [text(engine.engine) or "–" for engine in compared.engines]
+    yield (
+        "right",
+        row(
+            [f"{engine.right:,} of {engine.answered:,} ({percent(engine.share_right)})" for engine in compared.engines]
+        ),
+    )
     if reference:
-        agrees = [f"{one.agreeing:,} of {one.compared:,} ({percent(one.agreement)})" for one in compared.engines]
+        agrees = [
+            f"{engine.agreeing:,} of {engine.compared:,} ({percent(engine.agreement)})" for engine in compared.engines
+        ]
         yield f"as {text(reference)}", others(agrees)
-        yield "better", others([f"{one.better:,}" for one in compared.engines])
-        yield "worse", others([f"{one.worse:,}" for one in compared.engines])
-    yield "seconds", [f"{one.seconds:.1f}" for one in compared.engines]
+        yield "better", others([f"{engine.better:,}" for engine in compared.engines])
+        yield "worse", others([f"{engine.worse:,}" for engine in compared.engines])
+    yield "seconds", [f"{engine.seconds:.1f}" for engine in compared.engines]
 
 
 def remarks_on(engine: ComparedEngine) -> Iterator[str]:

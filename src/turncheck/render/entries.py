@@ -78,7 +78,7 @@ def survivor(mutant: MutantResult) -> Entry:
 def under_noise(sentence: SentenceUnderNoise) -> Entry:
     """A sentence, and what became of its variants."""
     entry = line(Said(sentence.text), " (", Code(sentence.intent), ")")
-    below = tuple(Entry(variant_line(one, sentence.intent)) for one in sentence.failed)
+    below = tuple(Entry(variant_line(variant, sentence.intent)) for variant in sentence.failed)
     return Entry(entry, _at(sentence.location), below=below, case=key_of_sentence(sentence.text, sentence.intent))
 
 
@@ -98,7 +98,10 @@ def _below_case(case: CaseChange) -> list[Entry]:
     """What the user said before the case failed, what else is misunderstood, and how often it was tried."""
     below = [Entry(heard(case))] if heard(case) else []
     below += _rules(case.rules)
-    below += [Entry(also_misunderstood(one, case=bool(case.again)), _at(one.location)) for one in case.sentences]
+    below += [
+        Entry(also_misunderstood(sentence, case=bool(case.again)), _at(sentence.location))
+        for sentence in case.sentences
+    ]
     return [*below, Entry(line(case.again))] if case.again else below
 
 
@@ -431,11 +434,11 @@ def in_both(
     It is the same if it is understood the same way, and was on the base as the stories say.
     """
 
-    def meaning(one: MisunderstoodSentence) -> tuple[str, str, str]:
-        return one.text, one.expected, one.predicted
+    def meaning(misunderstood_sentence: MisunderstoodSentence) -> tuple[str, str, str]:
+        return misunderstood_sentence.text, misunderstood_sentence.expected, misunderstood_sentence.predicted
 
-    left = {meaning(one): one for one in cases}
-    both = [(one, left.pop(meaning(one), None) if one.text else None) for one in stories]
+    left = {meaning(case): case for case in cases}
+    both = [(story, left.pop(meaning(story), None) if story.text else None) for story in stories]
     return both, list(left.values())
 
 

@@ -48,7 +48,7 @@ def render_code_quality_of_all(assistants: Assistants) -> Rendered:
 
 def _rendered_remarks(remarks: Sequence[tuple[Report, Remark]]) -> Rendered:
     seen: Counter[str] = Counter()
-    worst_first = sorted(remarks, key=lambda one: LEVELS.index(one[1].level))
+    worst_first = sorted(remarks, key=lambda remark: LEVELS.index(remark[1].level))
     entries = [_entry(report, remark, seen) for report, remark in worst_first]
     content = json.dumps(entries, ensure_ascii=False, indent=2) + "\n"
     return Rendered(CODE_QUALITY_FILE, "application/json", content)

@@ -134,7 +134,9 @@ def heard(rooted: PathResolver, result: CaseResult) -> Iterator[str]:
     """What the user said before the failure and what it was understood as; what else is understood differently."""
     message = result.failing_message
     if message is not None and message.understood is not None:
-        now, before = (understanding_in_words(message.text, one) for one in (message.understood, message.before))
+        now, before = (
+            understanding_in_words(message.text, story_parse) for story_parse in (message.understood, message.before)
+        )
         yield plain(parse_and_base_parse(message.text, now, before))
     for sentence in misheard_lines(rooted, misparsed_messages(result), case=True):
         yield f"also misunderstood: {sentence}"
@@ -150,10 +152,10 @@ def misheard(rooted: PathResolver, test: StoryResult | CaseResult) -> list[str]:
 def misheard_lines(rooted: PathResolver, sentences: Iterable[Misunderstanding], *, case: bool) -> list[str]:
     """A line for each sentence that was understood differently than expected, with what drew it away."""
     lines = []
-    for one in sentences:
-        near = [nearest(near.text, near.intent, near.location) for near in one.neighbours[:1]]
-        wrong = understood_as(one.text, *expected_and_predicted(one), case=case)
-        spans = line(Place(one.location), ": ", wrong, sure(confidence_of(one)), *near)
+    for sentence in sentences:
+        near = [nearest(near.text, near.intent, near.location) for near in sentence.neighbours[:1]]
+        wrong = understood_as(sentence.text, *expected_and_predicted(sentence), case=case)
+        spans = line(Place(sentence.location), ": ", wrong, sure(confidence_of(sentence)), *near)
         lines.append(plain(spans, rooted.location))
     return lines
 
@@ -329,10 +331,11 @@ class SuiteWriter:
     def _findings(self, case: Named, findings: Sequence[Finding]) -> TestCase:
         """The findings of one code in one file."""
         rooted = self._rooted
-        worst = next((one for one in findings if one.severity == "error"), findings[0])
+        worst = next((finding for finding in findings if finding.severity == "error"), findings[0])
         lines = [
-            f"{rooted.location(one.location)}: {one.severity}: {rooted.text(f'{one.message} {one.hint}')}"
-            for one in findings
+            f"{rooted.location(finding.location)}: {finding.severity}: "
+            + rooted.text(f"{finding.message} {finding.hint}")
+            for finding in findings
         ]
         written = self._case(case, at=worst.location)
         if worst.severity == "error":
@@ -357,7 +360,9 @@ class SuiteWriter:
         for case, (intent, of_intent) in zip(cases[: len(judged)], judged, strict=True):
             gates = [gate for gate in failed if gate.metric and gate.metric.startswith(f"nlu.intents[{intent}].")]
             filters = urlencode({"intent": intent, "outcome": "misclassified", "all": "1"}, errors="replace")
-            page = self._on_page(f"sentences?{filters}") if any(not one.correct for one in of_intent) else []
+            page = (
+                self._on_page(f"sentences?{filters}") if any(not prediction.correct for prediction in of_intent) else []
+            )
             written.append(self._intent(case, of_intent, gates, page))
         places = {example.intent.partition("/")[0]: example.location for example in reversed(nlu.training)}
         for case, entry in zip(cases[len(judged) :], nlu.unjudged, strict=True):
@@ -375,7 +380,7 @@ class SuiteWriter:
         lines = [
             f"{len(judged) - len(wrong)} of {len(judged)} right",
             *page,
-            *(misclassified(self._rooted, one) for one in wrong),
+            *(misclassified(self._rooted, prediction) for prediction in wrong),
         ]
         written = self._case(case, at=place)
         if gates:
@@ -388,7 +393,7 @@ class SuiteWriter:
     def stories(self) -> Iterable[Suite]:
         if self._report.core:
             stories = self._report.core.stories
-            cases = distinct([self._of_file("core", one.name, one.location, content(one)) for one in stories])
+            cases = distinct([self._of_file("core", story.name, story.location, content(story)) for story in stories])
             yield self._suite("core", (self._story(case, stories[n], n) for n, case in enumerate(cases)), "core")
 
     def _story(self, case: Named, story: StoryResult, number: int) -> TestCase:
@@ -432,7 +437,9 @@ class SuiteWriter:
     def end_to_end(self) -> Iterable[Suite]:
         if self._report.e2e:
             results = self._report.e2e.cases
-            cases = distinct([self._of_file("e2e", one.name, one.location, content(one)) for one in results])
+            cases = distinct(
+                [self._of_file("e2e", result.name, result.location, content(result)) for result in results]
+            )
             written = [self._end_to_end(case, results[number], number) for number, case in enumerate(cases)]
             yield self._suite("e2e", written, "e2e")
 
@@ -564,10 +571,10 @@ def _suites(
     ]
 
 
-def _not_measured(one: Broken) -> Suite:
-    case = TestCase("measured", attribute(f"{one.name}.run", LONGEST_CLASS))
-    case.add_error_info(message=attribute(one.why, LONGEST_LINE), output=element(one.why))
-    return Suite(attribute(f"{one.name} run", LONGEST_CLASS), [case], {}, 0.0)
+def _not_measured(broken: Broken) -> Suite:
+    case = TestCase("measured", attribute(f"{broken.name}.run", LONGEST_CLASS))
+    case.add_error_info(message=attribute(broken.why, LONGEST_LINE), output=element(broken.why))
+    return Suite(attribute(f"{broken.name} run", LONGEST_CLASS), [case], {}, 0.0)
 
 
 def _document(suites: Sequence[Suite]) -> Iterator[bytes]:

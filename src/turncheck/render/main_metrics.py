@@ -199,8 +199,8 @@ def _differs_as_written(current: dict[str, Measured], deltas: dict[str, MetricDe
     """Whether on either side more dialogues pass by themselves than end to end: `rasa test core` counts those."""
     names = ("core.passed", _AS_WRITTEN)
     now, then = (
-        [current[one].value for one in names if one in current],
-        [deltas[one].base for one in names if one in deltas],
+        [current[name].value for name in names if name in current],
+        [deltas[name].base for name in names if name in deltas],
     )
     return len(set(now)) > 1 or len(set(then)) > 1
 
@@ -232,7 +232,7 @@ def _named(report: Report, dropped: list[MetricDelta]) -> list[tuple[str, str, s
             rows.append((metric_of(figure_name).label, name if len(scores) > 1 else "", figure_name))
     for name in _ROWS:
         rows.append((_noticed(report) if name == "strength.score" else metric_of(name).label, "", name))
-    rows += [(one.label, "", name) for name, one in report.metrics.items() if one.label]
+    rows += [(plugin_figure.label, "", name) for name, plugin_figure in report.metrics.items() if plugin_figure.label]
     return rows
 
 

@@ -335,8 +335,8 @@ def _altered(assistants: Assistants) -> list[Markdown]:
 def _rows(assistants: Assistants) -> list[Markdown]:
     """A row for each: first those that could not be measured, then the worst of the others."""
     rows = [
-        _row("stopped", one.name, join([trusted("**not measured**: "), prose(one.why, _LONGEST_REASON)]), NOTHING)
-        for one in assistants.broken
+        _row("stopped", broken.name, join([trusted("**not measured**: "), prose(broken.why, _LONGEST_REASON)]), NOTHING)
+        for broken in assistants.broken
     ]
     for run in assistants.worst_first:
         outcome, why = run.verdict.in_words, run.summary()

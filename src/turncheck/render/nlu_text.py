@@ -118,10 +118,11 @@ def _where_to_look(nlu: Nlu, folder: str) -> Iterator[str]:
     for index in nlu.insights.overlapping[:_MOST_CONFUSED]:
         prediction = nlu.predictions[index]
         pairs = overlapping(prediction.predicted.entities)
+        said = prediction.text
         found = ", ".join(
-            f"{text(prediction.text[one.start : one.end])} = {text(one.entity)} ({text(one.extractor or '')})"
-            for one in prediction.predicted.entities
-            if any(one in pair for pair in pairs)
+            f"{text(said[entity.start : entity.end])} = {text(entity.entity)} ({text(entity.extractor or '')})"
+            for entity in prediction.predicted.entities
+            if any(entity in pair for pair in pairs)
         )
         yield f"  {place(prediction.location, folder)}: “{text(prediction.text)}”: {found}"
 
@@ -142,9 +143,12 @@ def label_tables(nlu: Nlu, engine: EngineInfo | None = None) -> str:
         title = f"Each entity by {name}, by token"
         none = [f"{text(title)}:", f"  not scored: {NOTHING_TO_FIND}"]
         lines += none if entities.says_nothing else _rows(title, entities.report)
-    for one in engine.substitutions if engine else ():
-        if one.used is None and one.component.endswith("Extractor"):
-            lines += [f"Each entity by {text(one.component)}, by token:", f"  not run: {text(one.reason, 400)}"]
+    for substitution in engine.substitutions if engine else ():
+        if substitution.used is None and substitution.component.endswith("Extractor"):
+            lines += [
+                f"Each entity by {text(substitution.component)}, by token:",
+                f"  not run: {text(substitution.reason, 400)}",
+            ]
     for name, responses in nlu.responses.items():
         lines += _rows(f"Each response by selector {name}", responses.report)
     return "".join(f"{line}\n" for line in lines)
@@ -187,7 +191,7 @@ def trust_entry(report: Report) -> Entry | None:
         entry = line("The comparison with your Rasa is not used: ", Prose(trust.problem))
         return Entry(line(entry, ". Write it again: ", _COMMAND, "."), sign="caution")
     agreements = _agreements(trust)
-    low = any(one.too_low for one, _ in agreements)
+    low = any(agreement.too_low for agreement, _ in agreements)
     below = f" Below {LEAST_AGREEMENT:.0%} a change has no verdict.".replace("%", " %") if low else ""
     since = f" Its confidences are not fitted to your Rasa's: when compared, {trust.changed}." if trust.changed else ""
     entry = line(Prose(trust_line(trust) + below + since))
@@ -214,14 +218,14 @@ def fallback_entry(report: Report) -> Entry | None:
 
 def trust_line(trust: Trust) -> str:
     """Return it in one sentence: ``The stand-in agrees with your Rasa on 91 % of sentences … (12 Nov 2026).``"""
-    shares = ", ".join(f"{_percent(one)} of {what}" for one, what in _agreements(trust))
+    shares = ", ".join(f"{_percent(agreement)} of {what}" for agreement, what in _agreements(trust))
     return f"The stand-in agrees with your Rasa on {shares} ({_when(trust)})."
 
 
 def _agreements(trust: Trust) -> list[tuple[Agreement, str]]:
     known = trust.agreements
     parts = ((known.sentences, "sentences"), (known.entities, "entities"), (known.stories, "stories"))
-    return [(one, what) for one, what in parts if one is not None and one.share is not None]
+    return [(agreement, what) for agreement, what in parts if agreement is not None and agreement.share is not None]
 
 
 def _percent(agreement: Agreement) -> str:

@@ -155,9 +155,9 @@ def circumstances(step: StoryStep, shown: Shown) -> Iterator[str]:
 
 def substitution_lines(substitutions: Iterable[Substitution]) -> Iterator[str]:
     """Yield a line for each component that was replaced or left out: by what, and why."""
-    for one in substitutions:
-        used = f"replaced by {text(one.used)}" if one.used else "left out"
-        yield f"{text(one.component)} is {used}: {text(one.reason, 400)}"
+    for substitution in substitutions:
+        used = f"replaced by {text(substitution.used)}" if substitution.used else "left out"
+        yield f"{text(substitution.component)} is {used}: {text(substitution.reason, 400)}"
 
 
 def engine_lines(engine: EngineInfo) -> Iterator[str]:
@@ -191,7 +191,7 @@ def noted_version_line(project: ProjectInfo, folder: str = "") -> str:
 
 def _listed(signs: tuple[VersionSign, ...], folder: str) -> str:
     words = "; ".join(
-        f"{terminal.place(one.location, folder)}: {terminal.text(one.what, _WIDTH)}" for one in signs[:_SHOWN]
+        f"{terminal.place(sign.location, folder)}: {terminal.text(sign.what, _WIDTH)}" for sign in signs[:_SHOWN]
     )
     return f"{words}; and {len(signs) - _SHOWN} more" if len(signs) > _SHOWN else words
 

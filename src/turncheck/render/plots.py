@@ -370,8 +370,8 @@ def matrix_of(report: dict[str, Any], confusions: Sequence[Confusion], *, outsid
         expected[NO_ENTITY] = outside
     cells = {(one.expected, one.predicted): one.count for one in confusions}
     diagonal = dict(expected)
-    for one in confusions:
-        diagonal[one.expected] = diagonal.get(one.expected, one.count) - one.count
+    for confusion in confusions:
+        diagonal[confusion.expected] = diagonal.get(confusion.expected, confusion.count) - confusion.count
     cells |= {(label, label): count for label, count in diagonal.items() if count > 0}
     labels = expected.keys() | {label for pair in cells for label in pair}
     return Matrix(tuple(sorted(labels)), cells)
@@ -396,7 +396,7 @@ def _extractor_plots(nlu: Nlu, extractor: str, state: str) -> Iterator[Rendered]
     right: list[float] = []
     wrong: list[float] = []
     for prediction in nlu.predictions:
-        found = [one for one in prediction.predicted.entities if one.extractor == extractor]
+        found = [entity for entity in prediction.predicted.entities if entity.extractor == extractor]
         tokens = read_tokens(prediction.predicted.tokens)
         targets = token_labels(tokens, prediction.expected.entities)
         for target, label, confidence in zip(

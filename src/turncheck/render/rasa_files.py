@@ -64,7 +64,9 @@ def report_of(report: dict[str, Any], major: int) -> dict[str, Any]:
 
 def active_extractors(nlu: Nlu) -> list[str]:
     """Return the extractors that Rasa would write files for: those that found an entity in any sentence."""
-    found = {(entity.extractor, entity.entity) for one in nlu.predictions for entity in one.predicted.entities}
+    found = {
+        (entity.extractor, entity.entity) for prediction in nlu.predictions for entity in prediction.predicted.entities
+    }
     active = {name for name, _ in found} | {of_dimension(name, entity) for name, entity in found if name}
     return [extractor for extractor in nlu.entities if extractor in active]
 

@@ -17,29 +17,32 @@ if TYPE_CHECKING:
 _MOST: Final = 20
 
 
-def variant_line(one: FailedVariant, intent: str) -> Line:
+def variant_line(failed_variant: FailedVariant, intent: str) -> Line:
     """Say what became of a variant: ``typo: 'ordwr a pizza': expected order, got inform (0.41)``."""
-    head = line(f"{one.family}: ", Said(one.text), ": ")
-    if one.intent_failed:
-        return line(head, expected_got(intent, one.predicted or "no intent"), sure(one.confidence))
+    head = line(f"{failed_variant.family}: ", Said(failed_variant.text), ": ")
+    if failed_variant.intent_failed:
+        return line(
+            head, expected_got(intent, failed_variant.predicted or "no intent"), sure(failed_variant.confidence)
+        )
     return line(head, "its entities are no longer found")
 
 
 def robustness_note(robustness: Robustness) -> Line:
     """Show the rate of each family, the worst first."""
-    rates = [f"{one.name} {_rate(one)}" for one in _worst_first(robustness.by_family)]
+    rates = [f"{group.name} {_rate(group)}" for group in _worst_first(robustness.by_family)]
     return line(f"Misunderstood variants by family: {'; '.join(rates)}.")
 
 
 def _worst_first(groups: Sequence[NoiseGroup]) -> list[NoiseGroup]:
-    judged = [one for one in groups if one.failure_rate is not None]
+    judged = [group for group in groups if group.failure_rate is not None]
     return sorted(judged, key=lambda one: -(one.failure_rate or 0.0))
 
 
-def _rate(one: NoiseGroup) -> str:
-    if one.failure_rate is None or one.low is None or one.high is None:
+def _rate(group: NoiseGroup) -> str:
+    if group.failure_rate is None or group.low is None or group.high is None:
         return "–"
-    return f"{one.failure_rate:.1%} ({one.failed} of {one.variants}, 95 % interval {one.low:.1%} to {one.high:.1%})"
+    interval = f"95 % interval {group.low:.1%} to {group.high:.1%}"
+    return f"{group.failure_rate:.1%} ({group.failed} of {group.variants}, {interval})"
 
 
 def robustness_text(robustness: Robustness, folder: str = "") -> str:
@@ -53,22 +56,22 @@ def _figures(robustness: Robustness) -> Iterator[str]:
     if robustness.failure_rate is None:
         yield "No sentence that is understood could be varied: there is nothing to measure."
         return
-    whole = [one for one in robustness.by_family if one.variants]
+    whole = [group for group in robustness.by_family if group.variants]
     interval = f"95 % interval {robustness.low or 0:.1%} to {robustness.high or 0:.1%}"
     counted = f"{robustness.failed} of {robustness.variants} variants of {robustness.sentences} {of}"
     yield f"Misunderstood under noise: {robustness.failure_rate:.1%} ({counted}; {interval})"
     if robustness.entities.variants:
         yield f"Entities lost under noise: {_rate(robustness.entities)}"
     yield from _table("By family", whole)
-    worst = [one for one in _worst_first(robustness.by_intent) if one.failed][:_MOST]
+    worst = [group for group in _worst_first(robustness.by_intent) if group.failed][:_MOST]
     yield from _table("Worst intents", worst)
 
 
 def _table(title: str, groups: Sequence[NoiseGroup]) -> Iterator[str]:
     if groups:
         yield f"{title}:"
-        width = max(len(text(one.name, 40)) for one in groups)
-        yield from (f"  {text(one.name, 40):<{width}}  {_rate(one)}" for one in groups)
+        width = max(len(text(group.name, 40)) for group in groups)
+        yield from (f"  {text(group.name, 40):<{width}}  {_rate(group)}" for group in groups)
 
 
 def _worst(robustness: Robustness, folder: str) -> Iterator[str]:
@@ -77,6 +80,6 @@ def _worst(robustness: Robustness, folder: str) -> Iterator[str]:
         yield "Sentences misunderstood under noise:"
     for sentence in robustness.worst[:_MOST]:
         yield f"  {place(sentence.location, folder)}: {text(sentence.text, 100)} ({text(sentence.intent)})"
-        yield from (f"    {text(plain(variant_line(one, sentence.intent)), 300)}" for one in sentence.failed)
+        yield from (f"    {text(plain(variant_line(variant, sentence.intent)), 300)}" for variant in sentence.failed)
     if len(robustness.worst) > _MOST:
         yield f"  … and {len(robustness.worst) - _MOST} more: they are in the report (--json)"

@@ -90,8 +90,8 @@ def run_sarif_of_all(assistants: Assistants, rules: Mapping[str, RuleText], vers
     for run in assistants.runs:
         rooted = PathResolver(run.report)
         found += [
-            replace(one, location=rooted.location(one.location), message=rooted.text(one.message))
-            for one in _results(run.report, run.comparison)
+            replace(result, location=rooted.location(result.location), message=rooted.text(result.message))
+            for result in _results(run.report, run.comparison)
         ]
     return findings_sarif(found, {**rules, **TEST_RULES}, "", version)
 
@@ -99,11 +99,11 @@ def run_sarif_of_all(assistants: Assistants, rules: Mapping[str, RuleText], vers
 def _results(report: Report, comparison: Comparison | None) -> list[Finding]:
     findings = report.validation.findings if report.validation else ()
     of_tests = [
-        Finding(one.kind, _OF_LEVELS[one.level], one.text, one.location)
-        if one.kind == "misclassified-sentence"
-        else Finding(one.kind, _OF_LEVELS[one.level], f"{one.title}: {one.text}", one.location)
-        for one in find_remarks(report, comparison)
-        if one.kind in TEST_RULES
+        Finding(remark.kind, _OF_LEVELS[remark.level], remark.text, remark.location)
+        if remark.kind == "misclassified-sentence"
+        else Finding(remark.kind, _OF_LEVELS[remark.level], f"{remark.title}: {remark.text}", remark.location)
+        for remark in find_remarks(report, comparison)
+        if remark.kind in TEST_RULES
     ]
     return [*findings, *of_tests]
 

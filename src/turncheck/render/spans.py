@@ -210,8 +210,8 @@ def line(*parts: Span | str | Iterable[Span]) -> Line:
 def listed(lines: Iterable[Line], separator: str = ", ") -> Line:
     """Join lines with our own words between them."""
     spans: list[Span] = []
-    for one in lines:
-        spans += [Text(separator), *one] if spans else one
+    for line in lines:
+        spans += [Text(separator), *line] if spans else line
     return tuple(spans)
 
 

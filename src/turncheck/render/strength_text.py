@@ -47,10 +47,10 @@ def _to_write_next(suggested: Sequence[SuggestedTest]) -> Iterator[Span | str]:
     """Name the tests that would notice the most."""
     if suggested:
         yield " To write next: "
-    for number, one in enumerate(suggested[:_NAMED]):
+    for number, suggestion in enumerate(suggested[:_NAMED]):
         yield "; " if number else ""
-        yield from ("a case along " if one.kind == "case" else "a test story along ", Prose(one.along))
-        yield f" (would notice {count(len(one.notices), 'fault')})"
+        yield from ("a case along " if suggestion.kind == "case" else "a test story along ", Prose(suggestion.along))
+        yield f" (would notice {count(len(suggestion.notices), 'fault')})"
     if suggested:
         yield "."
 
@@ -104,7 +104,7 @@ def _survivors(strength: Strength, folder: str) -> Iterator[str]:
     if survived:
         yield ""
         yield f"Faults that no test notices ({len(survived)}):"
-    for one in survived[:_MOST_SURVIVORS]:
-        yield f"  {place(one.location, folder)}: {text(one.what, 300)}"
+    for mutant in survived[:_MOST_SURVIVORS]:
+        yield f"  {place(mutant.location, folder)}: {text(mutant.what, 300)}"
     if len(survived) > _MOST_SURVIVORS:
         yield f"  … and {len(survived) - _MOST_SURVIVORS} more: all of them are in the report (--json)"

@@ -145,9 +145,9 @@ def json_pieces(document: Any) -> Iterator[bytes]:
         yield b"{"
         optional = getattr(document, "OMITTED_IF_EMPTY", ())
         names = [
-            one
-            for one in document.__struct_fields__
-            if getattr(document, one) is not msgspec.UNSET and (one not in optional or getattr(document, one))
+            field
+            for field in document.__struct_fields__
+            if getattr(document, field) is not msgspec.UNSET and (field not in optional or getattr(document, field))
         ]
         for number, name in enumerate(names):
             yield b"%b%b:" % (b"," if number else b"", msgspec.json.encode(name))
@@ -289,7 +289,7 @@ def _totals(report: Report, name: str) -> list[tuple[str, int, int]]:
         if not metric.startswith("plugin."):
             raise UserError(f"{name} is not a valid report: the metric '{metric[:80]}' is not a plugin's")
         if figure.noise == "sentences":
-            judged = [one for one in figure.sentences if one is not None]
+            judged = [sentence for sentence in figure.sentences if sentence is not None]
             there = len(report.nlu.predictions) if report.nlu else 0
             stated = round((figure.value or 0.0) * len(judged))
             totals += [

@@ -113,10 +113,10 @@ class _Common:
         return one
 
     def training_sentence(self, raw: Raw) -> TrainingSentence:
-        one = _SENTENCE.decode(raw)
-        self._replace(one, ("intent",), self._one)
-        force_setattr(one, "location", self._place(one.location))
-        return one
+        sentence = _SENTENCE.decode(raw)
+        self._replace(sentence, ("intent",), self._one)
+        force_setattr(sentence, "location", self._place(sentence.location))
+        return sentence
 
     def _written_step(self, raw: Raw) -> WrittenStep:
         """A step as it is written back: by its JSON, since 1, 1.0 and true are the same key in Python."""

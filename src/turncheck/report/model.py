@@ -200,7 +200,7 @@ def of_sentences(verdicts: Iterable[bool | None], *, better: Better, label: str 
         label: what it is called in tables.
     """
     sentences = tuple(verdicts)
-    judged = [one for one in sentences if one is not None]
+    judged = [sentence for sentence in sentences if sentence is not None]
     value = sum(judged) / len(judged) if judged else None
     return PluginFigure(value=value, better=better, kind="score", noise="sentences", sentences=sentences, label=label)
 
@@ -575,4 +575,8 @@ class Report(Part, frozen=True, kw_only=True):
     def skipped_to_report(self) -> tuple[Skipped, ...]:
         """What did not run, but for batch suites that nobody asked for and that are not there."""
         asked = self.settings.evaluations
-        return tuple(one for one in self.skipped if one.evaluation != "batch" or not one.no_tests or "batch" in asked)
+        return tuple(
+            skipped
+            for skipped in self.skipped
+            if skipped.evaluation != "batch" or not skipped.no_tests or "batch" in asked
+        )

@@ -79,7 +79,7 @@ def found_by(extractor: str, found: Iterable[EntitySpan]) -> list[EntitySpan]:
     """Return what an extractor found, or one dimension of Duckling."""
     named = _DIMENSION.fullmatch(extractor)
     component, dimension = named.groups() if named else (extractor, None)
-    return [one for one in found if one.extractor == component and dimension in {None, one.entity}]
+    return [span for span in found if span.extractor == component and dimension in {None, span.entity}]
 
 
 def to_find(extractor: str, expected: Sequence[EntitySpan], scored: Iterable[str]) -> Sequence[EntitySpan]:
@@ -89,9 +89,9 @@ def to_find(extractor: str, expected: Sequence[EntitySpan], scored: Iterable[str
     """
     named = _DIMENSION.fullmatch(extractor)
     if named is not None:
-        return [one for one in expected if one.entity == named[2]]
+        return [span for span in expected if span.entity == named[2]]
     dimensions = {found[2] for name in scored if (found := _DIMENSION.fullmatch(name)) and found[1] == extractor}
-    return [one for one in expected if one.entity in dimensions] if dimensions else expected
+    return [span for span in expected if span.entity in dimensions] if dimensions else expected
 
 
 def overlapping(entities: Sequence[EntitySpan]) -> list[tuple[EntitySpan, EntitySpan]]:
@@ -102,10 +102,10 @@ def overlapping(entities: Sequence[EntitySpan]) -> list[tuple[EntitySpan, Entity
     """
     ordered = sorted(entities, key=lambda entity: (entity.start, entity.end))
     return [
-        (one, other)
-        for place, one in enumerate(ordered)
+        (span, other)
+        for place, span in enumerate(ordered)
         for other in ordered[place + 1 :]
-        if other.start < one.end and _finding(one) != _finding(other)
+        if other.start < span.end and _finding(span) != _finding(other)
     ]
 
 

@@ -146,7 +146,7 @@ class BaseTree:
         places = self._folders_of(words[0]) if len(words) == 1 and not self.is_pattern(words[0]) else []
         if not places:
             return self._each(match for word in words for match in self._matches(word))
-        return [one for place in places for one in self._chosen_in(place, given=given, flags=flags)]
+        return [base_project for place in places for base_project in self._chosen_in(place, given=given, flags=flags)]
 
     def _chosen_in(self, place: Path, *, given: bool, flags: Mapping[str, Any]) -> list[BaseProject]:
         """Return the assistants that a path chooses there, and the settings file beside it."""
@@ -225,11 +225,13 @@ def paired(now: Mapping[str, Path], then: Iterable[BaseProject], *, all_of_them:
 
     Those at the same path are the same. Others were moved, if files say so; ``all_of_them``: even if none does.
     """
-    left = {one.path: one for one in then}
+    left = {base_project.path: base_project for base_project in then}
     pairs = {path: left.pop(path) for path in now if path in left}
     contents = {path: _contents(folder) for path, folder in now.items() if path not in pairs}
     shared = sorted(
-        (-len(contents[path] & _contents(one.folder)), path, one.path) for path in contents for one in left.values()
+        (-len(contents[path] & _contents(base_project.folder)), path, base_project.path)
+        for path in contents
+        for base_project in left.values()
     )
     for number, path, other in shared:
         if path not in pairs and other in left and (number or all_of_them):

@@ -118,7 +118,7 @@ def _held(case: CaseResult, passes: bool | None) -> CaseResult:
 
 def _needed(messages: Sequence[CaseMessage]) -> tuple[frozenset[str], frozenset[str]]:
     """The intents and entities that were understood before and are not now."""
-    parts = [lacks(one.before, one.understood) for one in messages if one.before and one.understood]
+    parts = [lacks(message.before, message.understood) for message in messages if message.before and message.understood]
     return frozenset().union(*(intents for intents, _ in parts)), frozenset().union(*(names for _, names in parts))
 
 
@@ -126,11 +126,14 @@ def _with_neighbours(suspects: Suspects, project: Project) -> Suspects:
     """The messages; those understood differently come with the training sentences that drew them away."""
     examples = with_story_sentences(project).nlu.examples
     sentences = [[one for m in case if (one := m.misunderstanding) is not None] for case in suspects.values()]
-    judged = (one for case in with_neighbours(sentences, examples) for one in case)
-    near = {(one.text, one.location): one.neighbours for one in judged}
+    judged = (misunderstanding for case in with_neighbours(sentences, examples) for misunderstanding in case)
+    near = {
+        (misunderstanding.text, misunderstanding.location): misunderstanding.neighbours for misunderstanding in judged
+    }
     return {
         number: tuple(
-            replace(one, neighbours=near[one.text, one.location]) if one.misunderstanding else one for one in case
+            replace(message, neighbours=near[message.text, message.location]) if message.misunderstanding else message
+            for message in case
         )
         for number, case in suspects.items()
     }

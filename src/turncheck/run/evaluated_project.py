@@ -79,7 +79,7 @@ def coverage_by_tests(  # noqa: PLR0917 - all that reaches something
     if reached != Reached():
         return found
     # What a change removes or edits is known without any test; how much is reached then says nothing.
-    return {kind: structs.replace(one, share=None) for kind, one in found.items()}
+    return {kind: structs.replace(kind_coverage, share=None) for kind, kind_coverage in found.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +208,7 @@ def training_sentences(project: Project) -> Iterable[TrainingSentence]:
             text=example.text,
             intent=example.intent or "",
             location=example.location,
-            entities=tuple(one.entity for one in example.entities),
+            entities=tuple(entity.entity for entity in example.entities),
         )
 
 

@@ -269,7 +269,9 @@ class BaselineSearch:
         words = words_of(self.given) if self.past is None else [str(self.top / self.past)]
         given = "project" in self.given or self.past is not None
         chosen = tree.projects(words, given=given, flags=self.given)
-        needed = {path for word in words for path in tree.needed_for(word)} | {one.path for one in chosen}
+        needed = {path for word in words for path in tree.needed_for(word)} | {
+            base_project.path for base_project in chosen
+        }
         if lacking := next(filter(None, map(files.lacks, sorted(needed))), None):
             return Unreachable(f"not all files of its base ({base.commit[:8]}) can be had: '{lacking}' is missing")
         if not chosen:
@@ -278,7 +280,7 @@ class BaselineSearch:
         project = paired(now, chosen, all_of_them=True)[self._named]
         if not project.folder.resolve().is_relative_to(files.folder.resolve()):
             return Unreachable(f"on its base ({base.commit[:8]}), '{project.path}' is a link that leads out of it")
-        gone = tuple(one.path or "." for one in chosen if one is not project)
+        gone = tuple(base_project.path or "." for base_project in chosen if base_project is not project)
         return _There(files, tree, project, gone, *_settings_file_of(project.settings))
 
     def _files_of(self, base: Base, stack: ExitStack) -> CommitFiles | None:
@@ -389,7 +391,11 @@ class BaselineSearch:
             what = error.what.replace(f"{there.files.folder}/", "").replace(str(there.files.folder), ".")
             why = f"the base cannot be measured: {what}"
             asked = own.evaluations or BY_DEFAULT
-            skipped = [Skipped(evaluation=one, reason=why, fault=True) for one in EVALUATIONS if one in asked]
+            skipped = [
+                Skipped(evaluation=evaluation, reason=why, fault=True)
+                for evaluation in EVALUATIONS
+                if evaluation in asked
+            ]
             measured = report_of(report.project, own.seed, source=source, skipped=skipped)
         if measured.stopped == INTERRUPTED:
             raise KeyboardInterrupt

@@ -79,4 +79,4 @@ def _read_folder_around(path: Path, read: Iterable[Path | str]) -> Path | None:
     """Return the folder that is read with this path in it; one that does not exist yet is read as soon as it does."""
     real = Path(os.path.realpath(path))
     folders = (Path(one) for one in read if not is_file(Path(one)))
-    return next((one for one in folders if real.is_relative_to(os.path.realpath(one))), None)
+    return next((folder for folder in folders if real.is_relative_to(os.path.realpath(folder))), None)

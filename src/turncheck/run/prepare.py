@@ -164,7 +164,7 @@ def _leads_out(folder: Path, host: Host, *, by_file: bool) -> bool:
 def _named_top(folder: Path) -> Path | None:
     """The top of the checkout that a path is named in; one that a link inside a checkout leads to is another one."""
     for candidate in (folder, *folder.parents):
-        leading = (one for one in (candidate, *candidate.parents) if one.is_symlink())
+        leading = (parent for parent in (candidate, *candidate.parents) if parent.is_symlink())
         if is_there(candidate / ".git") and not any(find_checkout(one.parent) for one in leading):
             return candidate.resolve()
     return None

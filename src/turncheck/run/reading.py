@@ -144,7 +144,9 @@ def read_checked_nlu(paths: Iterable[Path], root: Path) -> tuple[NluData, tuple[
 
 def without_faulty(stories: Sequence[Story], findings: Iterable[Finding]) -> tuple[Story, ...]:
     """Leave out stories with an error in them: without the unreadable step, each would be a different story."""
-    faulty = [one.location for one in findings if one.severity == "error" and one.location.line is not None]
+    faulty = [
+        finding.location for finding in findings if finding.severity == "error" and finding.location.line is not None
+    ]
     starts: dict[str, list[int]] = {}
     for story in stories:
         starts.setdefault(story.location.path, []).append(story.location.line or 0)

@@ -80,7 +80,8 @@ def report_of(
         skipped=tuple(skipped),
         stopped=stopped,
         plugins=tuple(
-            PluginInfo(name=one.name, version=one.version, provides=one.provides) for one in plugins_in_use()
+            PluginInfo(name=plugin.name, version=plugin.version, provides=plugin.provides)
+            for plugin in plugins_in_use()
         ),
         timings=dict(timings or {}),
     )

@@ -109,8 +109,8 @@ def assistants_of_base(
     if not _ABOUT_TESTS & set(settings.fail_on):
         return AssistantsOfBase(past)
     accepted = {os.path.normpath(one) for one in settings.accept_gone}
-    kept = {one.path for one in pairs.values()}
-    gone = (os.path.relpath(top / one.path) for one in then if one.path not in kept)
+    kept = {pair.path for pair in pairs.values()}
+    gone = (os.path.relpath(top / base_project.path) for base_project in then if base_project.path not in kept)
     return AssistantsOfBase(past, tuple(one for one in gone if one not in accepted))
 
 
@@ -388,16 +388,16 @@ class SeveralRuns:
     def _one_by_one(self, ones: Sequence[AssistantTask]) -> bool:
         """Measure them in this process, and return whether somebody interrupted it."""
         interrupted = False
-        for number, one in enumerate(ones, 1):
+        for number, assistant_task in enumerate(ones, 1):
             if interrupted:
-                self._take(one, _INTERRUPTED_BEFORE)
+                self._take(assistant_task, _INTERRUPTED_BEFORE)
                 continue
-            self.screen.note(f"--- {one.shown} ({number} of {len(ones)})")
+            self.screen.note(f"--- {assistant_task.shown} ({number} of {len(ones)})")
             try:
-                measured: _Measured = one.measured(self.screen, self.host)
+                measured: _Measured = assistant_task.measured(self.screen, self.host)
             except KeyboardInterrupt:
                 measured = _INTERRUPTED
-            self._take(one, measured)
+            self._take(assistant_task, measured)
             interrupted = measured is _INTERRUPTED or _is_interrupted(measured)
         return interrupted
 
@@ -444,15 +444,15 @@ class SeveralRuns:
             next_one = next(told, None)
         return interrupted
 
-    def _take(self, one: AssistantTask, measured: _Measured) -> None:
+    def _take(self, assistant_task: AssistantTask, measured: _Measured) -> None:
         """Record the outcome of one."""
         if isinstance(measured, str):
-            self._give_up(one.folder, one.path, measured)
+            self._give_up(assistant_task.folder, assistant_task.path, measured)
         elif isinstance(measured, UserError):
-            self._refuse(one.folder, one.path, measured)
+            self._refuse(assistant_task.folder, assistant_task.path, measured)
         else:
-            self._members.append(Member(one.folder, measured))
-            self.finished(one.shown, measured)
+            self._members.append(Member(assistant_task.folder, measured))
+            self.finished(assistant_task.shown, measured)
 
     def _find_gone(self) -> None:
         """Report the assistants of the base that this run does not have, or that it is not known which there are."""

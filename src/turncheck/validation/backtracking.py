@@ -227,12 +227,12 @@ class _Automaton:
         self._connect(part.lasts, part.firsts)
         return part
 
-    def _joined(self, one: _Fragment, other: _Fragment) -> _Fragment:
-        self._connect(one.lasts, other.firsts)
+    def _joined(self, _fragment: _Fragment, other: _Fragment) -> _Fragment:
+        self._connect(_fragment.lasts, other.firsts)
         return _Fragment(
-            (*one.firsts, *_across(one.empty, other.firsts)),
-            (*other.lasts, *_across(other.empty, one.lasts)),
-            _at_most_twice(a | b for a in one.empty for b in other.empty),
+            (*_fragment.firsts, *_across(_fragment.empty, other.firsts)),
+            (*other.lasts, *_across(other.empty, _fragment.lasts)),
+            _at_most_twice(a | b for a in _fragment.empty for b in other.empty),
         )
 
     def _connect(self, lasts: Sequence[Place], firsts: Sequence[Place]) -> None:
@@ -428,7 +428,7 @@ class _Paths:
             candidates = [letter for letter in onward if letter not in ending]
             if not candidates:
                 break
-            letter = max(candidates, key=lambda one: sum(onward[one].values()))
+            letter = max(candidates, key=lambda candidate: sum(onward[candidate].values()))
             reached = onward[letter]
             total += sum(reached.values())
             onward = {}

@@ -148,7 +148,9 @@ def refusals_of_rasa_3(version: RasaVersion, refused: Iterable[Finding], *, targ
 
     ``targets_3``: the project is meant for Rasa 3, so this is an error.
     """
-    places = list(dict.fromkeys([*(sign.location for sign in version.signs), *(one.location for one in refused)]))
+    places = list(
+        dict.fromkeys([*(sign.location for sign in version.signs), *(finding.location for finding in refused)])
+    )
     message = f"{version.message}: Rasa 3 would refuse it at {count(len(places), 'place')}."
     names = (Name("version", version.name),)
     group = found("legacy-project", message, places[0], others=places[1:], subject=version.name, names=names)

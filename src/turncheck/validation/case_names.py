@@ -188,8 +188,8 @@ def unknown_names(suites: Suites, known: KnownNames) -> list[Finding]:
 
 
 def _named(case: SuiteCase, known: KnownNames) -> Iterator[tuple[str, str, Location, Mapping[str, str]]]:
-    intents = {key: one.name for key, one in known.intents.items()}
-    traits = {key: one.name for key, one in known.traits.items()}
+    intents = {key: intent.name for key, intent in known.intents.items()}
+    traits = {key: intent.name for key, intent in known.traits.items()}
     for name in case.intents:
         if case.is_trait:
             yield "trait", name, case.intent_location, traits

@@ -238,9 +238,9 @@ def check_empty_lists(facts: Facts) -> Iterator[Finding]:
                 yield from _nothing_behind(block, ("condition",))
                 for step in _mappings_in(block.items.get("steps")):
                     yield from _nothing_behind(step, ("slot_was_set", "entities", "or", "user"))
-                    for one in _mappings_in(step.items.get("or")):
-                        keys = ("entities", "user") if "intent" in one.items else ("slot_was_set",)
-                        yield from _nothing_behind(one, keys)
+                    for yaml_mapping in _mappings_in(step.items.get("or")):
+                        keys = ("entities", "user") if "intent" in yaml_mapping.items else ("slot_was_set",)
+                        yield from _nothing_behind(yaml_mapping, keys)
 
 
 def _mappings_in(node: YamlNode | None) -> Iterator[YamlMapping]:

@@ -68,9 +68,16 @@ def losses_of_tests(findings: Iterable[Finding], files: Iterable[ProjectFile]) -
 
     A file of a version that is too high, which Rasa skips, is a fault here: its tests would be lost.
     """
-    read = [replace(one, severity="error") if one.code == "version-too-high" else one for one in findings]
+    read = [
+        replace(finding, severity="error") if finding.code == "version-too-high" else finding for finding in findings
+    ]
     said = {(finding.location.path, finding.location.line) for finding in read if finding.severity == "error"}
-    ours = [one for file in files for one in lost_by_schema(file) if (one.location.path, one.location.line) not in said]
+    ours = [
+        finding
+        for file in files
+        for finding in lost_by_schema(file)
+        if (finding.location.path, finding.location.line) not in said
+    ]
     return tuple(sorted((*read, *ours), key=lambda finding: finding.location.sort_key))
 
 

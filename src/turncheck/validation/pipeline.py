@@ -441,7 +441,7 @@ def _validate_older(
     found_here = dict.fromkeys(
         [*read_findings(facts), *loading_findings(facts, emptied=False), *rasa_checks(facts), *own_checks(facts)]
     )
-    kept, refused = split_for(project, (one for one in found_here if one.code != LEGACY_PROJECT))
+    kept, refused = split_for(project, (finding for finding in found_here if finding.code != LEGACY_PROJECT))
     judge = _Judge(frozenset(facts.retrieval_intents), stories_only=False, strict=strict, drop_in=False)
     pairs = [judge.judged(finding, RasaView(kept)) for finding in kept]
     group = refusals_of_rasa_3(version, refused, targets_3=targets_3)

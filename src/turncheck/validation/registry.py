@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 OWN_CHECKS: Final = (*NAME_CHECKS, *TRAINING_CHECKS, *OLDER_CHECKS)
 
-_OF_PLATFORMS: Final[tuple[Check, ...]] = tuple(one for part in parts("catalogue").values() for one in part.CHECKS)
+_OF_PLATFORMS: Final[tuple[Check, ...]] = tuple(check for part in parts("catalogue").values() for check in part.CHECKS)
 
 CHECKS: Final = Registry(
     "turncheck.checks",

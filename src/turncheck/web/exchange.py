@@ -87,7 +87,7 @@ class Call:
 
 @contextmanager
 def exchange(
-    one: requests.Session,
+    session: requests.Session,
     call: Call,
     seconds: float,
     *,
@@ -115,7 +115,7 @@ def exchange(
 
     limits = (min(connect, seconds), seconds if silence is None else min(silence, seconds))
     with within(seconds):
-        answer = _sent(one, call, call.method, call.url, limits)
+        answer = _sent(session, call, call.method, call.url, limits)
         try:
             url, method = call.url, call.method
             for _ in range(most_redirects):
@@ -127,7 +127,7 @@ def exchange(
                     raise RedirectRefusedError(refusal)
                 answer.close()
                 url, method = hop.target, _next_method(hop)
-                answer = _sent(one, call, method, url, limits)
+                answer = _sent(session, call, method, url, limits)
             else:
                 raise RedirectRefusedError("one address after another")
             yield answer
@@ -154,7 +154,9 @@ def _joined(url: str, target: str) -> str:
         return ""
 
 
-def _sent(one: requests.Session, call: Call, method: str, url: str, limits: tuple[float, float]) -> requests.Response:
+def _sent(
+    session: requests.Session, call: Call, method: str, url: str, limits: tuple[float, float]
+) -> requests.Response:
     import requests  # the session's owner has
 
     own = is_same_server(url, call.url)
@@ -164,7 +166,7 @@ def _sent(one: requests.Session, call: Call, method: str, url: str, limits: tupl
     if url == call.url:
         options["params"] = call.query
     try:
-        return one.request(
+        return session.request(
             method,
             url,
             headers={**call.headers, **(call.credentials if own else {})},

@@ -190,9 +190,9 @@ class _Reader:
         self._position += 1
         self._finish()
 
-    def _unclosed(self, one: _Open, where: str) -> None:
-        what, closer = ("object", "}") if one.is_mapping else ("list", "]")
-        begin = one.node.location
+    def _unclosed(self, _open: _Open, where: str) -> None:
+        what, closer = ("object", "}") if _open.is_mapping else ("list", "]")
+        begin = _open.node.location
         self._fault(
             f"the {what} that begins in line {begin.line} is not closed {where}",
             self._position,

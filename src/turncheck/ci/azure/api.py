@@ -186,9 +186,9 @@ class AzureRepository:
             path, _Item, key="value", needs=_NEEDS_CODE, scopePath="/", recursionLevel="full", **state
         )
         files = (
-            Listed(one.path, is_link=one.is_sym_link, left_out=one.git_object_type == "commit")
-            for one in listed
-            if not one.is_folder_of_it
+            Listed(item.path, is_link=item.is_sym_link, left_out=item.git_object_type == "commit")
+            for item in listed
+            if not item.is_folder_of_it
         )
         return single_files(files, fetch)
 
@@ -224,22 +224,22 @@ class PullRequestThreads:
             raise RestError("Azure DevOps made a thread without a comment")
         return self._written(made, made.comments[0])
 
-    def change(self, one: Written, body: str, newer: Written | None = None) -> None:
+    def change(self, written: Written, body: str, newer: Written | None = None) -> None:
         """Write another text, and set the status of its thread: that of a newer run with the words of that run."""
         status = newer.status if newer is not None and newer.status else self._status
-        self._client.patch(self._versioned(self._comment(one)), {"content": body}, needs=_NEEDS)
-        self._client.patch(self._versioned(f"{self._path}/{one.id}"), {"status": status}, needs=_NEEDS)
+        self._client.patch(self._versioned(self._comment(written)), {"content": body}, needs=_NEEDS)
+        self._client.patch(self._versioned(f"{self._path}/{written.id}"), {"status": status}, needs=_NEEDS)
 
-    def delete(self, one: Written) -> None:
-        self._client.delete(self._versioned(self._comment(one)), needs=_NEEDS)
+    def delete(self, written: Written) -> None:
+        self._client.delete(self._versioned(self._comment(written)), needs=_NEEDS)
 
     def author(self) -> str:
         """Who the token speaks for."""
         found = self._client.get("/_apis/connectionData", _Connection, **{"api-version": _PREVIEW})
         return found.authenticated_user.id
 
-    def _comment(self, one: Written) -> str:
-        return f"{self._path}/{one.id}/comments/{one.first}"
+    def _comment(self, written: Written) -> str:
+        return f"{self._path}/{written.id}/comments/{written.first}"
 
     @staticmethod
     def _versioned(path: str) -> str:
@@ -315,9 +315,9 @@ class BranchBuilds:
 
     def archives(self, run: EarlierRun) -> Iterator[Archive]:
         listed = self._asked(self._artifacts_of(run.id), _Artifact, _NEEDS_BUILDS)
-        for one in sorted(listed, key=lambda one: -one.id):
-            if is_ours(one.name, self.artifact_name):
-                yield Archive(f"{run.id}/{one.name}")
+        for artifact in sorted(listed, key=lambda one: -one.id):
+            if is_ours(artifact.name, self.artifact_name):
+                yield Archive(f"{run.id}/{artifact.name}")
 
     def _listed(self, branch: str) -> Iterator[EarlierRun]:
         """Yield the builds of a branch that ended, newest first."""
@@ -327,10 +327,10 @@ class BranchBuilds:
         listed = self._asked(
             f"{self.project}/_apis/build/builds", _Build, _NEEDS_BUILDS, **wanted, **{"$top": MOST_RUNS}
         )
-        for one in islice(listed, MOST_RUNS):
-            of_the_branch = one.reason in _REASONS and one.source_branch == ref
-            if of_the_branch and one.source_version and (self.own_build is None or one.id < self.own_build):
-                yield EarlierRun(one.id, one.source_version)
+        for build in islice(listed, MOST_RUNS):
+            of_the_branch = build.reason in _REASONS and build.source_branch == ref
+            if of_the_branch and build.source_version and (self.own_build is None or build.id < self.own_build):
+                yield EarlierRun(build.id, build.source_version)
 
     def _artifacts_of(self, build: int | str) -> str:
         return f"{self.project}/_apis/build/builds/{build}/artifacts"

@@ -244,13 +244,13 @@ class Azure(JobHost):
 
     def annotations(self, found: Sequence[Annotation], said: Mapping[Level, int]) -> Iterable[str]:  # noqa: ARG002
         """Return an issue each; Azure has only errors and warnings."""
-        for one in found:
+        for annotation in found:
             yield logging_command(
                 "task.logissue",
-                f"{one.title}: {one.message}",
-                type="warning" if one.level == "notice" else one.level,
-                sourcepath=one.path,
-                linenumber=one.line,
+                f"{annotation.title}: {annotation.message}",
+                type="warning" if annotation.level == "notice" else annotation.level,
+                sourcepath=annotation.path,
+                linenumber=annotation.line,
             )
 
     def summarize(self, summary: Rendered, notes: Sequence[str]) -> Iterable[str]:

@@ -89,7 +89,7 @@ def from_bitbucket(body: str) -> str:
     if found is None:
         return body
     words = re.split(r" (?=turncheck:)", found[1])
-    return "".join(f"<!-- {one} -->" for one in words) + f"\n{rest.removeprefix(chr(10))}"
+    return "".join(f"<!-- {word} -->" for word in words) + f"\n{rest.removeprefix(chr(10))}"
 
 
 def _plain(summary: str) -> str:
@@ -266,7 +266,9 @@ class BitbucketRepository:
         with suppress(NotFoundError):
             self.client.delete(path, needs=_NEEDS_REPORTS)  # annotations of an earlier run would stay
         self.client.put(path, body, needs=_NEEDS_REPORTS)
-        placed = [_annotation(identity, number, one) for number, one in enumerate(check.annotations[:MOST], 1)]
+        placed = [
+            _annotation(identity, number, annotation) for number, annotation in enumerate(check.annotations[:MOST], 1)
+        ]
         for start in range(0, len(placed), BATCH):
             batch = placed[start : start + BATCH]
             self.client.post(f"{path}/annotations", batch, list, needs=_NEEDS_REPORTS)
@@ -282,17 +284,17 @@ class PullRequestComments:
 
     def all(self) -> Iterator[Written]:
         listed = self._client.comments(self._path, _Comment, key="values", needs=_NEEDS_COMMENTS, pagelen=BATCH)
-        return (_written(one) for one in listed if not one.deleted)
+        return (_written(comment) for comment in listed if not comment.deleted)
 
     def post(self, body: str) -> Written:
         content = {"content": {"raw": to_bitbucket(body)}}
         return _written(self._client.post(self._path, content, _Comment, needs=_NEEDS_COMMENTS))
 
-    def change(self, one: Written, body: str, newer: Written | None = None) -> None:  # noqa: ARG002
-        self._client.put(f"{self._path}/{one.id}", {"content": {"raw": to_bitbucket(body)}}, needs=_NEEDS_COMMENTS)
+    def change(self, written: Written, body: str, newer: Written | None = None) -> None:  # noqa: ARG002
+        self._client.put(f"{self._path}/{written.id}", {"content": {"raw": to_bitbucket(body)}}, needs=_NEEDS_COMMENTS)
 
-    def delete(self, one: Written) -> None:
-        self._client.delete(f"{self._path}/{one.id}", needs=_NEEDS_COMMENTS)
+    def delete(self, written: Written) -> None:
+        self._client.delete(f"{self._path}/{written.id}", needs=_NEEDS_COMMENTS)
 
     def author(self) -> str:
         """Who the token speaks for; "" where it may not ask: then it is found out by posting."""
@@ -304,14 +306,18 @@ class PullRequestComments:
             raise
 
 
-def _annotation(identity: str, number: int, one: Annotation) -> dict[str, Any]:
-    placed = {"path": one.path, **({"line": max(1, one.line)} if one.line is not None else {})} if one.path else {}
+def _annotation(identity: str, number: int, annotation: Annotation) -> dict[str, Any]:
+    placed = (
+        {"path": annotation.path, **({"line": max(1, annotation.line)} if annotation.line is not None else {})}
+        if annotation.path
+        else {}
+    )
     return {
         "external_id": f"{identity}-{number}",
-        "annotation_type": "BUG" if one.level == "error" else "CODE_SMELL",
-        "summary": one_line(f"{one.title}: {one.message}", _LONGEST_SUMMARY),
-        "details": one_line(one.message, _LONGEST_DETAILS),
-        "severity": _SEVERITIES[one.level],
+        "annotation_type": "BUG" if annotation.level == "error" else "CODE_SMELL",
+        "summary": one_line(f"{annotation.title}: {annotation.message}", _LONGEST_SUMMARY),
+        "details": one_line(annotation.message, _LONGEST_DETAILS),
+        "severity": _SEVERITIES[annotation.level],
         **placed,
     }
 

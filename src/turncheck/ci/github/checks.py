@@ -100,13 +100,13 @@ def _output(check: CheckRun, annotations: Sequence[CheckAnnotation]) -> dict[str
         "summary": check.summary[:_LONGEST_TEXT],
         "annotations": [
             {
-                "path": one.path,
-                "start_line": max(1, one.line),
-                "end_line": max(1, one.line),
-                "annotation_level": one.level,
-                "title": one.title[:_LONGEST_TITLE],
-                "message": _cut(one.message) or one.title,
+                "path": annotation.path,
+                "start_line": max(1, annotation.line),
+                "end_line": max(1, annotation.line),
+                "annotation_level": annotation.level,
+                "title": annotation.title[:_LONGEST_TITLE],
+                "message": _cut(annotation.message) or annotation.title,
             }
-            for one in annotations
+            for annotation in annotations
         ],
     }

@@ -226,10 +226,14 @@ class GitHub(Runner):
             return Checked(False, f"no check run: {_NO_TOKEN}")
         placed = [
             CheckAnnotation(
-                one.path, one.line, "failure" if one.level == "error" else one.level, one.title, one.message
+                annotation.path,
+                annotation.line,
+                "failure" if annotation.level == "error" else annotation.level,
+                annotation.title,
+                annotation.message,
             )
-            for one in check.annotations
-            if one.path is not None and one.line is not None
+            for annotation in check.annotations
+            if annotation.path is not None and annotation.line is not None
         ]
         made = CheckRun(
             name=_CHECK_OF_A_FORK if check.by_fork else f"turncheck: {check.key}",

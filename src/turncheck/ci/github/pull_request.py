@@ -129,11 +129,11 @@ class IssueComments:
     def post(self, body: str) -> Written:
         return _written(self._client.post(self._of_pull_request, {"body": body}, Comment, needs=NEEDS_TO_COMMENT))
 
-    def change(self, one: Written, body: str, newer: Written | None = None) -> None:  # noqa: ARG002
-        self._client.patch(f"{self._of_repository}/{one.id}", {"body": body}, needs=NEEDS_TO_COMMENT)
+    def change(self, written: Written, body: str, newer: Written | None = None) -> None:  # noqa: ARG002
+        self._client.patch(f"{self._of_repository}/{written.id}", {"body": body}, needs=NEEDS_TO_COMMENT)
 
-    def delete(self, one: Written) -> None:
-        self._client.delete(f"{self._of_repository}/{one.id}", needs=NEEDS_TO_COMMENT)
+    def delete(self, written: Written) -> None:
+        self._client.delete(f"{self._of_repository}/{written.id}", needs=NEEDS_TO_COMMENT)
 
     def author(self) -> str:
         """Who the token speaks for.

@@ -125,11 +125,11 @@ def paths_of(client: GitHubClient, repository: str, commit: str) -> Iterator[str
     shallow = client.get(path, Tree, needs="contents: read")
     if shallow.truncated:
         raise RestError("GitHub lists only a part of a folder of the base")
-    for one in shallow.tree:
-        if one.type == "tree":
-            yield from (f"{one.path}/{path}" for path in paths_of(client, repository, one.sha))
+    for entry in shallow.tree:
+        if entry.type == "tree":
+            yield from (f"{entry.path}/{path}" for path in paths_of(client, repository, entry.sha))
         else:
-            yield one.path
+            yield entry.path
 
 
 def is_between(client: GitHubClient, repository: str, start: str | None, commit: str, branch: str) -> bool:
@@ -216,7 +216,7 @@ def artifacts_of_run(client: GitHubClient, repository: str, run_id: int | str) -
         RestError: they cannot be listed.
     """
     path = f"/repos/{repository}/actions/runs/{run_id}/artifacts"
-    return sorted(client.pages(path, Artifact, key="artifacts", needs=NEEDS), key=lambda one: -one.id)
+    return sorted(client.pages(path, Artifact, key="artifacts", needs=NEEDS), key=lambda page: -page.id)
 
 
 def read_artifact(client: GitHubClient, repository: str, artifact: int | str) -> list[StoredReport]:
@@ -287,8 +287,8 @@ def _stored(
         except (BadArchiveError, NotFoundError) as error:
             say(f"an artifact of the run cannot be used: {error.what}")
             continue
-        for one in stored:
-            if one.report.source.commit == run.head_sha:
-                yield one, artifact.id
+        for stored_report in stored:
+            if stored_report.report.source.commit == run.head_sha:
+                yield stored_report, artifact.id
             else:
                 say("a report of the run is of another commit than the run, and is left out")

@@ -95,7 +95,7 @@ class _Job(_Answer, frozen=True, kw_only=True):
     @property
     def has_archive(self) -> bool:
         """Whether its files are still there."""
-        return any(one.file_type == "archive" for one in self.artifacts or ())
+        return any(artifact.file_type == "archive" for artifact in self.artifacts or ())
 
 
 class _Commit(_Answer, frozen=True, kw_only=True):
@@ -145,10 +145,14 @@ class BranchPipelines:
         listed = self.client.pages(
             f"{self.path}/pipelines", _Pipeline, needs=_NEEDS_PIPELINES, per_page=PER_PAGE, **wanted
         )
-        for one in islice(listed, MOST_RUNS):
-            of_the_branch = one.source in _OF_BRANCHES and one.ref == branch and one.sha == wanted.get("sha", one.sha)
-            if of_the_branch and (self.own_pipeline is None or one.id < self.own_pipeline):
-                yield EarlierRun(one.id, one.sha)
+        for pipeline in islice(listed, MOST_RUNS):
+            of_the_branch = (
+                pipeline.source in _OF_BRANCHES
+                and pipeline.ref == branch
+                and pipeline.sha == wanted.get("sha", pipeline.sha)
+            )
+            if of_the_branch and (self.own_pipeline is None or pipeline.id < self.own_pipeline):
+                yield EarlierRun(pipeline.id, pipeline.sha)
 
     def read(self, archive: Archive) -> list[StoredReport]:
         return download_reports(self.client, f"{self.path}/jobs/{archive.id}/artifacts", needs=_NEEDS_PIPELINES)
@@ -286,7 +290,7 @@ class GitLabProject:
     def _paths_of(self, commit: str) -> Iterator[str]:
         wanted: dict[str, Any] = {"ref": commit, "recursive": "true", "pagination": "keyset", "per_page": PER_PAGE}
         listed = self.client.pages(f"{self._path}/repository/tree", _Entry, needs="the scope `read_api`", **wanted)
-        return (one.path for one in listed if one.type != "tree")
+        return (entry.path for entry in listed if entry.type != "tree")
 
     def pipelines(self, job: str, own_pipeline: int | None) -> AskedOnce:
         """Return the pipelines of branches before this one, and what their jobs of a name left."""
@@ -314,11 +318,11 @@ class MergeRequestNotes:
     def post(self, body: str) -> Written:
         return self._written(self._client.post(self._path, {"body": body}, _Note, needs=_NEEDS))
 
-    def change(self, one: Written, body: str, newer: Written | None = None) -> None:  # noqa: ARG002
-        self._client.put(f"{self._path}/{one.id}", {"body": body}, needs=_NEEDS)
+    def change(self, written: Written, body: str, newer: Written | None = None) -> None:  # noqa: ARG002
+        self._client.put(f"{self._path}/{written.id}", {"body": body}, needs=_NEEDS)
 
-    def delete(self, one: Written) -> None:
-        self._client.delete(f"{self._path}/{one.id}", needs=_NEEDS)
+    def delete(self, written: Written) -> None:
+        self._client.delete(f"{self._path}/{written.id}", needs=_NEEDS)
 
     def author(self) -> str:
         """Who the token speaks for; tokens of projects and groups have a bot of their own."""
@@ -543,7 +547,7 @@ class GitLab(JobHost):
             if project and number.isascii() and number.isdecimal() and len(number) < 10
         ]
         own = self.variables.text("CI_PROJECT_PATH")
-        return tuple(sorted(dict.fromkeys(found), key=lambda one: one[0] == own))
+        return tuple(sorted(dict.fromkeys(found), key=lambda fromkey: fromkey[0] == own))
 
     @property
     def _open_merge_request(self) -> tuple[str, int] | None:

@@ -265,7 +265,7 @@ def first_tests(project: Project) -> dict[str, str]:
     if found and found[0].is_in_sentences and not find_e2e_cases(project.root):
         files[E2E_CASES_FILE] = _cases(found)
     if not find_test_nlu(project.root):
-        intent = next(iter(sorted({one.intent for one in project.nlu.examples if one.intent})), "…")
+        intent = next(iter(sorted({example.intent for example in project.nlu.examples if example.intent})), "…")
         files[SENTENCES_FILE] = _SENTENCES.format(intent=intent.replace("\n", " "))
     return files
 
@@ -289,10 +289,10 @@ def dialogues_of(project: Project) -> list[Dialogue]:
     Where there are none, as without training data, those that can be written in intents.
     """
     sentences: dict[str, str] = {}
-    for one in project.nlu.examples:
-        text = one.text.strip()
-        if one.intent and text and not one.entities and text.isprintable() and not text.startswith("/"):
-            sentences.setdefault(one.intent, text)
+    for example in project.nlu.examples:
+        text = example.text.strip()
+        if example.intent and text and not example.entities and text.isprintable() and not text.startswith("/"):
+            sentences.setdefault(example.intent, text)
     return _told_in(sentences, project) or _told_in(dict.fromkeys(project.domain.intents, ""), project)
 
 
@@ -447,7 +447,7 @@ def _next_steps(host: str, new: list[Proposed], joined: str, *, written: bool) -
         yield f"{needs}."
     tests = [one.path for one in new if "/tests/" in f"/{one.path}" and not one.path.endswith(SENTENCES_FILE)]
     if tests:
-        source = "sentences" if any(one.endswith(SUITE_FILE) for one in tests) else "rules"
+        source = "sentences" if any(test.endswith(SUITE_FILE) for test in tests) else "rules"
         made = f"made from the assistant's own {source} ({', '.join(tests)})"
         yield f"read the tests {made}, and add more."
     elif any(one.path.endswith(SENTENCES_FILE) for one in new):

@@ -39,7 +39,7 @@ class Proposal:
 
     def place(self, top: Path) -> tuple[str, str]:
         """Return where the file goes, and what else is to be done there ("" for nothing)."""
-        path = next((one for one in self.places if not (top / one).exists()), self.places[-1])
+        path = next((place for place in self.places if not (top / place).exists()), self.places[-1])
         return path, self.joined if (top / self.places[0]).exists() else ""
 
 
@@ -65,7 +65,11 @@ def _scalar(name: str) -> str:
 
 def _run(projects: Sequence[str], *more: str) -> str:
     """Return the command that measures these assistants in one run: one exit status, one comment."""
-    named = [] if list(projects) == ["."] else [f"./{one}" if one.startswith("-") else one for one in projects]
+    named = (
+        []
+        if list(projects) == ["."]
+        else [f"./{project}" if project.startswith("-") else project for project in projects]
+    )
     return " ".join(["turncheck run", *map(_shell, named), *more])
 
 

@@ -128,8 +128,10 @@ class HttpActionServer:
         call = self._call(body, query=query, headers=headers)
         try:
             with (
-                self._session() as one,
-                exchange(one, call, limit, follow=way.next, connect=limit, most_redirects=_MOST_REDIRECTS) as response,
+                self._session() as session,
+                exchange(
+                    session, call, limit, follow=way.next, connect=limit, most_redirects=_MOST_REDIRECTS
+                ) as response,
             ):
                 self.was_there = True
                 content = read_body(response, MAX_ANSWER_BYTES)

@@ -149,8 +149,8 @@ def replaced_recipe(config: Config) -> tuple[Substitution, ...]:
 
 
 def _recipe(config: Config) -> Iterator[ConfiguredComponent]:
-    for one in replaced_recipe(config):
-        recipe = Component(one.component, {}, config.keys.get("recipe", NOWHERE))
+    for substitution in replaced_recipe(config):
+        recipe = Component(substitution.component, {}, config.keys.get("recipe", NOWHERE))
         yield _component("recipe", recipe, None, frozenset(), config.location)
 
 

@@ -61,7 +61,9 @@ def domain_from_json(shape: Mapping[str, Any]) -> Domain:
         entities=_named(shape["entities"], Entity),
         slots=_named(shape["slots"], Slot),
         forms=_named(shape["forms"], Form),
-        responses={one.name: one for one in map(_response, as_shape(shape["responses"], list[_ResponseShape]))},
+        responses={
+            response.name: response for response in map(_response, as_shape(shape["responses"], list[_ResponseShape]))
+        },
         actions=_named(shape["actions"], Action),
         end_to_end_actions=as_shape(shape["end_to_end_actions"], tuple[str, ...]),
         session=as_shape(shape["session"], SessionConfig),

@@ -60,7 +60,7 @@ def training_key(kind: str, inputs: Project, **more: Any) -> str | None:
 
 def _is_self_contained(project: Project) -> bool:
     known = [known_component(component) for component in project.config.pipeline or ()]
-    return all(one is not None and one.name in _SELF_CONTAINED for one in known)
+    return all(known_component is not None and known_component.name in _SELF_CONTAINED for known_component in known)
 
 
 def digest_of(value: Any, places: dict[Location, int] | None = None) -> str:

@@ -123,7 +123,9 @@ class RasaConversation:
         until = self._deadline()
         try:
             responses = self._client.say(self._sender, text, metadata=metadata, until=until)
-            said = tuple({key: value for key, value in one.items() if key != "recipient_id"} for one in responses)
+            said = tuple(
+                {key: value for key, value in response.items() if key != "recipient_id"} for response in responses
+            )
             return self._turn(text, said, until)
         except SlowAnswerError as error:
             return self._too_slow(text, error)

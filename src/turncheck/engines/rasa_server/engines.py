@@ -229,7 +229,7 @@ def opened(  # noqa: PLR0917 - as of all engines
             )
         if models is not None and models.storage is not None:
             raise UserError("--remote-storage does not go with --rasa-url: a running server has its model loaded")
-        clients = [RasaClient(one, at_once=at_once) for one in _accesses(settings, environment)]
+        clients = [RasaClient(access, at_once=at_once) for access in _accesses(settings, environment)]
         server = clients[0] if len(clients) == 1 else RasaPool(clients)
         yield RasaEngines(project, server, server.at_once)
         return
@@ -390,7 +390,7 @@ def _handed_over(value: Any, variables: FileVariables, location: Location) -> An
 
 def _extractors(project: Project) -> tuple[str, ...]:
     """Return the names under which the project's pipeline reports entities."""
-    return tuple(dict.fromkeys(name for one in project.config.pipeline or () if (name := _extractor(one))))
+    return tuple(dict.fromkeys(name for component in project.config.pipeline or () if (name := _extractor(component))))
 
 
 def _extractor(component: Component) -> str | None:

@@ -78,7 +78,7 @@ class RasaPool(RasaClient):
                     raise
         if not found:
             raise CutError(f"none of the Rasa servers answers any more ({self.name})")
-        self._of_all("the model", [(client, one.identity) for client, one in found])
+        self._of_all("the model", [(client, served.identity) for client, served in found])
         return found[0][1]
 
     def load(self, model: str) -> None:

@@ -215,7 +215,7 @@ def judged_case(case: SuiteCase, answer: UtteranceAnswer, names: KnownNames) -> 
             wanted = [name for name in wanted if name in found] or wanted
         result = answer.result or classify(kind, wanted, found)
     judged, left_out = _evaluated(case.entities, answer.unknown_entities)
-    entities = tuple(_entity(one, answer, is_right=result in _RIGHT) for one in judged)
+    entities = tuple(_entity(entity, answer, is_right=result in _RIGHT) for entity in judged)
     return BatchCase(
         text=case.text,
         location=case.location,
@@ -281,7 +281,7 @@ def _value(expected: ExpectedEntity, answer: UtteranceAnswer) -> Any:
 
 def _guessed(expected: Sequence[ExpectedEntity], answer: UtteranceAnswer) -> str | None:
     """Say which values are objects of a type that the manual does not list."""
-    names = [one.name for one in expected if _is_guessed(one, _value(one, answer))]
+    names = [entity.name for entity in expected if _is_guessed(entity, _value(entity, answer))]
     if not names:
         return None
     return f"the value of {', '.join(names)} is of an unknown type: its keys are joined in the order received"

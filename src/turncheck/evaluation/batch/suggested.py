@@ -64,7 +64,7 @@ def suggest_cases(
 def _names(project: Project) -> dict[str, str]:
     """Return the intents for which there should be cases, in the order of the data; an export's dialogs without
     sentences, and small talk that follows other small talk, come last."""
-    names = [one.intent for one in project.nlu.examples if one.intent]
+    names = [example.intent for example in project.nlu.examples if example.intent]
     names += project.native.expected_intents() if project.native else ()
     found: dict[str, str] = {}
     for name in names:
@@ -74,16 +74,16 @@ def _names(project: Project) -> dict[str, str]:
 
 def _varied(project: Project) -> list[SuiteCase]:
     """Return the variants of sentences without entities, the most natural families first."""
-    plain = [one for one in project.nlu.in_order().examples if one.intent and not one.entities]
+    plain = [example for example in project.nlu.in_order().examples if example.intent and not example.entities]
     follow_ups = list(project.native.follow_ups()) if project.native else []
     sentences = [*plain, *(sentence for sentence, _ in follow_ups)]
     parents = [*([()] * len(plain)), *(parent for _, parent in follow_ups)]
-    variants = [one for one in make_variants(sentences, project, _SEED) if one.family in _FAMILIES]
-    variants.sort(key=lambda one: _FAMILIES.index(one.family))
+    variants = [variant for variant in make_variants(sentences, project, _SEED) if variant.family in _FAMILIES]
+    variants.sort(key=lambda variant: _FAMILIES.index(variant.family))
     return [
-        SuiteCase(one.sentence.text, (of.intent or "",), parent=parent, generated=True, location=of.location)
-        for one in variants
-        for of, parent in ((sentences[one.example], parents[one.example]),)
+        SuiteCase(variant.sentence.text, (of.intent or "",), parent=parent, generated=True, location=of.location)
+        for variant in variants
+        for of, parent in ((sentences[variant.example], parents[variant.example]),)
     ]
 
 

@@ -149,7 +149,7 @@ def evaluate_suites(
         judged.append(judged_suite(suite, given, run))
     if elsewhere and stopped is None:
         raise DelegatedError
-    entities = {comparable(one.name) for suite in suites for case in suite.cases for one in case.entities}
+    entities = {comparable(entity.name) for suite in suites for case in suite.cases for entity in case.entities}
     batch = batch_of(judged, run, entities)
     if stopped is not None:
         answered = any(case.result != "not-evaluated" for case in batch.cases)
@@ -289,13 +289,13 @@ def answer_of(case: SuiteCase, parse: Parse, can: Capabilities) -> UtteranceAnsw
         values.setdefault(entity, []).append(next(found).value)
     traits = tuple(trait.name for trait in parse.traits if trait.name)
     matched = (name,) if name else ()
-    unknown = {key: why for one in case.intents if (why := can.unknown_intents.get(key := comparable(one)))}
+    unknown = {key: why for intent in case.intents if (why := can.unknown_intents.get(key := comparable(intent)))}
     is_matched = not case.is_trait and comparable(name) in map(comparable, case.intents)
     return UtteranceAnswer(
         matched=matched,
         traits=traits,
         entities=values,
-        scores={one.name: one.confidence for one in parse.ranking[:_MOST_SCORES] if one.name},
+        scores={intent.name: intent.confidence for intent in parse.ranking[:_MOST_SCORES] if intent.name},
         bots=(can.bot,) if name and can.bot else (),
         error=None if is_matched or not unknown else "; ".join(dict.fromkeys(unknown.values())),
         unknown_entities=can.unknown_entities,
@@ -313,5 +313,5 @@ def outcome_of(cases: Sequence[BatchCase]) -> BatchOutcome:
 def _coverage(cases: Sequence[BatchCase], known: KnownNames, entities: Collection[str]) -> CoveredIntents | None:
     """An intent or entity is covered if any case expects it."""
     expected: dict[str, set[str]] = {kind: expected_names(cases, known, kind) for kind in BATCH_KINDS}
-    expected[ENTITY] = {*entities, *(comparable(one.name) for case in cases for one in case.entities)}
+    expected[ENTITY] = {*entities, *(comparable(entity.name) for case in cases for entity in case.entities)}
     return covered_intents(known, lambda kind: expected[kind])

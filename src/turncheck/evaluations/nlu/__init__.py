@@ -61,7 +61,9 @@ def _why_no_figure(report: Report, name: str) -> str | None:
             return f"the intent has {count(intent.examples, 'example')}, fewer than there are folds"
     if (of_intent := _OF_INTENT.fullmatch(name)) is not None:
         defined = report.coverage["intents"].items if "intents" in report.coverage else ()
-        known = {item.name for item in defined} | {one.intent for one in (report.nlu.training if report.nlu else ())}
+        known = {item.name for item in defined} | {
+            sentence.intent for sentence in (report.nlu.training if report.nlu else ())
+        }
         return "no judged sentence has this intent" if of_intent[1] in known else ""
     if name.startswith("nlu.intents."):
         return FEW_INTENTS

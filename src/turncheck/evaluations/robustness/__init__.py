@@ -18,7 +18,7 @@ def _figures(report: Report) -> Iterator[tuple[str, Any]]:
         return
     yield "robustness.failure_rate", robustness.failure_rate
     yield "robustness.entities.failure_rate", robustness.entities.failure_rate
-    yield from ((f"robustness[{one.name}].failure_rate", one.failure_rate) for one in robustness.by_family)
+    yield from ((f"robustness[{group.name}].failure_rate", group.failure_rate) for group in robustness.by_family)
     yield "robustness.variants", robustness.variants
     yield "robustness.failed", robustness.failed
 

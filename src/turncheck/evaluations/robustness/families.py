@@ -39,14 +39,14 @@ class Sentence:
         """Replace the text between two offsets outside entities; the entities after it move along."""
         shift = len(new) - (end - start)
         moved = tuple(
-            replace(one, start=one.start + shift, end=one.end + shift) if one.start >= end else one
-            for one in self.entities
+            replace(entity, start=entity.start + shift, end=entity.end + shift) if entity.start >= end else entity
+            for entity in self.entities
         )
         return replace(self, text=self.text[:start] + new + self.text[end:], entities=moved)
 
     def is_free(self, start: int, end: int) -> bool:
         """Whether no entity overlaps the text between two offsets."""
-        return all(end <= one.start or start >= one.end for one in self.entities)
+        return all(end <= entity.start or start >= entity.end for entity in self.entities)
 
     def words(self) -> list[tuple[int, int, str]]:
         """Return the words outside entities and numbers: borders and text."""
@@ -126,9 +126,9 @@ class Noise:
         """The entity values in the training sentences, by entity, role, group and intent."""
         found: dict[tuple[str, str | None, str | None, str], dict[str, EntityAnnotation]] = {}
         for example in self.training:
-            for one in example.entities:
-                key = one.entity, one.role, one.group, example.base_intent or ""
-                found.setdefault(key, {}).setdefault(example.text[one.start : one.end], one)
+            for entity in example.entities:
+                key = entity.entity, entity.role, entity.group, example.base_intent or ""
+                found.setdefault(key, {}).setdefault(example.text[entity.start : entity.end], entity)
         return found
 
     def is_anothers(self, word: str, intent: str) -> bool:
@@ -243,7 +243,7 @@ class Noise:
             not words_of([affix]) & said and not self._is_of_others(affix, sentence.intent)
             for affix in (*self.words.prefixes, *self.words.suffixes)
         ]
-        places = [*((0, one) for one in self.words.prefixes), *((last, one) for one in self.words.suffixes)]
+        places = [*((0, prefix) for prefix in self.words.prefixes), *((last, suffix) for suffix in self.words.suffixes)]
         ways = [sentence.edited(at, at, affix) for (at, affix), good in zip(places, fits, strict=True) if good]
         return chance.choice(ways) if ways else None
 
@@ -283,13 +283,13 @@ FAMILIES: Final[Mapping[str, Callable[[Noise, Sentence, random.Random], Sentence
 }
 
 
-def _meet(one: EntityAnnotation, other: EntityAnnotation) -> bool:
-    return one.start < other.end and other.start < one.end
+def _meet(entity_annotation: EntityAnnotation, other: EntityAnnotation) -> bool:
+    return entity_annotation.start < other.end and other.start < entity_annotation.end
 
 
 def _outside(sentence: Sentence, change: Callable[[str], str]) -> Sentence:
     """Change the text outside entities, from the end, so that the offsets before a change stay valid."""
-    borders = sorted((one.start, one.end) for one in sentence.entities)
+    borders = sorted((entity.start, entity.end) for entity in sentence.entities)
     end = len(sentence.text)
     made = sentence
     for start, stop in [*reversed(borders), (0, 0)]:

@@ -101,10 +101,10 @@ def _unmistakable(variants: Sequence[Variant], training: Sequence[Example]) -> l
         lambda number, index: training[index].base_intent != variants[number].sentence.intent,
     )
     kept = []
-    for number, one in enumerate(variants):
+    for number, variant in enumerate(variants):
         nearest = near.get(number, ())
         if not nearest or nearest[0][1] < _NEARLY:
-            kept.append(one)
+            kept.append(variant)
     return kept
 
 
@@ -121,7 +121,9 @@ def evaluate_robustness(project: Project, engine: NluEngine, test_data: NluData,
     """
     examples = test_data.in_order().examples
     variants = make_variants(examples, project, seed)
-    asked = dict.fromkeys(text for one in variants for text in (examples[one.example].text, one.sentence.text))
+    asked = dict.fromkeys(
+        text for variant in variants for text in (examples[variant.example].text, variant.sentence.text)
+    )
     parses, stopped = finished_part(lambda: _in_batches(engine, list(asked)))
     by_text = {text: parse for text, parse in zip(asked, parses, strict=False) if parse is not None}
     heard: Heard = {
@@ -207,8 +209,8 @@ def cross_validate_robustness(
     variants = make_variants(examples, project, seed)
     plan = stable_folds(examples, folds, seed)
     by_text: dict[str, list[str]] = defaultdict(list)
-    for one in variants:
-        by_text[examples[one.example].text].append(one.sentence.text)
+    for variant in variants:
+        by_text[examples[variant.example].text].append(variant.sentence.text)
     texts = {text: tuple(dict.fromkeys(found)) for text, found in by_text.items()}
     asked = {fold: _with_variants(judged, texts) for fold, judged in plan.texts(examples).items()}
     known = answers_about(texts, asked)
@@ -226,20 +228,20 @@ def cross_validate_robustness(
 
 def _section(examples: Sequence[Example], variants: Sequence[Variant], heard: Heard, mode: Any) -> Robustness:
     tried: list[_Tried] = []
-    for one in variants:
-        if one.example not in heard or one.sentence.text not in heard[one.example][1]:
+    for variant in variants:
+        if variant.example not in heard or variant.sentence.text not in heard[variant.example][1]:
             continue
-        example, (before, of_engine) = examples[one.example], heard[one.example]
-        parse = of_engine[one.sentence.text]
+        example, (before, of_engine) = examples[variant.example], heard[variant.example]
+        parse = of_engine[variant.sentence.text]
         sentence = Sentence(example.text, example.base_intent or "", example.entities)
         tried.append(
             _Tried(
-                one,
+                variant,
                 parse,
                 right=_intent(before) == sentence.intent,
                 stays=_intent(parse) == sentence.intent,
                 entities_right=bool(sentence.entities) and _finds(before, sentence),
-                entities_stay=_finds(parse, one.sentence),
+                entities_stay=_finds(parse, variant.sentence),
             )
         )
     total = _group("all", tried)
@@ -279,8 +281,10 @@ def _intent(parse: Parse) -> str | None:
 
 def _finds(parse: Parse, sentence: Sentence) -> bool:
     """Whether all annotated entities are found at their positions."""
-    found = {(one.start, one.end, one.entity, one.role, one.group) for one in parse.entities}
-    return all((one.start, one.end, one.entity, one.role, one.group) in found for one in sentence.entities)
+    found = {(entity.start, entity.end, entity.entity, entity.role, entity.group) for entity in parse.entities}
+    return all(
+        (entity.start, entity.end, entity.entity, entity.role, entity.group) in found for entity in sentence.entities
+    )
 
 
 def _group(name: str, tried: Iterable[_Tried], *, entities: bool = False) -> NoiseGroup:
@@ -337,15 +341,15 @@ def _worst(tried: Sequence[_Tried], examples: Sequence[Example]) -> tuple[Senten
     )
 
 
-def _failed(one: _Tried) -> FailedVariant:
-    intent = before_fallback(one.parse)[0]
+def _failed(_tried: _Tried) -> FailedVariant:
+    intent = before_fallback(_tried.parse)[0]
     return FailedVariant(
-        family=one.variant.family,
-        text=one.variant.sentence.text,
+        family=_tried.variant.family,
+        text=_tried.variant.sentence.text,
         predicted=intent.name,
         confidence=intent.confidence,
-        intent_failed=one.right and not one.stays,
-        entities_failed=one.entities_right and not one.entities_stay,
+        intent_failed=_tried.right and not _tried.stays,
+        entities_failed=_tried.entities_right and not _tried.entities_stay,
     )
 
 
@@ -385,7 +389,7 @@ def training_sentences(
     if not before:
         return ()
     known = {example.text.casefold() for example in (*project.nlu.examples, *tests.examples)}
-    own = tuple(one for one in project.nlu.examples if one.base_intent in {intent for intent, _ in before})
+    own = tuple(example for example in project.nlu.examples if example.base_intent in {intent for intent, _ in before})
     made: dict[Group, list[Example]] = {}
     for variant in make_variants(own, project, seed):
         group = variant.sentence.intent, variant.family
@@ -412,5 +416,8 @@ def training_sentences(
 def _failures_by_group(robustness: Robustness) -> Counter[Group]:
     """Count the misunderstood variants by intent and family."""
     return Counter(
-        (sentence.intent, one.family) for sentence in robustness.worst for one in sentence.failed if one.intent_failed
+        (sentence.intent, variant.family)
+        for sentence in robustness.worst
+        for variant in sentence.failed
+        if variant.intent_failed
     )

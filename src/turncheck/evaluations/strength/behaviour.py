@@ -54,15 +54,15 @@ class Message:
     @property
     def kind(self) -> tuple[Any, ...]:
         """What it has in common with other messages: the intent and the set of entities."""
-        return self.intent, *((one.entity, one.role, one.group) for one in self.entities)
+        return self.intent, *((entity.entity, entity.role, entity.group) for entity in self.entities)
 
     @property
     def parse(self) -> Parse:
         """The message as a parse."""
         intent = PredictedIntent(self.intent.partition("/")[0], 1.0)
         entities = (
-            PredictedEntity(0, len(self.text), one.entity, one.value, _NOBODY, one.role, one.group)
-            for one in self.entities
+            PredictedEntity(0, len(self.text), entity.entity, entity.value, _NOBODY, entity.role, entity.group)
+            for entity in self.entities
         )
         response = self.intent if "/" in self.intent else None
         selectors = (intent.name or "", "default") if response else ()
@@ -80,8 +80,8 @@ class Talk:
     @property
     def reach(self) -> frozenset[str]:
         """The names that it concerns, in the notation of :attr:`Mutant.touched`."""
-        names = {f"intent {one.intent.partition('/')[0]}" for one in self.messages}
-        names |= {f"entity {entity.entity}" for one in self.messages for entity in one.entities}
+        names = {f"intent {message.intent.partition('/')[0]}" for message in self.messages}
+        names |= {f"entity {entity.entity}" for message in self.messages for entity in message.entities}
         names |= {f"slot {event.value}" for event in self.before if _is_question(event)}
         names |= {f"slot {event.name}" for event in self.before if isinstance(event, SlotSet)}
         return frozenset(names | {f"form {event.name}" for event in self.before if isinstance(event, ActiveLoop)})
@@ -144,8 +144,8 @@ def _in_setting(
     project: Project, story: Story, messages: Sequence[Message], setting: tuple[Event, ...]
 ) -> Iterator[Talk]:
     """Yield a story's messages with some slots set; if a form has to be active, at the last of its questions."""
-    loops = [one.name for one in story.condition if isinstance(one, ActiveLoopStep) and one.name]
-    slots = tuple(SlotSet(one.slot, one.value) for one in story.condition if isinstance(one, SlotWasSetStep))
+    loops = [step.name for step in story.condition if isinstance(step, ActiveLoopStep) and step.name]
+    slots = tuple(SlotSet(step.slot, step.value) for step in story.condition if isinstance(step, SlotWasSetStep))
     form = project.domain.forms.get(loops[0]) if loops else None
     if form is None:
         yield Talk(tuple(messages[:1]) if not messages_of(story) else tuple(messages), _listening((*slots, *setting)))
@@ -157,8 +157,8 @@ def _in_setting(
 
 def _settings(conditions: Sequence[Mapping[str, Any]]) -> list[tuple[Event, ...]]:
     """Return the slots that make the conditions of a response true, all at the same time."""
-    slots = [one for one in conditions if isinstance(one.get("name"), str)]
-    return [tuple(SlotSet(one["name"], one.get("value")) for one in slots)] if slots else []
+    slots = [condition for condition in conditions if isinstance(condition.get("name"), str)]
+    return [tuple(SlotSet(slot["name"], slot.get("value")) for slot in slots)] if slots else []
 
 
 def _conditions(story: Story) -> tuple[Event, ...]:
@@ -204,7 +204,7 @@ def _single(project: Project) -> Iterator[Message]:
     """Yield every message in rules and stories, one for every intent, and those of sentences with entities."""
     for story in (*project.stories, *project.rules):
         for step in story.steps:
-            yield from filter(None, (_message(one) for one in _users(step)))
+            yield from filter(None, (_message(user) for user in _users(step)))
     covered: set[str] = set()
     for example in project.nlu.examples:
         if example.intent and (example.entities or example.intent not in covered):
@@ -216,7 +216,7 @@ def _single(project: Project) -> Iterator[Message]:
 
 
 def _of_example(example: Example) -> Message:
-    entities = tuple(Entity(one.entity, one.value, one.role, one.group) for one in example.entities)
+    entities = tuple(Entity(entity.entity, entity.value, entity.role, entity.group) for entity in example.entities)
     return Message(example.text.lstrip("/ ") or "…", example.intent or "", entities)
 
 
@@ -237,11 +237,11 @@ def _message(step: UserStep) -> Message | None:
     if not step.intent:
         return None
     entities = tuple(
-        Entity(one.entity, one.value or "something", one.role, one.group)
-        for one in step.entities
-        if one.value is not None
+        Entity(entity.entity, entity.value or "something", entity.role, entity.group)
+        for entity in step.entities
+        if entity.value is not None
     )
-    words = " ".join(str(one.value) for one in entities)
+    words = " ".join(str(entity.value) for entity in entities)
     text = step.text if step.text and not step.text.startswith("/") else f"{step.intent} {words}".strip()
     return Message(text, step.intent, entities)
 
@@ -287,7 +287,7 @@ class Behaviour:
             return self.original.nlu is mutated.nlu
         texts = [example.text for example in with_story_sentences(self.original.project).nlu.examples]
         pairs = zip(self.original.nlu.parse(texts), mutated.nlu.parse(texts), strict=True)
-        return all(_understood(one) == _understood(other) for one, other in pairs)
+        return all(_understood(parse) == _understood(other) for parse, other in pairs)
 
     def misread(self, mutated: Trained) -> Iterator[Example]:
         """Yield the training sentences with an intent that only the mutant does not understand as annotated."""
@@ -297,8 +297,8 @@ class Behaviour:
         texts = [one.text for one in examples]
         heard = mutated.nlu.parse(texts) if mutated.nlu is not None else [None] * len(texts)
         for example, before, now in zip(examples, self.original.nlu.parse(texts), heard, strict=True):
-            wanted = sorted((one.entity, str(one.value)) for one in example.entities)
-            found = sorted((one.entity, str(one.value)) for one in before.entities)
+            wanted = sorted((entity.entity, str(entity.value)) for entity in example.entities)
+            found = sorted((entity.entity, str(entity.value)) for entity in before.entities)
             is_right = before.intent.name == example.base_intent and wanted == found
             if is_right and (now is None or _understood(before) != _understood(now)):
                 yield example
@@ -319,7 +319,11 @@ class Behaviour:
     def _sentences(self) -> dict[str, Parse]:
         """The parses of the training sentences."""
         nlu = self.original.nlu
-        texts = [one.text for one in self.original.project.nlu.examples if one.intent and not one.text.startswith("/")]
+        texts = [
+            example.text
+            for example in self.original.project.nlu.examples
+            if example.intent and not example.text.startswith("/")
+        ]
         return {parse.text: parse for parse in nlu.parse(list(dict.fromkeys(texts)))} if nlu is not None else {}
 
     @cached_property
@@ -365,9 +369,12 @@ def decisions_of(trained: Trained, project: Project) -> list[list[tuple[str, str
 
 def _understood(parse: Parse) -> tuple[Any, ...]:
     entities = sorted(
-        (one.start, one.end, one.entity, one.role or "", one.group or "", str(one.value)) for one in parse.entities
+        (entity.start, entity.end, entity.entity, entity.role or "", entity.group or "", str(entity.value))
+        for entity in parse.entities
     )
-    chosen = sorted((name, one.intent_response_key or "") for name, one in parse.responses.items())
+    chosen = sorted(
+        (name, selected_response.intent_response_key or "") for name, selected_response in parse.responses.items()
+    )
     return parse.intent.name, entities, chosen
 
 
@@ -378,7 +385,7 @@ def _changed_responses(original: Project, mutated: Project) -> set[str]:
 
 
 def _contents(response: Response | None) -> list[Any]:
-    return [one.content for one in response.variations] if response else []
+    return [variation.content for variation in response.variations] if response else []
 
 
 def _hold(trained: Trained, talk: Talk) -> Any:

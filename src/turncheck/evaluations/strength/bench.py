@@ -94,7 +94,9 @@ def make_bench(original: Trained, tests: ProjectTests, server: ActionServer | No
     sentences: tuple[Example, ...] = ()
     if original.nlu is not None:
         heard = original.nlu.parse([example.text for example in tests.examples])
-        sentences = tuple(one for one, parse in zip(tests.examples, heard, strict=True) if _is_right(one, parse))
+        sentences = tuple(
+            example for example, parse in zip(tests.examples, heard, strict=True) if _is_right(example, parse)
+        )
     stories = []
     for joined in _joined([story for story in tests.stories if story.kind == "story"]):
         outcomes = outcomes_of_stories(original, joined)
@@ -113,7 +115,9 @@ def make_bench(original: Trained, tests: ProjectTests, server: ActionServer | No
             reached |= came_by
             cases.append(CaseTest(case, labels(came_by)))
     items = coverage(original.project, reached, {})
-    unwalked = frozenset(one.location for kind in ("stories", "rules") for one in items[kind].items if not one.covered)
+    unwalked = frozenset(
+        item.location for kind in ("stories", "rules") for item in items[kind].items if not item.covered
+    )
     findings = found_in(original.project, tests)
     return Bench(sentences, tuple(stories), tuple(cases), tests, findings, server, unwalked)
 
@@ -125,12 +129,14 @@ def found_in(project: Project, tests: ProjectTests) -> frozenset[tuple[str, Loca
 
 def new_finding(bench: Bench, project: Project) -> Finding | None:
     """Return the first error or warning that the original does not have."""
-    return next((one for one in _noticed(project, bench.tests) if _finding(one) not in bench.findings), None)
+    return next(
+        (finding for finding in _noticed(project, bench.tests) if _finding(finding) not in bench.findings), None
+    )
 
 
 def _noticed(project: Project, tests: ProjectTests) -> list[Finding]:
     found = validate(project, tests=tests).findings
-    return [one for one in found if one.severity in {"error", "warning"}]
+    return [finding for finding in found if finding.severity in {"error", "warning"}]
 
 
 def _finding(finding: Finding) -> tuple[str, Location, str]:
@@ -142,8 +148,8 @@ def sentence_kill(bench: Bench, trained: Trained, touched: frozenset[str]) -> Ki
     if trained.nlu is None:
         return None
     heard = trained.nlu.parse([example.text for example in bench.sentences])
-    wrong = [one for one, parse in zip(bench.sentences, heard, strict=True) if not _is_right(one, parse)]
-    wrong.sort(key=lambda one: f"intent {one.base_intent}" not in touched)
+    wrong = [example for example, parse in zip(bench.sentences, heard, strict=True) if not _is_right(example, parse)]
+    wrong.sort(key=lambda example: f"intent {example.base_intent}" not in touched)
     return Kill("sentence", wrong[0].text, wrong[0].location) if wrong else None
 
 
@@ -151,10 +157,16 @@ def _is_right(example: Example, parse: Parse) -> bool:
     """Whether intent, entities and the chosen response are as annotated."""
     if not Judged(example, parse).correct:
         return False
-    wanted = {(one.start, one.end, one.entity, one.role, one.group, str(one.value)) for one in example.entities}
-    found = {(one.start, one.end, one.entity, one.role, one.group, str(one.value)) for one in parse.entities}
+    wanted = {
+        (entity.start, entity.end, entity.entity, entity.role, entity.group, str(entity.value))
+        for entity in example.entities
+    }
+    found = {
+        (entity.start, entity.end, entity.entity, entity.role, entity.group, str(entity.value))
+        for entity in parse.entities
+    }
     if example.retrieval_label is not None:
-        chosen = {one.intent_response_key for one in parse.responses.values()}
+        chosen = {response.intent_response_key for response in parse.responses.values()}
         return wanted <= found and example.retrieval_label in chosen
     return wanted <= found
 
@@ -177,7 +189,7 @@ def outcomes_of_stories(trained: Trained, stories: Sequence[Story]) -> list[tupl
         )
     except UserError:
         return [(story.name, story.location, "failed") for story in stories]
-    return [(one.name, one.location, one.outcome) for one in core.stories]
+    return [(story.name, story.location, story.outcome) for story in core.stories]
 
 
 def _joined(stories: Sequence[Story]) -> list[tuple[Story, ...]]:

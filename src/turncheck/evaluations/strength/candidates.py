@@ -58,8 +58,8 @@ class Sentences:
         parses = self.trained.nlu.parse([one.text for one in examples])
         good = []
         for example, parse in zip(examples, parses, strict=True):
-            wanted = sorted((one.entity, one.role or "", str(one.value)) for one in example.entities)
-            heard = sorted((one.entity, one.role or "", str(one.value)) for one in parse.entities)
+            wanted = sorted((entity.entity, entity.role or "", str(entity.value)) for entity in example.entities)
+            heard = sorted((entity.entity, entity.role or "", str(entity.value)) for entity in parse.entities)
             if parse.intent.name == example.base_intent and wanted == heard:
                 good.append(example)
         return sorted(good, key=lambda one: (len(one.text.split()) < 2, len(one.text), one.text))
@@ -68,17 +68,17 @@ class Sentences:
     def by_meaning(self) -> dict[Signature, list[Example]]:
         """By intent and entities."""
         found: dict[Signature, list[Example]] = {}
-        for one in self.known:
-            values = tuple(sorted((entity.entity, str(entity.value)) for entity in one.entities))
-            for intent in dict.fromkeys((one.intent or "", one.base_intent or "")):
-                found.setdefault((intent, values), []).append(one)
+        for example in self.known:
+            values = tuple(sorted((entity.entity, str(entity.value)) for entity in example.entities))
+            for intent in dict.fromkeys((example.intent or "", example.base_intent or "")):
+                found.setdefault((intent, values), []).append(example)
         return found
 
     def of(self, step: UserStep, turn: int) -> Example | None:
         """Return a sentence for a message; entities without a value in the story may have any value."""
         if step.intent is None:
             return None
-        values = tuple(sorted((one.entity, str(one.value or "")) for one in step.entities))
+        values = tuple(sorted((entity.entity, str(entity.value or "")) for entity in step.entities))
         if found := self.by_meaning.get((step.intent, values)):
             return found[turn % len(found)]
         if any(value for _, value in values):
@@ -104,18 +104,18 @@ class Sentences:
     def _by_mapping(self, slot: str, mapping: SlotMapping, wanted: Any) -> str | None:
         match mapping.type:
             case "from_entity":
-                for one in self.known:
+                for example in self.known:
                     values = [
                         entity.value
-                        for entity in one.entities
+                        for entity in example.entities
                         if entity.entity == mapping.entity and (mapping.role is None or mapping.role == entity.role)
                     ]
-                    if len(values) == len(one.entities) == 1 and wanted in {None, values[0]}:
-                        return one.text
+                    if len(values) == len(example.entities) == 1 and wanted in {None, values[0]}:
+                        return example.text
             case "from_intent" if wanted is None or wanted == mapping.value:
-                for one in self.known:
-                    if one.base_intent in mapping.intents and not one.entities:
-                        return one.text
+                for example in self.known:
+                    if example.base_intent in mapping.intents and not example.entities:
+                        return example.text
             case "from_text":
                 return slot.replace("_", " ") if wanted is None else str(wanted)
             case _:
@@ -152,7 +152,7 @@ class Walks:
             return None
         # Without a message of its own it applies at the end of a form, which is filled in before.
         fills = bool(before) and not list(users_of(story))
-        said = [one.text for one in examples]
+        said = [example.text for example in examples]
         steps = self.recorded(said, {} if fills else slots, slots if fills else None, turn)
         return None if steps is None else (steps, {} if fills else slots)
 
@@ -226,7 +226,7 @@ class Walks:
 
     def _examples(self, stories: Sequence[Story], turn: int) -> list[Example] | None:
         found = [self.sentences.of(step, turn) for story in stories for step in users_of(story)]
-        return [one for one in found if one is not None] if found and None not in found else None
+        return [example for example in found if example is not None] if found and None not in found else None
 
     def _written(self, step: Step, turn: int) -> dict[str, Any] | None:
         match step:
@@ -249,9 +249,9 @@ class Walks:
 def _set_by(story: Story) -> dict[str, Any]:
     """Return the slots in a rule's condition, with their values."""
     return {
-        one.slot: one.value
-        for one in story.condition
-        if isinstance(one, SlotWasSetStep) and one.slot != "requested_slot" and one.value is not None
+        step.slot: step.value
+        for step in story.condition
+        if isinstance(step, SlotWasSetStep) and step.slot != "requested_slot" and step.value is not None
     }
 
 
@@ -265,7 +265,7 @@ def users_of(story: Story) -> Iterator[UserStep]:
 
 def before_story(story: Story, project: Project) -> tuple[Story, ...] | None:
     """Return what has to happen before: what activates the form in a condition. ``None``: not known."""
-    loops = [one.name for one in story.condition if isinstance(one, ActiveLoopStep) and one.name]
+    loops = [step.name for step in story.condition if isinstance(step, ActiveLoopStep) and step.name]
     if not loops:
         return ()
     for other in project.rules:
@@ -426,12 +426,12 @@ def _passing(shown: SuggestedTest, trained: Trained, touched: frozenset[str]) ->
             stories, findings, _ = read_story_files([path], folder)
             outcomes = outcomes_of_stories(trained, stories)
             passing = frozenset((name, place) for name, place, outcome in outcomes if outcome == "passed")
-            if len(stories) != 1 or len(passing) != 1 or any(one.severity == "error" for one in findings):
+            if len(stories) != 1 or len(passing) != 1 or any(finding.severity == "error" for finding in findings):
                 return None
             return Candidate(shown, StoryTest(stories, labels(reached_by_stories(stories)), passing))
         read = read_cases(folder, [path])
     engine = trained.engine(NoActionServer())
-    if engine is None or len(read.cases) != 1 or any(one.severity == "error" for one in read.findings):
+    if engine is None or len(read.cases) != 1 or any(finding.severity == "error" for finding in read.findings):
         return None
     if run_case(engine, read.cases[0], CASE_RUN, 0).result.outcome != "passed":
         return None

@@ -163,7 +163,7 @@ def _of_responses(project: Project) -> Iterator[Mutant]:
 
 
 def _places(response: Response) -> tuple[Location, ...]:
-    return (response.location, *(one.location for one in response.variations))
+    return (response.location, *(variation.location for variation in response.variations))
 
 
 def _touched(response: Response) -> frozenset[str]:
@@ -171,7 +171,7 @@ def _touched(response: Response) -> frozenset[str]:
 
 
 def _with_responses(project: Project, *responses: Response) -> Project:
-    changed = {**project.domain.responses, **{one.name: one for one in responses}}
+    changed = {**project.domain.responses, **{response.name: response for response in responses}}
     return _with_domain(project, replace(project.domain, responses=changed))
 
 
@@ -257,16 +257,16 @@ def _of_annotations(project: Project, seed: int, changed: Lines | None) -> Itera
     groups: dict[tuple[str, str | None, str | None], list[tuple[int, EntityAnnotation]]] = {}
     examples = project.nlu.examples
     for number, example in enumerate(examples):
-        for one in example.entities:
-            groups.setdefault((one.entity, one.role, one.group), []).append((number, one))
+        for annotation in example.entities:
+            groups.setdefault((annotation.entity, annotation.role, annotation.group), []).append((number, annotation))
     for (entity, role, group), found in groups.items():
         name = ", ".join(filter(None, (f"'{entity}'", role and f"role '{role}'", group and f"group '{group}'")))
         chance = random.Random(f"{seed}/{entity}/{role}/{group}")
         near = [pair for pair in found if changed is None or is_changed(examples[pair[0]].location, changed)]
-        for number, one in sorted(chance.sample(near, min(_ANNOTATIONS, len(near))), key=lambda pair: pair[0]):
+        for number, annotation in sorted(chance.sample(near, min(_ANNOTATIONS, len(near))), key=lambda pair: pair[0]):
             example = examples[number]
-            said = example.text[one.start : one.end]
-            kept = tuple(other for other in example.entities if other is not one)
+            said = example.text[annotation.start : annotation.end]
+            kept = tuple(other for other in example.entities if other is not annotation)
             with_less = (*examples[:number], _annotated(example, kept), *examples[number + 1 :])
             yield Mutant(
                 BY_NAME["drop-annotation"], f"'{said}' is not annotated as {name}", example.location,
@@ -289,7 +289,12 @@ def _of_annotations(project: Project, seed: int, changed: Lines | None) -> Itera
 def _renamed_role(project: Project, entity: str, role: str, found: list[tuple[int, EntityAnnotation]]) -> Mutant:
     examples = project.nlu.examples
     renamed = _annotations(
-        examples, lambda _, one: replace(one, role=f"{role}_x") if (one.entity, one.role) == (entity, role) else one
+        examples,
+        lambda _, annotation: (
+            replace(annotation, role=f"{role}_x")
+            if (annotation.entity, annotation.role) == (entity, role)
+            else annotation
+        ),
     )
     places = tuple(examples[number].location for number in dict.fromkeys(number for number, _ in found))
     return Mutant(
@@ -298,14 +303,18 @@ def _renamed_role(project: Project, entity: str, role: str, found: list[tuple[in
     )  # fmt: skip
 
 
-def _as_said(lost: Synonym, text: str, one: EntityAnnotation) -> EntityAnnotation:
+def _as_said(lost: Synonym, text: str, entity_annotation: EntityAnnotation) -> EntityAnnotation:
     """Return the annotation without the value that the synonym maps to."""
-    said = text[one.start : one.end]
-    return replace(one, value=said) if one.value == lost.value and said.lower() == lost.synonym.lower() else one
+    said = text[entity_annotation.start : entity_annotation.end]
+    return (
+        replace(entity_annotation, value=said)
+        if entity_annotation.value == lost.value and said.lower() == lost.synonym.lower()
+        else entity_annotation
+    )
 
 
-def _unless(entity: str, _: str, one: EntityAnnotation) -> EntityAnnotation | None:
-    return None if one.entity == entity else one
+def _unless(entity: str, _: str, entity_annotation: EntityAnnotation) -> EntityAnnotation | None:
+    return None if entity_annotation.entity == entity else entity_annotation
 
 
 def _annotations(
@@ -324,11 +333,11 @@ def _annotated(example: Example, entities: tuple[EntityAnnotation, ...]) -> Exam
 
 
 def _values(examples: Iterable[Example]) -> Iterator[tuple[str, object]]:
-    yield from ((one.entity, one.value) for example in examples for one in example.entities)
+    yield from ((entity.entity, entity.value) for example in examples for entity in example.entities)
 
 
 def _entities(examples: Iterable[Example]) -> set[str]:
-    return {f"entity {one.entity}" for example in examples for one in example.entities}
+    return {f"entity {entity.entity}" for example in examples for entity in example.entities}
 
 
 def _without(project: Project, lost: Iterable[Example]) -> Project:

@@ -212,9 +212,9 @@ def try_mutant(mutant: Mutant, bench: Bench, behaviour: Behaviour, candidates: C
     if candidates is not None and (kill is None or kill.kind == "validation"):
         misread = behaviour.misread(trained) if mutant.operator.trains == "nlu" else iter(())
         noticed_by = tuple(
-            one.shown
-            for one in candidates.for_mutant(mutant, misread)
-            if one.test.kill(trained, bench.server) is not None
+            candidate.shown
+            for candidate in candidates.for_mutant(mutant, misread)
+            if candidate.test.kill(trained, bench.server) is not None
         )
     return Trial(_result(mutant, kill), noticed_by)
 
@@ -342,7 +342,7 @@ def evaluate_strength(
     results = [by_number[number] for number in sorted(by_number)]
     suggested = chosen_tests(results, bench.unwalked)
     ended = "" if stopped is None else "until it was stopped"
-    section = _section([one.result for one in results], len(numbers) - len(results), run, len(numbers), ended)
+    section = _section([result.result for result in results], len(numbers) - len(results), run, len(numbers), ended)
     section = msgspec.structs.replace(section, suggested=suggested)
     if stopped is not None:
         raise CutShortError(stopped, section)
@@ -364,19 +364,19 @@ def _try_one(trials: _Trials, mutant: Mutant) -> Trial:
 def _section(
     results: Sequence[MutantResult], not_tried: int, run: StrengthRun, total: int, ended: str = ""
 ) -> Strength:
-    ordered = tuple(sorted(results, key=lambda one: (one.location.sort_key, one.operator, one.what)))
-    killers = Counter(one.by for one in ordered if one.by is not None)
+    ordered = tuple(sorted(results, key=lambda result: (result.location.sort_key, result.operator, result.what)))
+    killers = Counter(mutant.by for mutant in ordered if mutant.by is not None)
     return Strength(
         scope="all" if run.changed is None else "changed",
         score=score_of(ordered),
         by_tests=score_of(ordered, by_tests=True),
-        killed=sum(one.outcome == "killed" for one in ordered),
-        survived=sum(one.outcome == "survived" for one in ordered),
-        equivalent=sum(one.outcome == "equivalent" for one in ordered),
+        killed=sum(mutant.outcome == "killed" for mutant in ordered),
+        survived=sum(mutant.outcome == "survived" for mutant in ordered),
+        equivalent=sum(mutant.outcome == "equivalent" for mutant in ordered),
         not_tried=not_tried,
         killed_by={name: killers[name] for name in KILLERS},
-        by_kind=_groups(ordered, lambda one: one.kind),
-        by_file=_groups(ordered, lambda one: one.location.path),
+        by_kind=_groups(ordered, lambda mutant: mutant.kind),
+        by_file=_groups(ordered, lambda mutant: mutant.location.path),
         mutants=ordered,
         remarks=_remarks(len(ordered), not_tried, run, total, ended),
     )
@@ -387,23 +387,23 @@ def score_of(results: Iterable[MutantResult], *, by_tests: bool = False) -> floa
 
     ``by_tests``: mutants that only validation noticed count as survived.
     """
-    judged = [one for one in results if one.outcome != "equivalent"]
-    killed = sum(one.outcome == "killed" and not (by_tests and one.by == "validation") for one in judged)
+    judged = [result for result in results if result.outcome != "equivalent"]
+    killed = sum(mutant.outcome == "killed" and not (by_tests and mutant.by == "validation") for mutant in judged)
     return killed / len(judged) if judged else None
 
 
 def _groups(results: Sequence[MutantResult], name: Callable[[MutantResult], str]) -> tuple[MutantGroup, ...]:
     groups: dict[str, list[MutantResult]] = {}
-    for one in results:
-        groups.setdefault(name(one), []).append(one)
+    for result in results:
+        groups.setdefault(name(result), []).append(result)
     return tuple(
         MutantGroup(
             name=key,
             score=score_of(group),
             by_tests=score_of(group, by_tests=True),
-            killed=sum(one.outcome == "killed" for one in group),
-            survived=sum(one.outcome == "survived" for one in group),
-            equivalent=sum(one.outcome == "equivalent" for one in group),
+            killed=sum(mutant.outcome == "killed" for mutant in group),
+            survived=sum(mutant.outcome == "survived" for mutant in group),
+            equivalent=sum(mutant.outcome == "equivalent" for mutant in group),
         )
         for key, group in sorted(groups.items())
     )

@@ -130,17 +130,20 @@ def cases_text(suggested: Sequence[SuggestedTest]) -> str:
     if fixtures:
         lines.append(_yaml({"fixtures": fixtures}))
     lines.append("test_cases:")
-    for one in suggested:
-        fixture = {"fixtures": [one.name]} if one.fixture else {}
-        lines += [*_noticed(one), *_indented({"test_case": one.name, **fixture, "steps": list(one.steps)})]
+    for suggestion in suggested:
+        fixture = {"fixtures": [suggestion.name]} if suggestion.fixture else {}
+        lines += [
+            *_noticed(suggestion),
+            *_indented({"test_case": suggestion.name, **fixture, "steps": list(suggestion.steps)}),
+        ]
     return "\n".join(lines) + "\n"
 
 
 def stories_text(suggested: Sequence[SuggestedTest]) -> str:
     """Return suggested test stories as a file, each with the faults that it would notice."""
     lines = [f"# {REVIEW}", 'version: "3.1"', "stories:"]
-    for one in suggested:
-        lines += [*_noticed(one), *_indented({"story": one.name, "steps": list(one.steps)})]
+    for suggestion in suggested:
+        lines += [*_noticed(suggestion), *_indented({"story": suggestion.name, "steps": list(suggestion.steps)})]
     return "\n".join(lines) + "\n"
 
 
@@ -172,7 +175,7 @@ def training_text(groups: Sequence[TrainingSentences]) -> str:
         lines.append(f"- intent: {_yaml(group.sentences[0].intent).splitlines()[0]}")
         variants = f"misunderstood variants: {group.before} now, {group.after} with all of these sentences"
         lines += [f"  # {group.family}: {variants}", "  examples: |"]
-        lines += [f"    - {annotated(one)}" for one in group.sentences]
+        lines += [f"    - {annotated(sentence)}" for sentence in group.sentences]
     return "\n".join(lines) + "\n"
 
 
@@ -181,8 +184,11 @@ def one_line(text: str) -> str:
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 
-def _noticed(one: SuggestedTest) -> list[str]:
-    return [f"  # Would notice: {one_line(fault.what)} ({one_line(str(fault.location))})" for fault in one.notices]
+def _noticed(suggested_test: SuggestedTest) -> list[str]:
+    return [
+        f"  # Would notice: {one_line(fault.what)} ({one_line(str(fault.location))})"
+        for fault in suggested_test.notices
+    ]
 
 
 def _indented(entry: dict[str, Any]) -> list[str]:
@@ -221,9 +227,9 @@ def sentence_tasks(project: Project, held_out: Sequence[Example], strength: Stre
         if example.base_intent:
             by_intent.setdefault(example.base_intent, []).append(example)
     lost: dict[object, list[str]] = {}
-    for one in strength.mutants:
-        if one.outcome == "survived" and one.kind == "sentences":
-            lost.setdefault((one.location.path, one.location.line), []).append(one.what)
+    for mutant in strength.mutants:
+        if mutant.outcome == "survived" and mutant.kind == "sentences":
+            lost.setdefault((mutant.location.path, mutant.location.line), []).append(mutant.what)
     tasks = []
     for intent, examples in by_intent.items():
         if intent in tested:

@@ -290,17 +290,30 @@ def _beside(name: str, columns: Sequence[_Column]) -> Iterator[str]:
     done = [column.done for column in columns]
 
     def row(title: str, of: Callable[[CompletedRun], str]) -> None:
-        rows.append([title, *("-" if one is None else of(one) for one in done)])
+        rows.append([title, *("-" if completed is None else of(completed) for completed in done)])
 
-    row("began", lambda one: moment(one.started) or "-")
-    rows.append(["outcome", *(_outcome(one.done) if one.done else one.status if one.run else "-" for one in columns)])
-    row("TP, TN, FP, FN", lambda one: f"{one.figures.tp}, {one.figures.tn}, {one.figures.fp}, {one.figures.fn}")
-    row("precision", lambda one: one.figures.precision or "-")
-    row("recall", lambda one: one.figures.recall or "-")
-    row("F1", lambda one: one.figures.f1 or "-")
-    row("passed", lambda one: f"{one.figures.success} of {one.figures.success + one.figures.failure}")
-    if any(one is not None and one.figures.entities for one in done):
-        row("entities found", lambda one: f"{one.figures.matched_entities} of {one.figures.entities}")
+    row("began", lambda completed: moment(completed.started) or "-")
+    rows.append(
+        [
+            "outcome",
+            *(_outcome(column.done) if column.done else column.status if column.run else "-" for column in columns),
+        ]
+    )
+    row(
+        "TP, TN, FP, FN",
+        lambda completed: (
+            f"{completed.figures.tp}, {completed.figures.tn}, {completed.figures.fp}, {completed.figures.fn}"
+        ),
+    )
+    row("precision", lambda completed: completed.figures.precision or "-")
+    row("recall", lambda completed: completed.figures.recall or "-")
+    row("F1", lambda completed: completed.figures.f1 or "-")
+    row(
+        "passed",
+        lambda completed: f"{completed.figures.success} of {completed.figures.success + completed.figures.failure}",
+    )
+    if any(completed is not None and completed.figures.entities for completed in done):
+        row("entities found", lambda completed: f"{completed.figures.matched_entities} of {completed.figures.entities}")
     widths = [max(len(cells[place]) for cells in rows) for place in range(len(columns) + 1)]
     for cells in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()

@@ -33,31 +33,31 @@ def coverage(
     known = bot.known_names()
     predictions = nlu.predictions if nlu is not None else ()
     cases = [case for suite in batch.suites for case in suite.cases] if batch is not None else []
-    intents = {known.canonical(one.intent) for one in sentences if one.intent}
+    intents = {known.canonical(sentence.intent) for sentence in sentences if sentence.intent}
     intents |= {known.canonical(name) for case in cases for name in case.expected if case.kind != "trait"}
-    entities = {comparable(entity.entity) for one in predictions for entity in one.expected.entities}
+    entities = {comparable(entity.entity) for prediction in predictions for entity in prediction.expected.entities}
     entities |= {comparable(entity.name) for case in cases for entity in case.entities}
     examples = _texts(project)
     of_intents = [
         coverage_item(
-            one.name,
-            one.location,
-            (one.kind, one.aliases, sorted(examples.get(one.name, ()))),
-            known.canonical(one.name) in intents,
-            is_telling=bool(examples.get(one.name)),
+            intent.name,
+            intent.location,
+            (intent.kind, intent.aliases, sorted(examples.get(intent.name, ()))),
+            known.canonical(intent.name) in intents,
+            is_telling=bool(examples.get(intent.name)),
         )
-        for one in {comparable(one.name): one for one in reversed(bot.intents)}.values()
-        if one.kind != "trait" and one.in_total
+        for intent in {comparable(one.name): one for one in reversed(bot.intents)}.values()
+        if intent.kind != "trait" and intent.in_total
     ]
     of_entities = [
         coverage_item(
-            one.name,
-            one.location,
-            (one.type, one.values, one.pattern, one.multiple),
-            comparable(one.name) in entities,
+            kore_entity.name,
+            kore_entity.location,
+            (kore_entity.type, kore_entity.values, kore_entity.pattern, kore_entity.multiple),
+            comparable(kore_entity.name) in entities,
             is_telling=False,
         )
-        for one in {comparable(one.name): one for one in reversed(bot.entities)}.values()
+        for kore_entity in {comparable(entity.name): entity for entity in reversed(bot.entities)}.values()
     ]
     return {"intents": kind_coverage(of_intents[::-1]), "entities": kind_coverage(of_entities[::-1])}
 

@@ -75,7 +75,7 @@ def import_batch_csv(path: str, text: str, known: KnownNames | None = None, *, r
             str(error), location=Location(path, error.line), remedy="Download the CSV report of a batch test."
         ) from None
     names = known or KnownNames()
-    cases = tuple(_case(path, one, names) for one in read.cases)
+    cases = tuple(_case(path, case, names) for case in read.cases)
     if not cases:
         raise UserError("holds no results", location=Location(path, 1))
     said = read.about("utterancecount")
@@ -156,11 +156,11 @@ def run_import_batch(
                 f"{one.promised:,} are said to be in '{plain(one.suite.name)}', its table has {len(one.suite.cases):,}"
             )
             screen.note(f"Warning: the number of utterances differs: {words}.")
-    suites = [one.suite for one in imported]
+    suites = [suite.suite for suite in imported]
     reason = "imported: the platform's report says nothing about it"
     report = report_of(
         ProjectInfo(
-            name=next((one.bot for one in imported if one.bot), shown_path(project.resolve().name)),
+            name=next((suite.bot for suite in imported if suite.bot), shown_path(project.resolve().name)),
             root=root,
             kind=KORE.name,
         ),

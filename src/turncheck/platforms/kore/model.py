@@ -164,7 +164,7 @@ class KoreBot:
     def setting(self) -> BatchSetting:
         """Its name, language and thresholds."""
         return BatchSetting(
-            bot=self.name, language=self.language, thresholds=tuple(dict(one) for one in self.thresholds)
+            bot=self.name, language=self.language, thresholds=tuple(dict(threshold) for threshold in self.thresholds)
         )
 
     def known_names(self) -> KnownNames:
@@ -173,21 +173,23 @@ class KoreBot:
         traits: dict[str, KnownIntent] = {}
         named = [(one.name, one) for one in self.intents]
         named += [(alias, one) for one in self.intents for alias in one.aliases]
-        for name, one in named:
-            into = traits if one.kind == "trait" else intents
-            into.setdefault(comparable(name), KnownIntent(one.name, one.kind, one.in_total))
+        for name, intent in named:
+            into = traits if intent.kind == "trait" else intents
+            into.setdefault(comparable(name), KnownIntent(intent.name, intent.kind, intent.in_total))
         learnt = (entity.entity for example in self.utterances for entity in example.entities)
-        first = {*learnt, *(one.name for one in self.entities if one.pattern is not None)}
-        entities, disabled = by_comparable(one.name for one in self.entities), by_comparable(self.disabled)
+        first = {*learnt, *(entity.name for entity in self.entities if entity.pattern is not None)}
+        entities, disabled = by_comparable(entity.name for entity in self.entities), by_comparable(self.disabled)
         return KnownNames(intents, traits, entities, disabled, frozenset(map(comparable, first)))
 
     def expected_intents(self) -> Iterator[str]:
         """Yield the intents that are built and shown."""
-        return (one.name for one in self.intents if one.kind != "trait" and not one.hidden and not one.stub)
+        return (
+            intent.name for intent in self.intents if intent.kind != "trait" and not intent.hidden and not intent.stub
+        )
 
     def listed_values(self) -> Iterator[tuple[str, tuple[tuple[str, tuple[str, ...]], ...]]]:
         """Yield each entity with its values and their synonyms."""
-        return ((one.name, one.values) for one in self.entities)
+        return ((entity.name, entity.values) for entity in self.entities)
 
     def follow_ups(self) -> Iterator[tuple[Example, tuple[str, ...]]]:
         """Yield the utterances of small talk that follows other small talk, each with what precedes it.
@@ -196,15 +198,15 @@ class KoreBot:
         """
         talk = self.of_kind("small_talk")
         parents = {one.name: one.parent for one in talk}
-        for one in talk:
+        for intent in talk:
             before: list[str] = []
-            parent = one.parent
+            parent = intent.parent
             while parent is not None and parent not in before:
                 before.insert(0, parent)
                 parent = parents.get(parent)
-            for text in (one.name, *one.aliases) if before else ():
+            for text in (intent.name, *intent.aliases) if before else ():
                 if is_utterance(text):
-                    yield WholeLabelExample(text, one.name), tuple(before)
+                    yield WholeLabelExample(text, intent.name), tuple(before)
 
     def without_places(self) -> KoreBot:
         """Return the same without its file, to be sent to a worker process."""
@@ -213,7 +215,9 @@ class KoreBot:
             intents=tuple(replace(intent, place=NO_PLACE) for intent in self.intents),
             entities=tuple(replace(entity, place=NO_PLACE) for entity in self.entities),
             traits=tuple(replace(trait, examples=_without_places(trait.examples)) for trait in self.traits),
-            utterances=_without_places(tuple(one for one in self.utterances if one.entities)),  # what training can use
+            utterances=_without_places(
+                tuple(utterance for utterance in self.utterances if utterance.entities)
+            ),  # what training can use
             phrases={},
             others={},
             faults=(),

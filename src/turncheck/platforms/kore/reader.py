@@ -271,8 +271,8 @@ class _Reader:
             self.file, self.prefix, self.default, by_task, {one: entity.name for one, entity in by_id.items()}
         )
         sentences = list(reader.read(self.top.get("sentences")))
-        utterances = tuple(one.example for one in sentences if one.language == self.language)
-        taught = Counter(one.intent for one in utterances)
+        utterances = tuple(sentence.example for sentence in sentences if sentence.language == self.language)
+        taught = Counter(utterance.intent for utterance in utterances)
         knowledge = KnowledgeReader(self.file, self.prefix, self.language)
         questions = list(knowledge.questions(self.top.get("knowledgeTasks")))
         phrases: dict[str, tuple[Example, ...]] = {self.language: tuple(knowledge.examples)}
@@ -312,9 +312,9 @@ class _Reader:
     def _taught_elsewhere(self, sentences: Iterable[Sentence]) -> dict[str, tuple[Example, ...]]:
         """Return the examples in the other languages, by language."""
         others: dict[str, list[Example]] = {}
-        for one in sentences:
-            if one.language != self.language:
-                others.setdefault(one.language, []).append(one.example)
+        for sentence in sentences:
+            if sentence.language != self.language:
+                others.setdefault(sentence.language, []).append(sentence.example)
         return {name: tuple(found) for name, found in sorted(others.items())}
 
     def _phrases_elsewhere(self) -> dict[str, tuple[Example, ...]]:
@@ -365,7 +365,7 @@ class _Reader:
 
     def _links(self) -> list[str]:
         details = [record for _, record in records(self.top.get("linkedBotsDetails"))]
-        names = (clean(one.get("botName")) or clean(one.get("name")) for one in details)
+        names = (clean(detail.get("botName")) or clean(detail.get("name")) for detail in details)
         return [name for name in names if name]
 
     def _thresholds(self) -> Iterator[dict[str, str]]:
@@ -480,9 +480,13 @@ class _Reader:
 
     def _check_dialogs(self, dialogs: Iterable[KoreIntent]) -> None:
         self.faults += [
-            Fault("kore-dialog-stub", f"The dialog {shown(one.name)} has not been built: it has no nodes.", one.place)
-            for one in dialogs
-            if one.stub
+            Fault(
+                "kore-dialog-stub",
+                f"The dialog {shown(dialog.name)} has not been built: it has no nodes.",
+                dialog.place,
+            )
+            for dialog in dialogs
+            if dialog.stub
         ]
 
     def _check_exported(self) -> None:

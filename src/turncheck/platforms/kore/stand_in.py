@@ -148,9 +148,14 @@ class EntityFinder:
         if self.learnt is not None and text:
             taken = [(entity.start, entity.end) for entity in found]
             learnt = (
-                as_predicted(text, one, EXTRACTOR) for one in self.learnt.find(tokens, ranking, split_by_comma=True)
+                as_predicted(text, tagged_entity, EXTRACTOR)
+                for tagged_entity in self.learnt.find(tokens, ranking, split_by_comma=True)
             )
-            found += (one for one in learnt if all(one.end <= start or end <= one.start for start, end in taken))
+            found += (
+                predicted_entity
+                for predicted_entity in learnt
+                if all(predicted_entity.end <= start or end <= predicted_entity.start for start, end in taken)
+            )
         return tuple(sorted(found, key=lambda one: (one.start, one.end, one.entity)))
 
 
@@ -345,7 +350,7 @@ class KoreNluEngine:
         sides = (known, dialogs) if known[0].confidence > nearest_dialog + MARGIN else (dialogs, known)
         best = sides[0][0]
         rest = sorted((*sides[0][1:], *sides[1]), key=lambda one: -one.confidence)
-        capped = (PredictedIntent(one.name, min(one.confidence, best.confidence)) for one in rest)
+        capped = (PredictedIntent(intent.name, min(intent.confidence, best.confidence)) for intent in rest)
         return (best, *capped)[:_RANKED]
 
 
@@ -429,7 +434,8 @@ class TraitFinder:
     def train(cls, traits: Sequence[KoreTrait], sentences: Iterable[str]) -> Self:
         """Take the sentences of the traits; ``sentences``: all others, for the rarity of words."""
         phrases = tuple(
-            (trait.name, tuple(words for one in trait.examples if (words := _words(one.text)))) for trait in traits
+            (trait.name, tuple(words for example in trait.examples if (words := _words(example.text))))
+            for trait in traits
         )
         if not phrases:
             return cls((), {})
@@ -476,14 +482,14 @@ class KoreNluTrainer:
         examples = unique_examples(project.nlu.examples)
         # Of two intents with one name the dialog comes first, and the classifier learns its sentences.
         dialog_names = {intent.name for intent in bot.of_kind("dialog")}
-        dialogs = [one for one in examples if one.intent in dialog_names]
-        texts, labels = [one.text for one in dialogs], [str(one.intent) for one in dialogs]
+        dialogs = [example for example in examples if example.intent in dialog_names]
+        texts, labels = [dialog.text for dialog in dialogs], [str(dialog.intent) for dialog in dialogs]
         tokenizer = WhitespaceTokenizer(None)
         model: IntentModel | None = None
         guessed: list[Ranking] = []
         if dialogs:
             model = IntentModel.train(texts, labels, self.seed, vectors=self.vectors)
-            if any(one.entities for one in dialogs):  # entities are learnt with the predicted intents
+            if any(dialog.entities for dialog in dialogs):  # entities are learnt with the predicted intents
                 guessed += out_of_fold_rankings(texts, labels, self.seed, vectors=self.vectors)
         tokens = [tokenizer.tokenize(text) for text in texts]
         return KoreNluEngine(
@@ -494,8 +500,8 @@ class KoreNluTrainer:
                 notes=tuple(notes(bot)),
             ),
             tokenizer=tokenizer,
-            sentences=TrainingSentences(tuple(one.text for one in examples)),
-            labels=tuple(str(one.intent) for one in examples),
+            sentences=TrainingSentences(tuple(example.text for example in examples)),
+            labels=tuple(str(example.intent) for example in examples),
             of_dialogs=frozenset(labels),
             dialogs=model,
             entities=EntityFinder.train(bot, dialogs, tokens, guessed, self.seed),

@@ -20,10 +20,14 @@ def known_names(project: Project) -> KnownNames:
     """Return the names of a project; in a Rasa project all intents are dialogs."""
     if project.native is not None:
         return project.native.known_names()
-    names = [*project.domain.intents, *(one.intent for one in project.nlu.examples if one.intent)]
-    bases = {one.base_intent for one in project.nlu.examples if one.intent != one.base_intent and one.base_intent}
+    names = [*project.domain.intents, *(example.intent for example in project.nlu.examples if example.intent)]
+    bases = {
+        example.base_intent
+        for example in project.nlu.examples
+        if example.intent != example.base_intent and example.base_intent
+    }
     intents = {comparable(name): KnownIntent(name, "dialog") for name in reversed(names)}
     # Each response of a retrieval intent can be expected; the intent itself means any of them.
     intents |= {comparable(name): KnownIntent(name, "dialog", in_total=False) for name in bases}
-    entities = [*project.domain.entities, *(one.entity for each in project.nlu.examples for one in each.entities)]
+    entities = [*project.domain.entities, *(entity.entity for each in project.nlu.examples for entity in each.entities)]
     return KnownNames(intents, {}, by_comparable(entities))

@@ -145,7 +145,9 @@ class KnownNames:
     def in_total(self, kind: str) -> dict[str, str]:
         """Return the intents of a kind that coverage counts, by their comparable names."""
         known = self.traits if kind == "trait" else self.intents
-        return {comparable(one.name): one.name for one in known.values() if one.kind == kind and one.in_total}
+        return {
+            comparable(intent.name): intent.name for intent in known.values() if intent.kind == kind and intent.in_total
+        }
 
 
 def by_comparable(names: Iterable[str]) -> dict[str, str]:

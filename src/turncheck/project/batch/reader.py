@@ -76,7 +76,7 @@ def read_suites(root: Path, paths: Iterable[Path | str], how: HowToRead | None =
             findings += faults
     findings += folder.findings
     if how.name is not None or how.description:
-        suites = [replace(one, name=how.name or one.name, description=how.description) for one in suites]
+        suites = [replace(suite, name=how.name or suite.name, description=how.description) for suite in suites]
     if how.name is None:
         findings += _same_names(suites)
     return Suites(tuple(suites), tuple(findings), tuple(files))

@@ -287,8 +287,8 @@ class Rules:
                 Location(self.path, 1, 1),
                 "Add at least one utterance.",
             )
-        intents = [read_intent(one.intent.text if one.intent else "") for one in written]
-        cases = [self._case(one, intent) for one, intent in zip(written, intents, strict=True)]
+        intents = [read_intent(case.intent.text if case.intent else "") for case in written]
+        cases = [self._case(case, intent) for case, intent in zip(written, intents, strict=True)]
         self._check_number(len(cases))
         if self.most_alternatives != MAX_OF_DIALOG_GPT:  # whose apps and kinds of answer say more than our fields can
             self._check_bots(written, cases)
@@ -351,30 +351,32 @@ class Rules:
         """Collect the values of each name: if a name is repeated, its values are alternatives."""
         values: dict[str, list[str]] = {}
         places: dict[str, Location] = {}
-        for one in written:
-            if one.name is None or one.value is None:
-                self._incomplete(one)
+        for written_entity in written:
+            if written_entity.name is None or written_entity.value is None:
+                self._incomplete(written_entity)
                 continue
-            slip = brace_for_pipe(one.value.text)
+            slip = brace_for_pipe(written_entity.value.text)
             if slip is not None:
                 self.error(
                     "suite-bad-value",
-                    f"In the value '{shortened(one.value.text)}' a '}}' separates two components.",
-                    _behind(one.value.location, slip),
+                    f"In the value '{shortened(written_entity.value.text)}' a '}}' separates two components.",
+                    _behind(written_entity.value.location, slip),
                     "Write `|` between the components of a composite entity.",
                 )
-            values.setdefault(one.name.text, []).append(one.value.text)
-            places.setdefault(one.name.text, one.location)
+            values.setdefault(written_entity.name.text, []).append(written_entity.value.text)
+            places.setdefault(written_entity.name.text, written_entity.location)
         return tuple(ExpectedEntity(name, tuple(dict.fromkeys(of_it)), places[name]) for name, of_it in values.items())
 
-    def _incomplete(self, one: WrittenEntity) -> None:
-        given, missing = ("entityName", "entityValue") if one.name else ("entityValue", "entityName")
-        there = one.name or one.value
+    def _incomplete(self, written_entity: WrittenEntity) -> None:
+        given, missing = ("entityName", "entityValue") if written_entity.name else ("entityValue", "entityName")
+        there = written_entity.name or written_entity.value
         if there is None:
             message, missing = "An entity has neither entityName nor entityValue.", "name and value"
         else:
             message = f"The {given} '{shortened(there.text)}' has no {missing}."
-        self.error("suite-entity-incomplete", message, one.location, one.hint or f"Write the {missing}.")
+        self.error(
+            "suite-entity-incomplete", message, written_entity.location, written_entity.hint or f"Write the {missing}."
+        )
 
     def _check_order(self, written: WrittenCase, case: SuiteCase) -> None:
         if not written.order:

@@ -96,8 +96,8 @@ def _meant(project: Project) -> dict[tuple[str, str], str]:
 def _variations(
     example: Example, values: dict[str, list[str]], meant: Mapping[tuple[str, str], str]
 ) -> Iterable[SuiteCase]:
-    entities = sorted(example.entities, key=lambda one: one.start)
-    overlapping = any(one.end > other.start for one, other in pairwise(entities))
+    entities = sorted(example.entities, key=lambda entity: entity.start)
+    overlapping = any(annotation.end > other.start for annotation, other in pairwise(entities))
     if not entities or overlapping:
         return
     for number in range(_MOST_PER_SENTENCE):
@@ -294,6 +294,6 @@ def _example(case: SuiteCase) -> Example | str:
 
 def _free_place(text: str, value: str, taken: list[EntityAnnotation]) -> int:
     start = text.find(value) if value else -1
-    while start >= 0 and any(one.start < start + len(value) and start < one.end for one in taken):
+    while start >= 0 and any(annotation.start < start + len(value) and start < annotation.end for annotation in taken):
         start = text.find(value, start + 1)
     return start

@@ -68,7 +68,9 @@ def _ensure_same(
         if fault is None:
             return
         line = fault.location.line or 0
-        place = max((place for place, one in enumerate(found) if (one.location.line or 0) <= line), default=0)
+        place = max(
+            (place for place, suite_case in enumerate(found) if (suite_case.location.line or 0) <= line), default=0
+        )
     case = cases[place if place is not None else -1]
     why = fault.message if fault else "a name holds a delimiter, or the case above has the same words and intents"
     where = case.location if case.location.path else None

@@ -143,10 +143,10 @@ def convert_config(file: ProjectFile, config: Config, converted: Converted, *, m
     if config.language:
         content["language"] = config.language
     pipeline = [_component(one, converted) for one in config.pipeline or ()]
-    for one in config.pipeline or ():
-        if major == 0 and one.name == _KEYWORDS:
+    for component in config.pipeline or ():
+        if major == 0 and component.name == _KEYWORDS:
             what = f"'{_KEYWORDS}' had words of its own for 'greet' and 'goodbye', and takes the examples since Rasa 1."
-            converted.note(what, one.location, "Compare what is understood, or take another classifier.")
+            converted.note(what, component.location, "Compare what is understood, or take another classifier.")
     policies: list[dict[str, Any]] = []
     rule_policy: dict[str, Any] = {}
     fallback: Component | None = None
@@ -254,12 +254,12 @@ def convert_domain(
         "carry_over_slots_to_new_session": domain.session.carry_over_slots_to_new_session,
     }
     sections: dict[str, Any] = {
-        "intents": [_intent(one) for one in domain.intents.values()],
+        "intents": [_intent(intent) for intent in domain.intents.values()],
         "entities": [_entity(name, domain) for name in domain.entities],
         "slots": {slot.name: _slot(slot, domain, converted) for slot in domain.slots.values()},
         "forms": {form.name: _form(form, converted) for form in domain.forms.values()},
         "responses": {
-            new_response(name): [dict(one.content) for one in response.variations]
+            new_response(name): [dict(variation.content) for variation in response.variations]
             for name, response in domain.responses.items()
             if response.location.path not in beside
         },
@@ -315,8 +315,8 @@ def _slot(slot: Slot, domain: Domain, converted: Converted) -> dict[str, Any]:
         "max_value": slot.max_value,
     }
     written |= {key: value for key, value in optional.items() if value is not None}
-    mappings = [one for one in slot.mappings if one.entity is None or one.entity in domain.entities]
-    written["mappings"] = [_mapping(one) for one in mappings] or [{"type": "custom"}]
+    mappings = [mapping for mapping in slot.mappings if mapping.entity is None or mapping.entity in domain.entities]
+    written["mappings"] = [_mapping(mapping) for mapping in mappings] or [{"type": "custom"}]
     return written
 
 
@@ -330,10 +330,10 @@ def _mapping(mapping: SlotMapping) -> dict[str, Any]:
     conditions = [
         {
             key: value
-            for key, value in (("active_loop", one.active_loop), ("requested_slot", one.requested_slot))
+            for key, value in (("active_loop", condition.active_loop), ("requested_slot", condition.requested_slot))
             if value
         }
-        for one in mapping.conditions
+        for condition in mapping.conditions
     ]
     return {**written, **({"conditions": conditions} if conditions else {})}
 

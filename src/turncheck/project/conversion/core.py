@@ -166,7 +166,9 @@ def written_steps(steps: Sequence[Step], converted: Converted) -> list[dict[str,
                 written.append({"checkpoint": step.name, **(_slots(step.slots) if step.slots else {})})
             case OrStep():
                 parts = [part for alternative in step.alternatives for part in alternative]
-                written.append({"or": [_message(one) if isinstance(one, UserStep) else _slots([one]) for one in parts]})
+                written.append(
+                    {"or": [_message(part) if isinstance(part, UserStep) else _slots([part]) for part in parts]}
+                )
             case EventStep():
                 what = f"The event '{step.event}' is left out: stories of Rasa 3 have none."
                 converted.note(what, step.location, "Let a custom action return it.")
@@ -181,12 +183,12 @@ def new_action(name: str) -> str:
 
 
 def _slots(steps: Sequence[SlotWasSetStep]) -> dict[str, Any]:
-    return {"slot_was_set": [{one.slot: one.value} for one in steps]}
+    return {"slot_was_set": [{step.slot: step.value} for step in steps]}
 
 
 def _message(step: UserStep) -> dict[str, Any]:
     if step.text is None:
-        entities = [_entity(one) for one in step.entities]
+        entities = [_entity(entity) for entity in step.entities]
         return {"intent": step.intent, **({"entities": entities} if entities else {})}
     return {"user": _written(step, step.text), "intent": step.intent}
 
@@ -195,9 +197,9 @@ def _written(step: UserStep, text: str) -> str:
     if text.startswith("/"):
         return text
     marks = tuple(
-        EntityAnnotation(one.start, one.end, one.entity, one.value, one.role, one.group)
-        for one in step.entities
-        if one.start is not None and one.end is not None
+        EntityAnnotation(entity.start, entity.end, entity.entity, entity.value, entity.role, entity.group)
+        for entity in step.entities
+        if entity.start is not None and entity.end is not None
     )
     return annotated(Example(text, step.intent, marks))
 
@@ -245,22 +247,22 @@ def _why_not(example: Example) -> str:
     if text.strip() != example.text.strip():
         return "what is in its brackets would be read as an entity, which it is not"
     offset = len(example.text) - len(example.text.lstrip())
-    ours = {(one.start - offset, one.end - offset, one.entity, one.value) for one in example.entities}
-    if ours != {(one.start, one.end, one.entity, one.value) for one in entities}:
+    ours = {(entity.start - offset, entity.end - offset, entity.entity, entity.value) for entity in example.entities}
+    if ours != {(entity.start, entity.end, entity.entity, entity.value) for entity in entities}:
         return "its entities cannot be marked"
     return ""
 
 
 def _written_synonyms(data: NluData, examples: Iterable[Example]) -> list[Synonym]:
     """Return the synonyms that annotations do not imply; of contradicting ones the last, which is the one used."""
-    last = {one.synonym: one for one in data.synonyms}
+    last = {synonym.synonym: synonym for synonym in data.synonyms}
     implied = {
         example.text[entity.start : entity.end]: str(entity.value)
         for example in examples
         for entity in example.entities
         if example.text[entity.start : entity.end] != entity.value
     }
-    return [one for text, one in last.items() if implied.get(text) != one.value]
+    return [synonym for text, synonym in last.items() if implied.get(text) != synonym.value]
 
 
 # Training data and test stories in the YAML of Rasa 2 → that of Rasa 3: the file with its comments stays as it is,

@@ -293,10 +293,10 @@ def _merged(node: YamlNode) -> Values:
     """Read a map, or a list of maps, of which the last one wins."""
     content: dict[str, Any] = {}
     places: dict[str, Location] = {}
-    for one in _items(node) or (node,):
-        if isinstance(one, YamlMapping):
-            content |= {str(key): below.data for key, below in one.items.items()}
-            places |= {str(key): one.key_location(key) for key in one.items}
+    for item in _items(node) or (node,):
+        if isinstance(item, YamlMapping):
+            content |= {str(key): below.data for key, below in item.items.items()}
+            places |= {str(key): item.key_location(key) for key in item.items}
     return Values(content, places)
 
 

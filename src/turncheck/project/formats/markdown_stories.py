@@ -335,7 +335,9 @@ def _with_text(reading: _Reading, written: str, place: Location) -> UserStep:
 def _entities_of_command(text: str) -> tuple[StoryEntity, ...]:
     brace = text.find("{")
     found = _entities(text[brace:]) if brace >= 0 else None
-    return tuple(StoryEntity(one.entity, one.value, start=brace, end=len(text)) for one in found or ())
+    return tuple(
+        StoryEntity(story_entity.entity, story_entity.value, start=brace, end=len(text)) for story_entity in found or ()
+    )
 
 
 def _note_mixture(reading: _Reading) -> None:

@@ -379,7 +379,8 @@ def _fill_in_form(schema: SchemaFindings, slots: dict[str, Slot], form: str, ent
         nodes = [one for one in sequence(schema, node, f"the mappings {what}") if _is_mapping(schema, one, what)]
         found = [_slot_mapping(schema, name, one) for one in nodes]
         in_form = (
-            replace(one, conditions=(MappingCondition(form, name if one.type in ASKED else None),)) for one in found
+            replace(slot_mapping, conditions=(MappingCondition(form, name if slot_mapping.type in ASKED else None),))
+            for slot_mapping in found
         )
         slots[name] = replace(slot, mappings=(*slot.mappings, *in_form))
 

@@ -51,7 +51,7 @@ def write_nlu_yaml(data: NluData) -> str:
 
 def write_responses_yaml(responses: Iterable[Response]) -> str:
     """Return the responses as YAML, "" if there are none."""
-    content = {response.name: [dict(one.content) for one in response.variations] for response in responses}
+    content = {response.name: [dict(variation.content) for variation in response.variations] for response in responses}
     return _document("responses:", list(_block(content, "  ")))
 
 
@@ -173,10 +173,10 @@ def _named_blocks(data: NluData) -> dict[str, dict[str, list[str]]]:
 
     Of a text's contradicting synonyms only the last is written, which is the one that Rasa uses.
     """
-    synonyms = {one.synonym: str(one.value) for one in data.synonyms}
+    synonyms = {synonym.synonym: str(synonym.value) for synonym in data.synonyms}
     return {
         "synonym": _grouped((value, text) for text, value in synonyms.items()),
-        "regex": _grouped((one.name, one.pattern) for one in data.regexes),
+        "regex": _grouped((regex.name, regex.pattern) for regex in data.regexes),
         "lookup": _grouped((table.name, element) for table in data.lookups for element in table.elements),
     }
 
@@ -236,26 +236,34 @@ def write_nlu_markdown(data: NluData) -> str:
     for example in data.examples:
         by_intent.setdefault(example.intent or "", []).append(_marked(example))
     sections = [("intent", name, texts) for name, texts in by_intent.items()]
-    synonyms = sorted({one.synonym: str(one.value) for one in data.synonyms}.items(), key=lambda pair: pair[1])
+    synonyms = sorted(
+        {synonym.synonym: str(synonym.value) for synonym in data.synonyms}.items(), key=lambda pair: pair[1]
+    )
     for value, pairs in groupby(synonyms, key=lambda pair: pair[1]):
         sections.append(("synonym", value, [text for text, _ in pairs]))
-    for name, patterns in groupby(data.regexes, key=lambda one: one.name):
-        sections.append(("regex", name, [one.pattern for one in patterns]))
+    for name, patterns in groupby(data.regexes, key=lambda regex: regex.name):
+        sections.append(("regex", name, [pattern.pattern for pattern in patterns]))
     written = [_section(*section) for section in sections]
     written += (
-        f"## lookup:{one.name}\n  {one.file}\n" if one.file else _section("lookup", one.name, one.elements)
-        for one in data.lookups
+        f"## lookup:{lookup.name}\n  {lookup.file}\n"
+        if lookup.file
+        else _section("lookup", lookup.name, lookup.elements)
+        for lookup in data.lookups
     )
     return "\n".join(written)
 
 
 def write_nlu_json(data: NluData) -> str:
     """Return the data as the JSON of Rasa 1, in the order of its own writer."""
-    synonyms = sorted({one.synonym: one.value for one in data.synonyms}.items(), key=lambda pair: str(pair[1]))
+    synonyms = sorted(
+        {synonym.synonym: synonym.value for synonym in data.synonyms}.items(), key=lambda pair: str(pair[1])
+    )
     content = {
         "common_examples": [_in_json(example) for example in data.examples],
-        "regex_features": [{"name": one.name, "pattern": one.pattern} for one in data.regexes],
-        "lookup_tables": [{"name": one.name, "elements": one.file or list(one.elements)} for one in data.lookups],
+        "regex_features": [{"name": regex.name, "pattern": regex.pattern} for regex in data.regexes],
+        "lookup_tables": [
+            {"name": lookup.name, "elements": lookup.file or list(lookup.elements)} for lookup in data.lookups
+        ],
         "entity_synonyms": [
             {"value": value, "synonyms": [text for text, _ in pairs]}
             for value, pairs in groupby(synonyms, key=lambda pair: pair[1])
@@ -266,8 +274,8 @@ def write_nlu_json(data: NluData) -> str:
 
 def _in_json(example: Example) -> dict[str, Any]:
     entities = [
-        {key: value for key in _ENTITY_KEYS if (value := getattr(one, key)) is not None or key == "value"}
-        for one in example.entities
+        {key: value for key in _ENTITY_KEYS if (value := getattr(entity, key)) is not None or key == "value"}
+        for entity in example.entities
     ]
     intent = {} if example.intent is None else {"intent": example.intent}
     return {"text": example.text, **intent, **({"entities": entities} if entities else {})}
@@ -278,7 +286,7 @@ def write_responses_markdown(responses: Iterable[Response]) -> str:
     blocks = []
     for response in responses:
         name = response.name.removeprefix("utter_")
-        texts = "".join(f"- {_line(str(one.content.get('text', '')))}\n" for one in response.variations)
+        texts = "".join(f"- {_line(str(variation.content.get('text', '')))}\n" for variation in response.variations)
         blocks.append(f"## {name}\n* {name}\n{texts}")
     return "\n".join(blocks)
 

@@ -45,51 +45,56 @@ def fitted(
     for words, smaller in _STEPS:
         if size <= limit:
             break
-        less = [_less(one, words, smaller) for one in shown]
+        less = [_less(assistant, words, smaller) for assistant in shown]
         if any(new is not old for new, old in zip(less, shown, strict=True)):
             shown, size = less, size_of(less)
     return shown
 
 
-def _less(one: Assistant, text: str, smaller: Callable[[Assistant], Assistant]) -> Assistant:
-    less = smaller(one)
-    return one if less == one else replace(_without_unused(less), left_out=[*one.left_out, text])
+def _less(assistant: Assistant, text: str, smaller: Callable[[Assistant], Assistant]) -> Assistant:
+    less = smaller(assistant)
+    return assistant if less == assistant else replace(_without_unused(less), left_out=[*assistant.left_out, text])
 
 
-def _without_unused(one: Assistant) -> Assistant:
+def _without_unused(assistant: Assistant) -> Assistant:
     """Empty the names and training sentences that are no longer referred to; the others keep their numbers."""
-    columns, training = one.sentences, one.training
+    columns, training = assistant.sentences, assistant.training
     near = {number for listed in columns.neighbours.values() for number, _ in listed}
-    labels = {row.name for row in one.intents}.union(
+    labels = {row.name for row in assistant.intents}.union(
         columns.expected,
         columns.predicted,
         columns.base.values(),
         (number for listed in columns.ranking.values() for number, _ in listed),
-        (number for confused in (one.confusions, one.base_confusions) for pair in confused for number in pair[:2]),
+        (
+            number
+            for confused in (assistant.confusions, assistant.base_confusions)
+            for pair in confused
+            for number in pair[:2]
+        ),
         (training.intent[number] for number in near),
     )
     texts = [text if number in near else "" for number, text in enumerate(training.text)]
     return replace(
-        one,
+        assistant,
         training=replace(training, text=texts),
-        labels=[name if number in labels else "" for number, name in enumerate(one.labels)],
+        labels=[name if number in labels else "" for number, name in enumerate(assistant.labels)],
     )
 
 
-def _without_rankings_of_right(one: Assistant) -> Assistant:
-    columns = one.sentences
-    return replace(one, sentences=replace(columns, ranking=_only(columns.ranking, _wrong(columns))))
+def _without_rankings_of_right(assistant: Assistant) -> Assistant:
+    columns = assistant.sentences
+    return replace(assistant, sentences=replace(columns, ranking=_only(columns.ranking, _wrong(columns))))
 
 
-def _without_details_of_passed(one: Assistant) -> Assistant:
+def _without_details_of_passed(assistant: Assistant) -> Assistant:
     def short(case: Conversation) -> Conversation:
         return replace(case, turns=[replace(turn, details=[]) for turn in case.turns], events=[])
 
-    return replace(one, conversations=changed(one.conversations, short, _is_calm))
+    return replace(assistant, conversations=changed(assistant.conversations, short, _is_calm))
 
 
-def _without_transcripts_of_passed(one: Assistant) -> Assistant:
-    return replace(one, conversations=changed(one.conversations, _without_transcript, _is_calm))
+def _without_transcripts_of_passed(assistant: Assistant) -> Assistant:
+    return replace(assistant, conversations=changed(assistant.conversations, _without_transcript, _is_calm))
 
 
 def _is_calm(listed: Listed) -> bool:
@@ -101,44 +106,48 @@ def _without_transcript(case: Conversation) -> Conversation:
     return replace(case, turns=[], events=[])
 
 
-def _without_entities_of_right(one: Assistant) -> Assistant:
-    kept = {number: found for number, found in one.sentences.entities.items() if not found.right or found.side}
-    return replace(one, sentences=replace(one.sentences, entities=kept))
+def _without_entities_of_right(assistant: Assistant) -> Assistant:
+    kept = {number: found for number, found in assistant.sentences.entities.items() if not found.right or found.side}
+    return replace(assistant, sentences=replace(assistant.sentences, entities=kept))
 
 
-def _without_right_sentences(one: Assistant) -> Assistant:
-    return replace(one, sentences=_kept(one.sentences, sorted(_wrong(one.sentences))))
+def _without_right_sentences(assistant: Assistant) -> Assistant:
+    return replace(assistant, sentences=_kept(assistant.sentences, sorted(_wrong(assistant.sentences))))
 
 
-def _with_few_wrong_sentences(one: Assistant, most: int) -> Assistant:
-    changed_first = sorted(range(len(one.sentences.text)), key=lambda number: number not in one.sentences.side)
-    return replace(one, sentences=_kept(one.sentences, sorted(changed_first[:most])))
+def _with_few_wrong_sentences(assistant: Assistant, most: int) -> Assistant:
+    changed_first = sorted(
+        range(len(assistant.sentences.text)), key=lambda number: number not in assistant.sentences.side
+    )
+    return replace(assistant, sentences=_kept(assistant.sentences, sorted(changed_first[:most])))
 
 
-def _without_transcripts_of_base(one: Assistant) -> Assistant:
+def _without_transcripts_of_base(assistant: Assistant) -> Assistant:
     def short(case: Conversation) -> Conversation:
         return replace(case, base=replace(case.base, turns=[])) if case.base else case
 
-    return replace(one, conversations=changed(one.conversations, short, _any))
+    return replace(assistant, conversations=changed(assistant.conversations, short, _any))
 
 
-def _without_transcripts(one: Assistant) -> Assistant:
-    return replace(one, conversations=changed(one.conversations, _without_transcript, _any))
+def _without_transcripts(assistant: Assistant) -> Assistant:
+    return replace(assistant, conversations=changed(assistant.conversations, _without_transcript, _any))
 
 
 def _any(_: Listed) -> bool:
     return True
 
 
-def _with_few_of_all(one: Assistant, most: int) -> Assistant:
+def _with_few_of_all(assistant: Assistant, most: int) -> Assistant:
     return replace(
-        _with_few_wrong_sentences(one, most),
-        intents=one.intents[:most],
-        confusions=_most_frequent(one.confusions, most),
-        base_confusions=_most_frequent(one.base_confusions, most),
-        conversations=one.conversations[:most],
-        findings=sorted(one.findings, key=lambda found: (not found.new, _SEVERITIES.index(found.severity)))[:most],
-        coverage=[replace(kind, items=_missed_first(kind.items)[:most]) for kind in one.coverage],
+        _with_few_wrong_sentences(assistant, most),
+        intents=assistant.intents[:most],
+        confusions=_most_frequent(assistant.confusions, most),
+        base_confusions=_most_frequent(assistant.base_confusions, most),
+        conversations=assistant.conversations[:most],
+        findings=sorted(assistant.findings, key=lambda found: (not found.new, _SEVERITIES.index(found.severity)))[
+            :most
+        ],
+        coverage=[replace(kind, items=_missed_first(kind.items)[:most]) for kind in assistant.coverage],
     )
 
 
@@ -150,10 +159,10 @@ def _most_frequent(confusions: list[tuple[int, int, int]], most: int) -> list[tu
     return confusions if len(confusions) <= most else sorted(confusions, key=lambda pair: -pair[2])[:most]
 
 
-def _with_short_texts(one: Assistant) -> Assistant:
-    whole = replace(one, conversations=list(one.conversations))
-    short: Assistant = msgspec.convert(_cut(msgspec.to_builtins(whole)), type(one), strict=False)
-    return replace(short, files=one.files)  # a cut address would lead elsewhere
+def _with_short_texts(assistant: Assistant) -> Assistant:
+    whole = replace(assistant, conversations=list(assistant.conversations))
+    short: Assistant = msgspec.convert(_cut(msgspec.to_builtins(whole)), type(assistant), strict=False)
+    return replace(short, files=assistant.files)  # a cut address would lead elsewhere
 
 
 def _cut(value: Any) -> Any:
@@ -185,7 +194,11 @@ def _wrong(columns: Sentences) -> set[int]:
     """The sentences with anything wrong, or that changed."""
     wrong = {number for number, intent in enumerate(columns.expected) if intent != columns.predicted[number]}
     wrong |= {number for number, found in columns.entities.items() if not found.right or found.side}
-    wrong |= {number for number, one in columns.responses.items() if one.expected != one.selected or one.side}
+    wrong |= {
+        number
+        for number, selection in columns.responses.items()
+        if selection.expected != selection.selected or selection.side
+    }
     return wrong | set(columns.side)
 
 

@@ -102,9 +102,9 @@ def conversations(report: Report, comparison: Comparison | None, files: Files) -
     changed_cases = _Changes(compared.e2e if compared else None, before.e2e)
     changed_batch = _Changes(compared.batch if compared else None, before.batch)
     makers: list[Callable[[], Conversation]] = [
-        *(partial(made.story, one, changed_stories) for one in stories),
-        *(partial(made.end_to_end, one, changed_cases) for one in cases),
-        *(partial(made.batch, one, changed_batch) for one in batch),
+        *(partial(made.story, story, changed_stories) for story in stories),
+        *(partial(made.end_to_end, case, changed_cases) for case in cases),
+        *(partial(made.batch, case, changed_batch) for case in batch),
     ]
     # Each is made once here, so that the files it names get their numbers in the report's order.
     listed = [_listed(make, key) for make, key in zip(makers, (*keys.stories, *keys.cases, *keys.batch), strict=True)]
@@ -112,14 +112,14 @@ def conversations(report: Report, comparison: Comparison | None, files: Files) -
 
 
 def _listed(make: Callable[[], Conversation], key: str) -> Listed:
-    one = make()
-    return Listed(make, key, one.outcome, one.side)
+    conversation = make()
+    return Listed(make, key, conversation.outcome, conversation.side)
 
 
-def _worst_first(one: Listed) -> int:
-    if one.outcome in {"failed", "error"}:
+def _worst_first(listed: Listed) -> int:
+    if listed.outcome in {"failed", "error"}:
         return 0
-    return 1 if one.outcome == "misunderstood" else 2 if one.side else 3
+    return 1 if listed.outcome == "misunderstood" else 2 if listed.side else 3
 
 
 class _Changes(Generic[Result]):
@@ -312,7 +312,7 @@ def _batch_turns(case: BatchCase) -> list[Turn]:
                 *([("bot matched", ", ".join(case.matched_bots))] if any(case.matched_bots) else []),
             ],
         ),
-        *(_batch_check(one.name, one.expected, one.matched, passed=one.passed) for one in case.entities),
+        *(_batch_check(entity.name, entity.expected, entity.matched, passed=entity.passed) for entity in case.entities),
     ]
 
 

@@ -29,7 +29,7 @@ def render_engines_page(compared: EnginesCompared) -> Rendered:
     policy = f"default-src 'none'; style-src '{digest(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
     differing = [test for test in compared.tests if test.agree is False]
     others = [test for test in compared.tests if test.agree is not False]
-    names, more = [one.name for one in compared.engines], max(len(differing), len(others)) - _MOST
+    names, more = [engine.name for engine in compared.engines], max(len(differing), len(others)) - _MOST
     measured = moment(compared.source.measured or "")
     facts = [f"{compared.tool.name} {compared.tool.version}", *([f"asked {measured}"] if measured else [])]
     content = environment().get_template("page/engines.html.j2").render(
@@ -39,9 +39,9 @@ def render_engines_page(compared: EnginesCompared) -> Rendered:
         summary=words(summary_of(compared)),
         gates=[_gate(gate) for gate in compared.gates],
         remarks=[
-            join([element("strong", words(one.name)), words(f": {remark}")])
-            for one in compared.engines
-            for remark in remarks_on(one)
+            join([element("strong", words(engine.name)), words(f": {remark}")])
+            for engine in compared.engines
+            for remark in remarks_on(engine)
         ],
         engines_head=table_head((Column("engine"), *map(Column, names))),
         engines=[_row(title, map(words, cells)) for title, cells in engine_rows(compared)],

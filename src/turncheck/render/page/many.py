@@ -77,5 +77,5 @@ def changed(conversations: Sequence[Conversation], change: Change, applies: Appl
 def keys_of(conversations: Sequence[Conversation]) -> Iterator[str]:
     """Yield their keys, without creating them."""
     if isinstance(conversations, Conversations):
-        return (one.key for one in conversations.listed)
-    return (one.key for one in conversations)
+        return (listed.key for listed in conversations.listed)
+    return (conversation.key for conversation in conversations)

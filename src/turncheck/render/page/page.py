@@ -88,15 +88,18 @@ def assistant_data(
         threshold=threshold_of(report.nlu),
         conversations=conversations(report, compared, files),
         findings=found,
-        manual={code: manual[code] for code in sorted({one.code for one in found}) if code in manual},
+        manual={code: manual[code] for code in sorted({finding.code for finding in found}) if code in manual},
         coverage=_coverage(report, compared, files),
         replaced=[
-            Replaced(component=one.component, used=one.used, reason=one.reason)
-            for one in (report.engine.substitutions if report.engine else ())
+            Replaced(component=substitution.component, used=substitution.used, reason=substitution.reason)
+            for substitution in (report.engine.substitutions if report.engine else ())
         ],
         not_run=[
-            NotRun(what=f"part of {one.evaluation}" if one.part else one.evaluation, reason=rooted.text(one.reason))
-            for one in report.skipped
+            NotRun(
+                what=f"part of {skipped.evaluation}" if skipped.part else skipped.evaluation,
+                reason=rooted.text(skipped.reason),
+            )
+            for skipped in report.skipped
         ],
         left_out=[],
         files=files.listed,
@@ -106,43 +109,43 @@ def assistant_data(
 
 def _base_confusions(compared: Comparison | None, labels: Labels) -> list[tuple[int, int, int]]:
     return [
-        (labels.number(one.expected), labels.number(one.predicted), one.count)
-        for one in (compared.base_confusions if compared else ())
+        (labels.number(confusion.expected), labels.number(confusion.predicted), confusion.count)
+        for confusion in (compared.base_confusions if compared else ())
     ]
 
 
 def _findings(report: Report, compared: Comparison | None, files: Files, rooted: PathResolver) -> list[Finding]:
-    new = {(one.code, one.message, one.location) for one in (compared.new_findings if compared else ())}
+    new = {(finding.code, finding.message, finding.location) for finding in (compared.new_findings if compared else ())}
     return [
         Finding(
-            code=one.code,
-            severity=one.severity,
-            message=rooted.text(one.message),
-            hint=rooted.text(one.hint),
-            place=files.place(one.location),
-            others=[files.place(place) for place in one.others],
-            new=(one.code, one.message, one.location) in new,
+            code=finding.code,
+            severity=finding.severity,
+            message=rooted.text(finding.message),
+            hint=rooted.text(finding.hint),
+            place=files.place(finding.location),
+            others=[files.place(place) for place in finding.others],
+            new=(finding.code, finding.message, finding.location) in new,
         )
-        for one in (report.validation.findings if report.validation else ())
+        for finding in (report.validation.findings if report.validation else ())
     ]
 
 
 def _coverage(report: Report, compared: Comparison | None, files: Files) -> list[Coverage]:
-    changed = {(one.kind, one.name): one.change for one in (compared.changed_items if compared else ())}
+    changed = {(item.kind, item.name): item.change for item in (compared.changed_items if compared else ())}
     return [
         Coverage(
             kind=kind,
             items=[
                 CoverageItem(
-                    name=one.name,
-                    place=files.place(one.location),
-                    covered=one.covered,
-                    change=changed.get((kind, one.name), ""),
+                    name=item.name,
+                    place=files.place(item.location),
+                    covered=item.covered,
+                    change=changed.get((kind, item.name), ""),
                 )
-                for one in reached.items
+                for item in reached.items
             ],
             total=len(reached.items),
-            reached=sum(one.covered for one in reached.items),
+            reached=sum(item.covered for item in reached.items),
         )
         for kind, reached in report.coverage.items()
         if reached.share is not None
@@ -214,8 +217,8 @@ def render_page(
         for run, slug in zip(runs, slugs, strict=True)
     ]
     parts = [
-        _part(run, one, name=name, several=several, limit=_FIRST_SCREEN_LIMIT // len(runs))
-        for run, one, name in zip(runs, assistants, names, strict=True)
+        _part(run, assistant, name=name, several=several, limit=_FIRST_SCREEN_LIMIT // len(runs))
+        for run, assistant, name in zip(runs, assistants, names, strict=True)
     ]
     draw = partial(_draw, runs=runs, parts=parts, broken=broken)
     frame = len(draw(assistants=assistants, packed="").encode())
@@ -248,7 +251,7 @@ def _draw(
         order=ORDER,
         parts=parts,
         overview=_overview(runs, parts, broken) if len(runs) > 1 or broken else (),
-        left_out=[words(part) for part in dict.fromkeys(part for one in assistants for part in one.left_out)],
+        left_out=[words(part) for part in dict.fromkeys(part for shown in assistants for part in shown.left_out)],
         packed=trusted(packed),
     )  # fmt: skip
 
@@ -315,7 +318,7 @@ class _Part:
     first_screen: Html
 
 
-def _part(run: Run, one: Assistant, *, name: str, several: bool, limit: int) -> _Part:
+def _part(run: Run, assistant: Assistant, *, name: str, several: bool, limit: int) -> _Part:
     compared = run.comparison if run.comparison.judged else None
     document = build_document(run.report, run.comparison, run.verdict, run.links, unfolded=_UNFOLDED)
     writer = HtmlWriter(
@@ -323,11 +326,11 @@ def _part(run: Run, one: Assistant, *, name: str, several: bool, limit: int) -> 
         run.links,
         PathResolver(run.report, also=base_places(compared)),
         compared.baseline.commit or "" if compared else "",
-        cases=frozenset((*one.sentences.key, *keys_of(one.conversations))),
-        address=(f"#{one.slug}/" if several else "#").__add__,
+        cases=frozenset((*assistant.sentences.key, *keys_of(assistant.conversations))),
+        address=(f"#{assistant.slug}/" if several else "#").__add__,
     )
     return _Part(
-        slug=words(one.slug),
+        slug=words(assistant.slug),
         name=words(name),
         title=writer.entry(document.title),
         sign=document.title.sign,

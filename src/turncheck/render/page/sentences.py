@@ -43,20 +43,20 @@ def sentence_columns(
     changed = changes_of(comparison.examples) if comparison else {}
     entities = changes_of(comparison.entities) if comparison else {}
     responses = changes_of(comparison.responses) if comparison else {}
-    places = [(one.text, one.location) for one in judged]
+    places = [(prediction.text, prediction.location) for prediction in judged]
     found = {number: changed[place] for number, place in enumerate(places) if place in changed}
     training, neighbours = _neighbours(nlu, files, labels)
     columns = Sentences(
         total=len(judged),
         key=list(keys),
-        text=[one.text for one in judged],
-        expected=[labels.number(one.expected.intent) for one in judged],
-        predicted=[labels.number(one.predicted.intent) for one in judged],
-        confidence=[_rounded(one.predicted.confidence) for one in judged],
-        margin=[_margin(one) for one in judged],
-        fallback=[int(one.predicted.fallback) for one in judged],
-        file=[files.number(one.location.path) for one in judged],
-        line=[one.location.line or 0 for one in judged],
+        text=[prediction.text for prediction in judged],
+        expected=[labels.number(prediction.expected.intent) for prediction in judged],
+        predicted=[labels.number(prediction.predicted.intent) for prediction in judged],
+        confidence=[_rounded(prediction.predicted.confidence) for prediction in judged],
+        margin=[_margin(prediction) for prediction in judged],
+        fallback=[int(prediction.predicted.fallback) for prediction in judged],
+        file=[files.number(prediction.location.path) for prediction in judged],
+        line=[prediction.location.line or 0 for prediction in judged],
         side={number: side for number, (side, _) in found.items()},
         base={
             number: labels.number(case.base_actual)
@@ -64,26 +64,28 @@ def sentence_columns(
             if case.base_actual and case.base_actual != judged[number].predicted.intent
         },
         entities={
-            number: made for number, one in enumerate(judged) if (made := _entities(one, entities, places[number]))
+            number: made
+            for number, prediction in enumerate(judged)
+            if (made := _entities(prediction, entities, places[number]))
         },
         responses={
             number: selected
-            for number, one in enumerate(judged)
-            if (selected := _response(one, responses, places[number]))
+            for number, prediction in enumerate(judged)
+            if (selected := _response(prediction, responses, places[number]))
         },
         neighbours=neighbours,
         ranking={
-            number: [(labels.number(rank.name), _rounded(rank.confidence)) for rank in one.predicted.ranking]
-            for number, one in enumerate(judged)
-            if one.predicted.ranking
+            number: [(labels.number(rank.name), _rounded(rank.confidence)) for rank in prediction.predicted.ranking]
+            for number, prediction in enumerate(judged)
+            if prediction.predicted.ranking
         },
     )
     return columns, training
 
 
-def _margin(one: NluPrediction) -> float:
+def _margin(nlu_prediction: NluPrediction) -> float:
     """How far the second intent is behind the first, if there is a second."""
-    ranking = one.predicted.ranking
+    ranking = nlu_prediction.predicted.ranking
     return _rounded(ranking[0].confidence - ranking[1].confidence) if len(ranking) > 1 else float(NONE)
 
 
@@ -92,28 +94,28 @@ def _neighbours(nlu: Nlu | None, files: Files, labels: Labels) -> tuple[Training
     training = nlu.training if nlu else ()
     used: dict[int, int] = {}
     near: dict[int, list[tuple[int, float]]] = {}
-    for number, one in enumerate(nlu.predictions if nlu else ()):
-        known = [neighbour for neighbour in one.neighbours if 0 <= neighbour.training < len(training)]
+    for number, prediction in enumerate(nlu.predictions if nlu else ()):
+        known = [neighbour for neighbour in prediction.neighbours if 0 <= neighbour.training < len(training)]
         if known:
             near[number] = [(used.setdefault(each.training, len(used)), _rounded(each.similarity)) for each in known]
     listed = [training[number] for number in used]
     columns = Training(
-        text=[one.text for one in listed],
-        intent=[labels.number(one.intent) for one in listed],
-        file=[files.number(one.location.path) for one in listed],
-        line=[one.location.line or 0 for one in listed],
+        text=[sentence.text for sentence in listed],
+        intent=[labels.number(sentence.intent) for sentence in listed],
+        file=[files.number(sentence.location.path) for sentence in listed],
+        line=[sentence.location.line or 0 for sentence in listed],
     )
     return columns, near
 
 
-def _entities(one: NluPrediction, changed: Changes, place: tuple[str, Location]) -> Entities | None:
-    expected, found = one.expected.entities, one.predicted.entities
+def _entities(nlu_prediction: NluPrediction, changed: Changes, place: tuple[str, Location]) -> Entities | None:
+    expected, found = nlu_prediction.expected.entities, nlu_prediction.predicted.entities
     if not expected and not found:
         return None
     return Entities(
-        expected=[_entity(one.text, span) for span in expected],
-        found=[_entity(one.text, span) for span in found],
-        right=entity_spans(one, expected=True) == entity_spans(one, expected=False),
+        expected=[_entity(nlu_prediction.text, span) for span in expected],
+        found=[_entity(nlu_prediction.text, span) for span in found],
+        right=entity_spans(nlu_prediction, expected=True) == entity_spans(nlu_prediction, expected=False),
         side=changed[place][0] if place in changed else "",
     )
 
@@ -128,12 +130,12 @@ def _entity(text: str, span: EntitySpan) -> Entity:
     return Entity(start=span.start, end=span.end, label=", ".join(parts), value=stands_for, by=span.extractor or "")
 
 
-def _response(one: NluPrediction, changed: Changes, place: tuple[str, Location]) -> Selection | None:
-    expected = one.expected.response
+def _response(nlu_prediction: NluPrediction, changed: Changes, place: tuple[str, Location]) -> Selection | None:
+    expected = nlu_prediction.expected.response
     if expected is None or "/" not in expected:
         return None
     side = changed[place][0] if place in changed else ""
-    return Selection(expected=expected, selected=one.predicted.response or "", side=side)
+    return Selection(expected=expected, selected=nlu_prediction.predicted.response or "", side=side)
 
 
 def intent_rows(nlu: Nlu | None, comparison: Comparison | None, labels: Labels) -> list[Intent]:
@@ -175,8 +177,8 @@ def confusions(nlu: Nlu | None, labels: Labels) -> list[tuple[int, int, int]]:
     """Return which intents were misclassified as which, and how often."""
     scores = nlu.intents if nlu else None
     return [
-        (labels.number(one.expected), labels.number(one.predicted), one.count)
-        for one in (scores.confusions if scores else ())
+        (labels.number(confusion.expected), labels.number(confusion.predicted), confusion.count)
+        for confusion in (scores.confusions if scores else ())
     ]
 
 

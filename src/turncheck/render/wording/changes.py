@@ -28,12 +28,12 @@ def taken_away_in_words(compared: Comparison) -> list[str]:
     if less and changed:
         clauses.append(f"{count(less.number, 'sentence')} no longer understood ({changed})")
     clauses += _annotations(compared.stripped)
-    components = [one for one in compared.changed_components if one.change == "removed"]
+    components = [component for component in compared.changed_components if component.change == "removed"]
     if components:
         more = f" and {count(len(components) - 1, 'more')}" if len(components) > 1 else ""
         clauses.append(f"{SINGULAR[components[0].kind]} '{components[0].name}'{more} removed")
     if moved := many_moved(compared):
-        explains = any(one.base - one.now <= moved and not one.unjudged for one in compared.cut_intents[:1])
+        explains = any(intent.base - intent.now <= moved and not intent.unjudged for intent in compared.cut_intents[:1])
         clauses.insert(0 if explains else len(clauses), f"{count(moved, 'training sentence')} moved to another intent")
     if less and not changed:  # a consequence of what is named before it
         clauses.append(f"{count(less.number, 'sentence')} no longer understood")
@@ -55,7 +55,7 @@ def _annotations(stripped: Sequence[StrippedIntent]) -> Iterator[str]:
 
 def removed_in_words(compared: Comparison) -> str:
     """Return which parts of the project are gone, a rule or story first; empty if none is."""
-    removed = [one for one in compared.removed_items if one.change == "removed"]
+    removed = [item for item in compared.removed_items if item.change == "removed"]
     if not removed:
         return ""
     first = min(removed, key=lambda one: one.kind not in {"rules", "stories"})
@@ -93,7 +93,7 @@ def broken_intents_in_words(compared: Comparison, reported: AbstractSet[str | No
         compared: this side with the base.
         reported: metrics that something else reports already.
     """
-    dropped = [intent_of(one.name) for one in dropped_intents(compared) if one.name not in reported]
+    dropped = [intent_of(intent.name) for intent in dropped_intents(compared) if intent.name not in reported]
     pairs = [collision.intents for collision in compared.collisions]
     if not dropped:
         return f"{_collide(*pairs[0])}{_more(len(pairs) - 1, 'pair')}" if pairs else ""
@@ -127,10 +127,10 @@ def old_in_words(found: Sequence[Finding | FindingChange], comparison: Compariso
     if (
         comparison is None
         or not comparison.judged
-        or any(one.evaluation == "validate" for one in comparison.base_lacks)
+        or any(lack.evaluation == "validate" for lack in comparison.base_lacks)
     ):
         return ""
-    old = len(found) - sum(one.severity == severity for one in comparison.new_findings)
+    old = len(found) - sum(finding.severity == severity for finding in comparison.new_findings)
     if old <= 0:
         return ""
     many = {1: "", 2: "both "}.get(old, "all ") if old == len(found) else f"{old:,} of them "

@@ -202,7 +202,7 @@ def _base_faults(gate: Judged, _: _Run) -> str:
 
 
 def _without_tests(_: Judged, run: _Run) -> str:
-    return f"tested: {joined(WITHOUT_TESTS[one] for one in judged_without_tests(run.report))}, as requested"
+    return f"tested: {joined(WITHOUT_TESTS[test] for test in judged_without_tests(run.report))}, as requested"
 
 
 _REASONS: Final[Mapping[Why, Callable[[Judged, _Run], str]]] = {
@@ -287,7 +287,7 @@ def _misunderstood(found: Sequence[Tally]) -> list[str]:
 
 def _tested(report: Report) -> str:
     sentences = [count(report.nlu.examples, "sentence")] if report.nlu and report.nlu.examples else []
-    return f"tested: {', '.join([*sentences, *(counted(one, one.ran) for one in tallies(report) if one.ran)])}"
+    return f"tested: {', '.join([*sentences, *(counted(tally, tally.ran) for tally in tallies(report) if tally.ran)])}"
 
 
 def _half(lacking: OneSided) -> str:
@@ -306,14 +306,14 @@ def _left_out(report: Report, evaluation: Evaluation | None) -> list[tuple[str, 
         if tally.evaluation == evaluation and tally.not_run:
             number = len(tally.not_run)
             short = f"{number:,} of {counted(tally, tally.ran + number)} not run"
-            words = f"{short} ({few([one.name for one in tally.not_run])}): {why_not_run(tally)}"
+            words = f"{short} ({few([not_run_test.name for not_run_test in tally.not_run])}): {why_not_run(tally)}"
             found.append((f"{words}. To run them, {HOW_TO_RUN_ACTIONS}" if lacks_actions(report) else words, short))
     if evaluation == "nlu" and report.nlu and report.nlu.unjudged:
-        intents = few([one.intent for one in report.nlu.unjudged])
+        intents = few([unjudged.intent for unjudged in report.nlu.unjudged])
         short = f"{count(len(report.nlu.unjudged), 'intent')} not judged"
         found.append((f"{short} ({intents}): fewer examples than there are folds", short))
-    parts = [one for one in report.skipped if one.part and one.evaluation == evaluation]
-    found += [(one.without_place or one.reason, one.without_place or one.reason) for one in parts]
+    parts = [skipped for skipped in report.skipped if skipped.part and skipped.evaluation == evaluation]
+    found += [(part.without_place or part.reason, part.without_place or part.reason) for part in parts]
     if report.stopped is not None and evaluation is not None and has_results(report, evaluation):
         found.append((f"the run ended before its end: {first_line(report.stopped)}",) * 2)
     return found
@@ -340,7 +340,7 @@ def _gone(facts: Sequence[Fact], compared: Comparison | None) -> str:
             case _:
                 pass
     unseen = "".join(
-        f"; {one.message.rstrip('.')}" for one in (no_longer_checked(compared) if lines and compared else ())
+        f"; {change.message.rstrip('.')}" for change in (no_longer_checked(compared) if lines and compared else ())
     )
     return f"{'; '.join(lines or kept_from)} (`accept-gone` lists what may be deleted){unseen}"
 
@@ -350,9 +350,9 @@ def lost_assistant(path: str) -> str:
     return f"the assistant '{path}', which the base measures, is no longer measured"
 
 
-def lost_evaluation(one: OneSided, *, faulty: bool) -> str:
+def lost_evaluation(one_sided: OneSided, *, faulty: bool) -> str:
     """Say what of the base is no longer judged, and why; of what a fault keeps from running another gate says why."""
-    if one.files:
-        return one.reason
-    lost = KINDS[one.evaluation].lost
-    return lost if faulty else f"{lost}: {one.reason}"
+    if one_sided.files:
+        return one_sided.reason
+    lost = KINDS[one_sided.evaluation].lost
+    return lost if faulty else f"{lost}: {one_sided.reason}"

@@ -205,7 +205,9 @@ def left_open(report: Report, comparison: Comparison | None, gates: Sequence[Jud
     """Tests that were not run and gates that could not be judged; those that fail the run are ``said`` already."""
     says = frozenset(topic for clause in said for topic in clause.says)
     open_ends = [not_run_in_words(tally) for tally in tallies(report) if tally.reason and "not run" not in says]
-    parts = {one.evaluation for one in report.skipped if one.part and not (one.fault and "partly" in says)}
+    parts = {
+        skipped.evaluation for skipped in report.skipped if skipped.part and not (skipped.fault and "partly" in says)
+    }
     open_ends += [f"a test file of {evaluation} cannot be read" for evaluation in sorted(parts)]
     if waiting := not_judged(report, gates):
         names = {_family(gate) for gate in waiting}
@@ -233,7 +235,7 @@ def not_judged(report: Report, gates: Sequence[Judged]) -> list[Judged]:
     Gates about tests that were not judged because there are no tests are left out, since that is said elsewhere; so
     are gates about the data of an imported report, which has none to judge.
     """
-    without_data = any(one.evaluation == "validate" and one.no_tests for one in report.skipped)
+    without_data = any(skipped.evaluation == "validate" and skipped.no_tests for skipped in report.skipped)
     said_elsewhere = TEST_GATES | ({GONE_TESTS} if report.stopped is not None else frozenset())
     left_out = said_elsewhere | ({"errors", NEW_ERRORS, "fail-on-warnings"} if without_data else frozenset())
     open_gates = (gate for gate in gates if gate.outcome == "not judged" and not gate.fails)
@@ -352,7 +354,7 @@ def _clauses(gate: Judged, report: Report, comparison: Comparison | None) -> lis
     if gate.name == "completed":
         return [Clause(_cut(f"stopped before the end: {first_line(report.stopped or '')}"))]
     if gate.name == "could-be-run":
-        partly = {"partly"} if all(one.part for one in by_cause(faults)[0]) else set()
+        partly = {"partly"} if all(skipped.part for skipped in by_cause(faults)[0]) else set()
         return [Clause(cause_first(faults), frozenset({"faults", "not run"} | partly))]
     if gate.name in _ABOUT_ERRORS:
         return _about_errors(gate, report, comparison)
@@ -375,7 +377,9 @@ def _about_errors(gate: Judged, report: Report, comparison: Comparison | None) -
         return [Clause(_single_error(single.finding, gate.name, report, comparison))]
     findings = next((fact for fact in gate.facts if isinstance(fact, Findings)), None)
     faults = findings.faults if findings else ()
-    says = frozenset({"faults", "not run", *(["partly"] if any(one.part for one in faults) else [])} if faults else ())
+    says = frozenset(
+        {"faults", "not run", *(["partly"] if any(fault.part for fault in faults) else [])} if faults else ()
+    )
     if findings is None or gate.name != "errors":
         return [Clause(_cut(reason_of(gate, report, comparison)), says)]
     *others, last = errors_in_words(findings, comparison)
@@ -421,7 +425,7 @@ def _failed_tests(
 def _because_of_a_rule(comparison: Comparison) -> str:
     """``: rule 'a' was removed (data/rules.yml:3:3)``: what has to do with most of the newly failing tests."""
     tests = [case for _, case in newly_failing_tests(comparison)]
-    explained = {part: number_of(case for case in tests if part in case.rules) for one in tests for part in one.rules}
+    explained = {part: number_of(case for case in tests if part in case.rules) for test in tests for part in test.rules}
     if not explained:
         return ""
     first = max(explained, key=lambda part: explained[part])
@@ -517,9 +521,9 @@ def reservation(report: Report, comparison: Comparison | None, gates: Sequence[J
 
 def _many_annotations(comparison: Comparison) -> Reservation:
     """What became of many annotations; empty if there are few."""
-    if sum(one.annotations for one in comparison.stripped) >= _MANY_ANNOTATIONS:
+    if sum(stripped.annotations for stripped in comparison.stripped) >= _MANY_ANNOTATIONS:
         return "annotations are gone"
-    changed = sum(one.annotations + one.changed for one in comparison.stripped)
+    changed = sum(stripped.annotations + stripped.changed for stripped in comparison.stripped)
     return "annotations have another entity" if changed >= _MANY_ANNOTATIONS else ""
 
 
@@ -528,7 +532,7 @@ def _reservation_by_comparison(report: Report, comparison: Comparison | None, ga
         return ""
     if newly_failing(report, comparison):
         return "although tests fail"
-    if any(one.unjudged for one in comparison.cut_intents):
+    if any(intent.unjudged for intent in comparison.cut_intents):
         return "less is judged"
     if comparison.cut_intents:
         return "most of an intent is gone"
@@ -568,7 +572,7 @@ def _suppressed(comparison: Comparison | None) -> Reservation:
     """Say that the change suppresses something that would have failed the run."""
     if comparison is None or not comparison.judged or not comparison.new_suppressions:
         return ""
-    errors = sum(one.severity == "error" for one in comparison.new_suppressions)
+    errors = sum(suppression.severity == "error" for suppression in comparison.new_suppressions)
     if errors:
         return "an error is newly suppressed" if errors == 1 else "errors are newly suppressed"
     single = len(comparison.new_suppressions) == 1

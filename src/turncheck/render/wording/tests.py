@@ -101,7 +101,7 @@ def failed_test(test: FailedTest) -> str:
     name = f"{TESTS[test.evaluation][0]} {test.name}{with_copy_count(test)}"
     if test.misunderstood is None:
         return name
-    parts = [_difference(one, case=test.evaluation != "core") for one in test.misunderstood]
+    parts = [_difference(misunderstanding, case=test.evaluation != "core") for misunderstanding in test.misunderstood]
     return f"{name}, misunderstood: {'; '.join(parts) or 'the imported files do not say which sentence'}"
 
 
@@ -120,7 +120,7 @@ def _difference(sentence: Misunderstanding, *, case: bool) -> str:
 
 def newly_failing(report: Report, comparison: Comparison) -> list[str]:
     """``2 stories newly fail``, ``1 new end-to-end case fails``, ``1 of 2 stories failed (the base ran none)``."""
-    not_on_base = {one.evaluation for one in comparison.base_lacks if one.cases is None}
+    not_on_base = {lack.evaluation for lack in comparison.base_lacks if lack.cases is None}
     parts = [
         f"{all_failed_of(tally)} failed (the base ran none)"
         for tally in tallies(report)
@@ -157,7 +157,7 @@ def gone_in_words(report: Report, comparison: Comparison) -> str:
             parts.append(f"{count(number_of(cases.gone), *TESTS[evaluation])} gone")
         if cases.not_run and evaluation not in whole:
             parts.append(f"{count(number_of(cases.not_run), *TESTS[evaluation])} of the base not run")
-    hidden = [f"'{one.location.path}'" for one in no_longer_checked(comparison)]
+    hidden = [f"'{change.location.path}'" for change in no_longer_checked(comparison)]
     where = f" ({joined(hidden[:2])} {'is' if len(hidden) == 1 else 'are'} not looked for)" if parts and hidden else ""
     return f"{', '.join(parts)}{where}"
 
@@ -188,10 +188,10 @@ def cause_first(faults: Sequence[Skipped]) -> str:
     """
     because, *others = by_cause(faults)
     cause = _cause(because[0])
-    wholly = "" if not all(one.part for one in because) else " completely"
-    names = names_of([one.evaluation for one in because])
+    wholly = "" if not all(skipped.part for skipped in because) else " completely"
+    names = names_of([skipped.evaluation for skipped in because])
     words = f"{cause[:1].upper()}{cause[1:]}, so {names} could not be run{wholly}"
-    more = len({one.evaluation for group in others for one in group})
+    more = len({skipped.evaluation for group in others for skipped in group})
     return f"{words} ({count(more, 'other evaluation')} neither)" if more else words
 
 

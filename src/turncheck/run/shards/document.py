@@ -373,7 +373,11 @@ def project_digest(inputs: Inputs, project: Project, tests: Tests) -> str:
         if lookup.file is not None:
             _add(digest, lookup.name, "\n".join(lookup.elements).encode("utf-8", "surrogatepass"))
     if project.platform.has_languages:
-        _add(digest, "sentences", "\n".join(f"{one.text}\t{one.intent}" for one in project.nlu.examples).encode())
+        _add(
+            digest,
+            "sentences",
+            "\n".join(f"{example.text}\t{example.intent}" for example in project.nlu.examples).encode(),
+        )
     for path in sorted({*_test_files(project.root, tests), *_settings_file(inputs)}):
         _add(digest, path.name, _content(path))
     return digest.hexdigest()

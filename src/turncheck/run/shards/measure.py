@@ -110,7 +110,9 @@ def shard_line(head: ShardHead) -> str:
     kinds = [count(head.units[kind], *words) for kind, words in _KINDS.items() if head.units.get(kind)]
     nothing = "this part contains nothing of this run" if head.stopped is None else "nothing was answered"
     what = ", ".join(kinds) or nothing
-    refused = "".join(f" {name} could not be trained: {one.what.rstrip('.')}." for name, one in head.refused.items())
+    refused = "".join(
+        f" {name} could not be trained: {refusal.what.rstrip('.')}." for name, refusal in head.refused.items()
+    )
     ended = "measured" if head.stopped is None else "not measured completely"
     return (
         f"Shard {head.number}/{head.count} {ended}: {what}.{refused} Nothing is judged here: "

@@ -81,9 +81,9 @@ class Shards:
         refused: dict[Evaluation, UserError] = {}
         for head in reversed(self.heads):
             parts |= cast("dict[Part, EngineInfo]", head.engine.parts)
-            for name, one in head.refused.items():
-                place = None if one.path is None else Location(one.path, one.line, one.column)
-                refused[name] = UserError(one.what, location=place, remedy=one.remedy)
+            for name, refusal in head.refused.items():
+                place = None if refusal.path is None else Location(refusal.path, refusal.line, refusal.column)
+                refused[name] = UserError(refusal.what, location=place, remedy=refusal.remedy)
         # An engine that only needs files is created from its project; others were asked where the shards ran.
         engines = None if ENGINES[engine].from_files else self._engines
         return PrecomputedAnswers(MergedAnswers(self.folders, shared), parts, refused, engines, self.ensure_same_state)

@@ -275,7 +275,7 @@ def require_known(component: Component, rasa: int = NEWEST) -> KnownComponent:
     """
     known = known_component(component)
     if known is None or known.last < rasa:
-        there = [one.name for one in _KNOWN if one.last >= rasa]
+        there = [known_component.name for known_component in _KNOWN if known_component.last >= rasa]
         near = nearest(component.name, there, most=3)
         raise UserError(
             f"unknown pipeline component {component.name!r}"

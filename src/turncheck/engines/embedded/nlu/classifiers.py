@@ -197,8 +197,8 @@ def _fit_logistic_regression(features: Any, labels: list[str], parameters: Mappi
 def _weights(model: Any) -> tuple[tuple[str, ...], NDArray[np.float64], NDArray[np.float64], bool]:
     names = tuple(str(name) for name in model.classes_)
     if hasattr(model, "estimators_"):
-        weights = np.vstack([one.coef_ for one in model.estimators_]).T
-        return names, weights, np.concatenate([one.intercept_ for one in model.estimators_]), True
+        weights = np.vstack([estimator.coef_ for estimator in model.estimators_]).T
+        return names, weights, np.concatenate([estimator.intercept_ for estimator in model.estimators_]), True
     weights, intercepts = model.coef_.T, model.intercept_
     if len(names) == 2:  # one column for two classes: the second against the first
         weights, intercepts = np.hstack([np.zeros_like(weights), weights]), np.concatenate([[0.0], intercepts])

@@ -206,14 +206,14 @@ def _examples(training: Training) -> list[Message]:
 def _annotations(example: Example) -> list[dict[str, Any]]:
     return [
         {
-            "start": one.start,
-            "end": one.end,
-            "entity": one.entity,
-            "value": one.value,
-            "role": one.role,
-            "group": one.group,
+            "start": entity.start,
+            "end": entity.end,
+            "entity": entity.entity,
+            "value": entity.value,
+            "role": entity.role,
+            "group": entity.group,
         }
-        for one in example.entities
+        for entity in example.entities
     ]
 
 

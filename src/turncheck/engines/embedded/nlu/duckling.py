@@ -93,7 +93,7 @@ class DucklingEntityExtractor:
                         remedy="Start it again, or leave DucklingEntityExtractor out of the pipeline.",
                     ) from None
 
-    def _ask(self, one: requests.Session, text: str) -> list[PredictedEntity]:
+    def _ask(self, session: requests.Session, text: str) -> list[PredictedEntity]:
         dimensions = self.parameters["dimensions"]
         form = {
             "text": text,
@@ -105,7 +105,7 @@ class DucklingEntityExtractor:
         kind = {"Content-Type": "application/x-www-form-urlencoded"}
         call = Call("POST", f"{self.url}/parse", kind, body=urlencode(form).encode())
         # A redirect is not followed: it could lead to a host that is not allowed.
-        with exchange(one, call, self.parameters["timeout"]) as response:
+        with exchange(session, call, self.parameters["timeout"]) as response:
             if response.status_code != 200:
                 raise ValueError(f"it answered with status {response.status_code}")
             found = json.loads(read_body(response, _ANSWER_LIMIT))

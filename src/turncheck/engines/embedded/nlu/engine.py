@@ -146,8 +146,13 @@ class EmbeddedNluEngine:
         if not any(isinstance(component, DucklingEntityExtractor) for _, component in self.components):
             return self
         components = tuple(
-            (step, replace(one, reference_time=reference_time) if isinstance(one, DucklingEntityExtractor) else one)
-            for step, one in self.components
+            (
+                step,
+                replace(component, reference_time=reference_time)
+                if isinstance(component, DucklingEntityExtractor)
+                else component,
+            )
+            for step, component in self.components
         )
         return replace(self, components=components)
 

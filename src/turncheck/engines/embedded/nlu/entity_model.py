@@ -192,7 +192,7 @@ class EntityModel:
             return None
         pieces = _held_out([example.text for example in examples], tags["entity"], seed)
         words = WordFeatures()
-        parameters = {"max_iterations": _iterations(sum(len(one.words) for one in tokens))}
+        parameters = {"max_iterations": _iterations(sum(len(token.words) for token in tokens))}
         bias = _bias_in_use(len(examples))
         trained: dict[Attribute, list[SequenceTagger]] = {}
         for attribute, of_all in tags.items():

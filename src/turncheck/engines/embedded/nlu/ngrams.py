@@ -376,7 +376,7 @@ class TrainingSentences:
         threshold = -np.partition(-similarity, count - 1)[count - 1]
         near = np.flatnonzero((similarity >= threshold - _NEAR) & (similarity > 0))
         found = [Neighbour(index, self.texts[index], _rounded(similarity[index])) for index in near.tolist()]
-        found.sort(key=lambda one: (-one.similarity, one.text, one.index))
+        found.sort(key=lambda neighbour: (-neighbour.similarity, neighbour.text, neighbour.index))
         return tuple(found[:k])
 
 

@@ -109,14 +109,14 @@ class SentenceModules:
         if not (folder / _MODULES).is_file():
             return cls(folder, folder, folder / _POOLING)
         modules = decoded(folder / _MODULES, list[_Module])
-        if others := sorted({one.kind for one in modules} - _KNOWN):
+        if others := sorted({module.kind for module in modules} - _KNOWN):
             raise UserError(f"the model at {folder} has a part {quoted(others[0])}, which is not known", remedy=OTHER)
-        kinds = [one.kind for one in modules]
+        kinds = [module.kind for module in modules]
         if kinds[:2] != ["Transformer", "Pooling"] or {"Transformer", "Pooling"} & set(kinds[2:]):
             raise UserError(
                 f"the model at {folder} has the parts {quoted(', '.join(kinds))}, in this order", remedy=OTHER
             )
-        places = [folder / one.path for one in modules]
+        places = [folder / module.path for module in modules]
         return cls(folder, places[0], places[1], tuple(zip(kinds[2:], places[2:], strict=True)))
 
     @property

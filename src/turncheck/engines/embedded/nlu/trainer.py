@@ -181,7 +181,9 @@ class EmbeddedNluTrainer:
             components=tuple(components),
             domain=project.domain,
             sentences=TrainingSentences(tuple(texts)),
-            retrieval_intents=tuple(sorted({str(one.base_intent) for one in examples if "/" in (one.intent or "")})),
+            retrieval_intents=tuple(
+                sorted({str(example.base_intent) for example in examples if "/" in (example.intent or "")})
+            ),
             trained=bool(examples),
             team_confidences=self.team_confidences,
         )
@@ -197,7 +199,9 @@ class EmbeddedNluTrainer:
         learnt = nlu_inputs(project)
         plan, tokenizer = self._prepare(project.config, learnt)
         examples = unique_examples(project.nlu.examples)
-        batch = Batch.of([one.text for one in examples], [tokenizer.tokenize(one.text) for one in examples])
+        batch = Batch.of(
+            [example.text for example in examples], [tokenizer.tokenize(example.text) for example in examples]
+        )
         split = LabelSplit.of(plan.tokenizer.parameters)
         training = Training(learnt, examples, batch, self.seed, split, self.duckling, self.vectors)
         steps = iter(plan.steps)

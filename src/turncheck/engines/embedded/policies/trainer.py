@@ -127,7 +127,7 @@ def _refuse_as_older(components: Sequence[Component], domain: DialogueDomain, pr
             location=next(iter(domain.domain.forms.values())).location,
             remedy="Add FormPolicy to 'policies', or remove the forms.",
         )
-    triggering = next((one for one in domain.domain.intents.values() if one.triggers), None)
+    triggering = next((intent for intent in domain.domain.intents.values() if intent.triggers), None)
     if triggering is not None and older.MAPPING not in names:
         raise TrainingRefusedError(
             f"The intent '{triggering.name}' triggers an action, and no MappingPolicy is configured",
@@ -143,7 +143,9 @@ def _refuse_as_older(components: Sequence[Component], domain: DialogueDomain, pr
                 location=two_stage.location,
                 remedy="Add it to the intents, or name another with 'deny_suggestion_intent_name'.",
             )
-    unknown = next((one for name, one in names.items() if name not in OF_OLDER and "." not in one.name), None)
+    unknown = next(
+        (component for name, component in names.items() if name not in OF_OLDER and "." not in component.name), None
+    )
     if unknown is not None:
         raise TrainingRefusedError(
             f"The policy '{unknown.name}' is not known to Rasa {domain.domain.rasa}",
@@ -205,7 +207,8 @@ def write_ensemble(writer: MemberWriter, ensemble: Ensemble) -> None:
             "bot_texts": [text for text in domain.actions if text in domain.bot_texts],
             "components": components_to_json(ensemble.components),
             "substitutions": [
-                {"component": one.component, "used": one.used, "reason": one.reason} for one in ensemble.substitutions
+                {"component": substitution.component, "used": substitution.used, "reason": substitution.reason}
+                for substitution in ensemble.substitutions
             ],
         },
     )

@@ -256,20 +256,20 @@ def read_understood(answer: Json) -> Understood:
     if not won and response.get("result") == "successintent" and response.get("task"):
         won = [(read_string(response, "task"), response)]
     intents = [_Named(name, _first_string(entry, ("taskId",)), _bot_in(entry)) for name, entry in won]
-    intents = list(dict.fromkeys(one for one in intents if comparable(one.intent) not in NOT_AN_INTENT))
+    intents = list(dict.fromkeys(intent for intent in intents if comparable(intent.intent) not in NOT_AN_INTENT))
     scores = {read_string(winner, "intent"): score for winner in winners if (score := read_number(winner.get("score")))}
     for ranked in read_objects(resolver.get("ranking"), "`ranking`"):
         score = read_number(ranked.get("totalScore"))
         if isinstance(ranked.get("intent"), str) and score is not None:
             scores.setdefault(ranked["intent"].strip(), score)
     return Understood(
-        tuple(one.intent for one in intents),
+        tuple(intent.intent for intent in intents),
         _traits(response.get("traits")),
         _entities(resolver.get("entities")),
         {name: score for name, score in scores.items() if comparable(name) not in NOT_AN_INTENT},
         _confidences(resolver),
         _by_engine(response, resolver),
-        tuple(one.bot or _bot_of(one, intents, _others(response, resolver)) for one in intents),
+        tuple(intent.bot or _bot_of(intent, intents, _others(response, resolver)) for intent in intents),
     )
 
 
