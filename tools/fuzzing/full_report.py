@@ -56,6 +56,10 @@ _STEPS: Final[tuple[dict[str, Any], ...]] = (
 _FEW: Final = 2
 
 
+_SPOILED: Final = (TypeError, KeyError, AttributeError, ValueError, IndexError, OverflowError)
+"""What goes wrong with parts that are spoiled: the codec has to notice, not the forger."""
+
+
 def full_report(chance: random.Random) -> dict[str, Any]:
     """Return a report as JSON's own types, all of its parts filled; its totals agree with its cases."""
     document: dict[str, Any] = _struct(Report, chance)
@@ -64,10 +68,10 @@ def full_report(chance: random.Random) -> dict[str, Any]:
 
 def with_right_totals(document: dict[str, Any]) -> dict[str, Any]:
     """Return the report with the totals that its cases have, as far as it has any."""
-    with suppress(TypeError, KeyError, AttributeError, ValueError, IndexError):
+    with suppress(*_SPOILED):
         _set_plugin_figures(document)
     for name, set_totals in _TOTALS.items():
-        with suppress(TypeError, KeyError, AttributeError, ValueError, IndexError):  # spoiled: the codec has to notice
+        with suppress(*_SPOILED):
             set_totals(document[name])
     return document
 
