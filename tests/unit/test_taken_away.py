@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import pytest
 from golden_texts import Golden
@@ -394,6 +394,20 @@ def with_pipeline(original: Report, **components: str) -> Report:
     )
     assert original.engine is not None
     return replace(original, engine=replace(original.engine, configured=parts))
+
+
+@pytest.mark.parametrize("section", get_args(get_type_hints(ConfiguredComponent)["section"]))
+def test_whatever_is_removed_from_the_configuration_is_named(section: Any) -> None:
+    base = with_pipeline(report(stories=[story("s")], commit=BASE_COMMIT), Kept="1", Gone="2")
+    assert base.engine is not None
+    assert base.engine.configured is not None
+    kept, gone = base.engine.configured
+    base = replace(base, engine=replace(base.engine, configured=(kept, replace(gone, section=section))))
+    head = with_pipeline(report(stories=[story("s")]), Kept="1")
+
+    _, verdict, _ = judged(head, base)
+
+    assert "'Gone' removed" in verdict.summary
 
 
 def test_what_runs_without_a_configuration_was_not_removed_from_it() -> None:

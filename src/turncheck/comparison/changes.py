@@ -53,6 +53,7 @@ SINGULAR: Final = {
     "pipeline": "component",
     "policies": "policy",
     "importers": "importer",
+    "recipe": "recipe",
 }
 """What a thing of each kind is called."""
 
