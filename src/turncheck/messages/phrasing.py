@@ -39,7 +39,7 @@ _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+|\d+")
 
 
 def first_line(text: str) -> str:
-    """Return the first line of a text, for places that have room for no more."""
+    """Return the first line of a text; an empty string has an empty one."""
     return next(iter(text.splitlines()), "")
 
 
