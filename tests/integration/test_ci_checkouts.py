@@ -280,6 +280,7 @@ def tidy() -> Iterator[None]:
     yield
     for built in BUILT.values():
         shutil.rmtree(built.folder.parent)
+    BUILT.clear()  # a worker may come back to this module after others
 
 
 @pytest.mark.parametrize("checkout", AT_ONCE)
