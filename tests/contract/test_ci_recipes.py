@@ -1,4 +1,4 @@
-"""The recipes of ``docs/ci.md`` and ``docs/scale.md``, and the component for GitLab, against the schemas of their hosts."""
+"""The recipes of ``docs/ci.md`` and ``docs/scale.md``, and GitLab's component, against the schemas of their hosts."""
 
 from __future__ import annotations
 
