@@ -385,7 +385,8 @@ class CaseResult(Part, frozen=True, kw_only=True):
     attempts: Attempt | None = None
     """How it fared, where it was run several times."""
     actions: dict[str, str] = {}
-    """How each custom action of the case was run: ``real``, ``stubbed``, ``assumed``, or ``missing`` if nothing could run it."""
+    """How each custom action of the case was run: ``real``, ``stubbed``, ``assumed``, or ``missing`` if nothing could
+    run it."""
     messages: tuple[CaseMessage, ...] = ()
     """What the user says, step by step, and what that was understood as."""
     opening: TurnTrace | None = None
