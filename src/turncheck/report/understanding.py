@@ -367,7 +367,7 @@ class PredictedParse(Part, frozen=True, kw_only=True):
     fallback: bool = False
     """Whether the pipeline would fall back instead of taking the intent."""
     tokens: Annotated[str, Meta(pattern=WRITTEN_TOKENS)] = ""
-    """Where entities are expected or found: the tokens they are scored by, ``"0-5 6-11"`` (:mod:`report.tags`)."""
+    """Where entities are expected or found: the tokens they are scored by, ``"0-5 6-11"``."""
 
 
 class Neighbour(Part, frozen=True, kw_only=True):
