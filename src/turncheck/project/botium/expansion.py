@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from dataclasses import dataclass, replace
 from itertools import islice, product
 from math import prod
@@ -13,17 +12,17 @@ from turncheck.messages.finding import Finding
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.botium.folder import is_skipped
 from turncheck.project.botium.model import Called
+from turncheck.project.botium.vocabulary import VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from turncheck.messages.location import Location
     from turncheck.project.botium.folder import Suite
-    from turncheck.project.botium.model import Convo, MemoryRow, Section
+    from turncheck.project.botium.model import MemoryRow, Section
 
 MOST_CASES: Final = 10_000
 """This many test cases may come from one conversation."""
-VARIABLE: Final = re.compile(r"\$[A-Za-z]\w+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +40,6 @@ class FaultyConvoError(Exception):
     def __init__(self, message: str, location: Location, hint: str = "") -> None:
         super().__init__(message)
         self.finding = Finding("botium-syntax", "error", message, location, hint)
-
-
-def uses_memory(suite: Suite) -> bool:
-    """Whether ``$name`` is a value: if ``botium.json`` says so or, where there is none, if the suite has any values."""
-    if suite.settings.memory is not None:
-        return suite.settings.memory
-    convos = (*suite.convos.values(), *suite.partials.values())
-    sets = (hook.name == "SET_SCRIPTING_MEMORY" for convo in convos for one in convo.sections for hook in one.hooks)
-    return bool(suite.rows) or any(sets)
 
 
 def expanded(suite: Suite, path: str) -> tuple[Expanded, ...]:
@@ -76,9 +66,7 @@ def expanded(suite: Suite, path: str) -> tuple[Expanded, ...]:
 # Partial conversations.
 
 
-def _included(
-    suite: Suite, sections: Sequence[Section], inside: tuple[str, ...]
-) -> Iterator[Section]:
+def _included(suite: Suite, sections: Sequence[Section], inside: tuple[str, ...]) -> Iterator[Section]:
     """Yield the sections with what they include in its place; only a whole conversation has a beginning and an end."""
     for section in sections:
         names = section.includes
@@ -115,28 +103,9 @@ def variables(suite: Suite, sections: Sequence[Section]) -> frozenset[str]:
     return frozenset(found for text in texts for found in VARIABLE.findall(text))
 
 
-def faults_of_rows(rows: Sequence[MemoryRow]) -> Iterator[Finding]:
-    """Yield an error for each row with the name of another one, and for each that shares only some variables."""
-    known: dict[tuple[str, tuple[str, ...]], MemoryRow] = {}
-    tables: dict[frozenset[str], MemoryRow] = {}
-    for row in rows:
-        names = frozenset(row.values)
-        key = row.name, tuple(row.values)
-        if key in known:
-            message = f"The row '{row.name}' appears twice, first in {known[key].location}."
-            yield Finding("botium-syntax", "error", message, row.location, "Give each row a name of its own.")
-        for other_names, other in () if names in tables else tables.items():
-            if shared := sorted(names & other_names):
-                message = f"The row '{row.name}' has a value for '{shared[0]}', and so has the table in {other.location}."
-                hint = "Tables have the same variables, or none in common."
-                yield Finding("botium-syntax", "error", message, row.location, hint)
-        known.setdefault(key, row)
-        tables.setdefault(names, row)
-
-
 def _with_rows(suite: Suite, case: Expanded) -> list[Expanded]:
     """Return a case for each row of each table that has variables of the case; values not used are not set."""
-    if not uses_memory(suite):
+    if not suite.uses_memory:
         return [case]
     tables: dict[frozenset[str], list[MemoryRow]] = {}
     for row in suite.rows:

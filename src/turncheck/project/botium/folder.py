@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,30 +15,25 @@ from turncheck.project.botium.lines import FileLines, read_convo, read_memory, r
 from turncheck.project.botium.model import Capabilities, Convo, MemoryRow, Plugins, UtteranceList
 from turncheck.project.botium.vocabulary import MODES
 from turncheck.project.folder import absolute_name, is_foreign
+from turncheck.project.project_file import BOTIUM_FILES, CONVO_FOLDER
 from turncheck.yaml_tree.json_tree import parse_json
-from turncheck.yaml_tree.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     from turncheck.project.folder import ProjectFolder
+    from turncheck.yaml_tree.source import Source
 
-CONVO: Final = ".convo.txt"
-PARTIAL: Final = ".pconvo.txt"
-UTTERANCES: Final = ".utterances.txt"
-MEMORY: Final = ".scriptingmemory.txt"
-ENDS: Final = (CONVO, PARTIAL, UTTERANCES, MEMORY)
+CONVO, PARTIAL, UTTERANCES, _MEMORY = BOTIUM_FILES
 _NOT_READ: Final = (".convo.csv", ".pconvo.csv", ".utterances.csv", ".xlsx", ".xlsm")
 CONFIG: Final = "botium.json"
-CONVO_FOLDER: Final = "spec/convo"
-"""Where Botium itself looks for conversations."""
 _SKIPPED: Final = re.compile(r"skip[.\-_]", re.IGNORECASE)
 _EXPANSIONS: Final = ("all", "first", "index", "random")
 
 
 def is_botium(path: PurePath) -> bool:
     """Whether this is the name of a file in BotiumScript that Botium reads."""
-    return path.name.endswith(ENDS) and not is_skipped(path.name)
+    return path.name.endswith(BOTIUM_FILES) and not is_skipped(path.name)
 
 
 def is_skipped(name: str) -> bool:
@@ -55,8 +50,17 @@ class Suite:
     partials: dict[str, Convo] = field(default_factory=dict)
     utterances: dict[str, UtteranceList] = field(default_factory=dict)
     rows: tuple[MemoryRow, ...] = ()
-    settings: Capabilities = Capabilities()
+    settings: Capabilities = field(default_factory=Capabilities)
     findings: tuple[Finding, ...] = ()
+
+    @property
+    def uses_memory(self) -> bool:
+        """Whether ``$name`` is a value: if ``botium.json`` says so or, where there is none, if the suite sets any."""
+        if self.settings.memory is not None:
+            return self.settings.memory
+        convos = (*self.convos.values(), *self.partials.values())
+        sets = (hook.name == "SET_SCRIPTING_MEMORY" for convo in convos for one in convo.sections for hook in one.hooks)
+        return bool(self.rows) or any(sets)
 
     def texts(self, written: str) -> tuple[str, ...] | None:
         """Return the texts of the utterance list that is named, with its arguments filled in; ``None`` if none is."""
@@ -68,7 +72,7 @@ class Suite:
 
     def utterance_list(self, written: str) -> UtteranceList | None:
         """Return the list with this name, or that whose name is the first word."""
-        return self.utterances.get(written) or self.utterances.get(written.split(" ")[0])
+        return self.utterances.get(written) or self.utterances.get(written.split(" ", maxsplit=1)[0])
 
 
 _PLACE: Final = re.compile(r"%[sdifjoOc%]")
@@ -107,6 +111,11 @@ class Suites:
         if str(home) not in self._read:
             self._read[str(home)] = self._suite(home)
         return self._read[str(home)]
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What is wrong in the files that conversations share, and with the conversations that cannot be read."""
+        return [finding for suite in self._read.values() for finding in suite.findings]
 
     def _suite(self, home: Path) -> Suite:
         reader = _SuiteReader(self._folder, self._settings(home))
@@ -200,14 +209,36 @@ class _SuiteReader:
             message = f"The plug-in '{name}' takes part in every conversation of Botium's, but not in these."
             place = self._settings.location or Location(CONFIG)
             self._findings.append(Finding("botium-not-judged", "warning", message, place))
-        return Suite(
-            self._convos,
-            self._partials,
-            self._utterances,
-            tuple(self._rows),
-            self._settings,
-            tuple(self._findings),
-        )
+        rows = tuple(self._rows)
+        suite = Suite(self._convos, self._partials, self._utterances, rows, self._settings)
+        if suite.uses_memory:
+            self._findings += _faults_of_rows(rows)
+        elif rows:
+            message = "The table has no effect: SCRIPTING_ENABLE_MEMORY is not set in botium.json."
+            hint = "Set it to true, or remove the table."
+            self._findings.append(Finding("botium-doubtful", "warning", message, rows[0].location, hint))
+        return replace(suite, findings=tuple(self._findings))
+
+
+def _faults_of_rows(rows: Sequence[MemoryRow]) -> Iterator[Finding]:
+    """Yield an error for each row with the name of another one, and for each that shares only some variables."""
+    known: dict[tuple[str, tuple[str, ...]], MemoryRow] = {}
+    tables: dict[frozenset[str], MemoryRow] = {}
+    for row in rows:
+        names = frozenset(row.values)
+        key = row.name, tuple(row.values)
+        if key in known:
+            message = f"The row '{row.name}' appears twice, first in {known[key].location}."
+            yield Finding("botium-syntax", "error", message, row.location, "Give each row a name of its own.")
+        for other_names, other in () if names in tables else tables.items():
+            if shared := sorted(names & other_names):
+                message = (
+                    f"The row '{row.name}' has a value for '{shared[0]}', and so has the table in {other.location}."
+                )
+                hint = "Tables have the same variables, or none in common."
+                yield Finding("botium-syntax", "error", message, row.location, hint)
+        known.setdefault(key, row)
+        tables.setdefault(names, row)
 
 
 class _Settings:

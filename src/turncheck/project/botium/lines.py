@@ -172,9 +172,7 @@ class _Body:
             self.waiting = []
         return True
 
-    def _called(
-        self, number: int, name: str, line: str, *, negated: bool = False, optional: bool = False
-    ) -> Called:
+    def _called(self, number: int, name: str, line: str, *, negated: bool = False, optional: bool = False) -> Called:
         args = _arguments(line[len(name) + 1 :]) if len(line) > len(name) else ()
         least, most = ARGUMENTS.get(name, (0, None))
         if name not in self.plugins.names and not least <= len(args) <= (len(args) if most is None else most):

@@ -85,7 +85,7 @@ class MemoryRow:
 
 @dataclass(frozen=True, slots=True)
 class Plugins:
-    """The names that a ``botium.json`` gives to plug-ins; ``everywhere``: those that take part in every conversation."""
+    """The names that a ``botium.json`` gives to plug-ins; ``everywhere``: those that are part of every conversation."""
 
     asserters: frozenset[str] = frozenset()
     hooks: frozenset[str] = frozenset()

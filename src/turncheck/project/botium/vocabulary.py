@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
-TEXTS_ANY: Final = ("TEXT", "TEXT_EQUALS", "TEXT_CONTAINS_ANY", "TEXT_WILDCARD_ANY", "TEXT_WILDCARDEXACT_ANY", "TEXT_REGEXP_ANY")
+TEXTS_ANY: Final = (
+    "TEXT",
+    "TEXT_EQUALS",
+    "TEXT_CONTAINS_ANY",
+    "TEXT_WILDCARD_ANY",
+    "TEXT_WILDCARDEXACT_ANY",
+    "TEXT_REGEXP_ANY",
+)
 TEXTS_ALL: Final = ("TEXT_CONTAINS_ALL", "TEXT_WILDCARD_ALL", "TEXT_WILDCARDEXACT_ALL", "TEXT_REGEXP_ALL")
 IGNORES_CASE: Final = "_IC"
 TEXTS: Final = frozenset(f"{name}{end}" for name in (*TEXTS_ANY, *TEXTS_ALL) for end in ("", IGNORES_CASE))
 """Asserters about a message's text."""
-NLU: Final = frozenset(
-    {"INTENT", "INTENT_CONFIDENCE", "INTENT_UNIQUE", "ENTITIES", "ENTITY_VALUES", "ENTITY_CONTENT"}
-)
+NLU: Final = frozenset({"INTENT", "INTENT_CONFIDENCE", "INTENT_UNIQUE", "ENTITIES", "ENTITY_VALUES", "ENTITY_CONTENT"})
 """Asserters about how the user's message was understood."""
 COUNTS: Final = frozenset({"BUTTONS_COUNT", "BUTTONS_COUNT_REC", "MEDIA_COUNT", "MEDIA_COUNT_REC"})
 QUEUE: Final = frozenset({"BOT_CONSUMED", "BOT_UNCONSUMED_COUNT"})
@@ -96,3 +102,10 @@ FUNCTIONS: Final = tuple(
 """Names that are not variables but computed."""
 NAMES: Final = ("$projectname", "$testsessionname", "$testcasename")
 """Those of them that are always the same."""
+
+VARIABLE: Final = re.compile(r"\$[A-Za-z]\w+", re.ASCII)
+
+
+def as_pattern(pattern: str) -> str:
+    """Return a regular expression of JavaScript's with Python's way to name groups."""
+    return re.sub(r"\(\?<(?![=!])", "(?P<", pattern)
