@@ -120,7 +120,7 @@ class ScriptRun:
     def _replies(self, replies: Sequence[Reply]) -> list[Judged]:
         judged: list[Judged] = []
         silent = False  # an optional section found no message: further ones do not wait for one
-        for reply, following in zip(replies, (*replies[1:], None), strict=True):
+        for number, reply in enumerate(replies, 1):
             optional = _is_optional(reply)
             silent = silent and optional
             if self._has_failed and not self._settings.goes_on:
@@ -136,7 +136,7 @@ class ScriptRun:
             message = self._waiting[0]
             values = self._values(reply, message)
             found = self._judged(reply, message, {**values, **self._memory})
-            if optional and following is not None and any(one.failed for one in found):
+            if optional and number < len(replies) and any(one.failed for one in found):
                 continue  # the message is left to the next section
             self._waiting.popleft()
             self._memory |= values
