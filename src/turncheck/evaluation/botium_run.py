@@ -97,18 +97,14 @@ class ScriptRun:
         """Judge the sections that follow a message of the user's."""
         judged: list[Judged] = []
         self._clear(part.hooks)
-        if turn.user is not None and self._settings.all_consumed and self._waiting:
-            judged.append(self._unread(place))
         heard = next((event.get("parse_data") for event in turn.events if event["event"] == "user"), None)
         self._waiting += [_Message(event, heard) for event in turn.events if event["event"] == "bot"]
         self._set(part.hooks)
         judged += self._replies(part.replies)
-        if part.last_checks or part.last_hooks:
-            if self._settings.all_consumed and self._waiting:
-                judged.append(self._unread(place))
-            self._clear(part.last_hooks)
-            judged += [self._at_end(check) for check in part.last_checks]
-        return judged
+        if part.must_be_read and self._waiting and not self._has_failed:
+            judged.append(self._unread(place))
+        self._clear(part.last_hooks)
+        return judged + [self._at_end(check) for check in part.last_checks]
 
     def left_out(self, part: Part) -> list[Judged]:
         """Return the steps of sections that are not run."""
@@ -121,7 +117,7 @@ class ScriptRun:
         judged: list[Judged] = []
         silent = False  # an optional section found no message: further ones do not wait for one
         for number, reply in enumerate(replies, 1):
-            optional = _is_optional(reply)
+            optional = reply.section.optional
             silent = silent and optional
             if self._has_failed and not self._settings.goes_on:
                 judged += [step.skipped(NOT_RUN) for step in _steps(reply)]
@@ -322,10 +318,6 @@ class ScriptRun:
                 self._memory[f"${args[0]}"] = args[1]
             elif hook.name == "CLEAR_SCRIPTING_MEMORY" and len(args) == 1:
                 self._memory.pop(f"${args[0]}", None)
-
-
-def _is_optional(reply: Reply) -> bool:
-    return reply.section.optional or any(check.asserter.optional for check in reply.checks)
 
 
 def _payload(payload: Any) -> str:

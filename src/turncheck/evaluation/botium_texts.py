@@ -75,13 +75,17 @@ def found(pattern: str, text: str) -> bool:
     """Whether a regular expression is found in a text.
 
     Raises:
-        CannotCompareError: it takes too long.
+        CannotCompareError: it takes too long, or is none.
     """
+    import regex  # only where there are patterns
+
     try:
         return is_found(pattern, text)
     except EndlessSearchError:
         why = f"the pattern '{pattern}' took longer than {SEARCH_SECONDS:g} seconds to be searched for"
         raise CannotCompareError(why) from None
+    except regex.error as error:
+        raise CannotCompareError(f"'{pattern}' is no regular expression: {error}") from None
 
 
 # The share of words that differ.

@@ -223,6 +223,7 @@ class _Case:
     def _turns(self) -> Iterator[CaseTurn]:
         user, place, part = None, self.convo.location, Part()
         general: Mapping[str, str] = {}
+        must = self.suite.settings.all_consumed
         for section in self.expanded.sections:
             own = [_parameters(hook) for hook in section.hooks if hook.name == "CONVO_STEP_PARAMETERS"]
             parameters = {**general, **(own[0] if own else {})}
@@ -230,14 +231,15 @@ class _Case:
                 case "begin":
                     general = parameters
                 case "me":
-                    yield CaseTurn(user, place, part=part)
+                    drops = any(hook.name == "SKIP_BOT_UNCONSUMED" for hook in section.hooks)
+                    yield CaseTurn(user, place, part=replace(part, must_be_read=must and not drops))
                     user, place, part = self._said(section), section.location, Part(section.hooks)
                 case "bot":
                     part = replace(part, replies=(*part.replies, self._reply(section, parameters)))
                 case _:
                     checks = (*part.last_checks, *(one for one in section.asserters if one.name in QUEUE))
                     part = replace(part, last_hooks=(*part.last_hooks, *section.hooks), last_checks=checks)
-        yield CaseTurn(user, place, part=part)
+        yield CaseTurn(user, place, part=replace(part, must_be_read=must))
 
     def _said(self, section: Section) -> str:
         button = next((one.args[0] for one in section.inputs if one.name == "BUTTON" and one.args), None)

@@ -154,12 +154,16 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What belongs to one message of the user: its logic hooks, the replies, and what is done and judged at the end."""
+    """What belongs to one message of the user: its logic hooks, the replies, and what is done and judged at the end.
+
+    ``must_be_read``: whether a message that no section has read is a fault.
+    """
 
     hooks: tuple[Called, ...] = ()
     replies: tuple[Reply, ...] = ()
     last_hooks: tuple[Called, ...] = ()
     last_checks: tuple[Called, ...] = ()
+    must_be_read: bool = False
 
 
 @dataclass(frozen=True, slots=True)
