@@ -102,8 +102,9 @@ def test_the_readme_has_the_tables_of_inputs_and_outputs() -> None:
     assert with_tables(readme) == readme, "run tools/update_readme.py after changing settings or action.yml"
 
 
-def test_the_readme_begins_with_a_whole_workflow_which_is_an_example() -> None:
-    (first, *_) = re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), re.DOTALL | re.MULTILINE)
+@pytest.mark.parametrize("page", ["README.md", "docs/github.md"])
+def test_a_page_begins_with_a_whole_workflow_which_is_an_example(page: str) -> None:
+    (first, *_) = re.findall(r"^```yaml\n(.*?)^```$", (ROOT / page).read_text("utf-8"), re.DOTALL | re.MULTILINE)
     example = (ROOT / "examples" / "workflows" / "one-bot.yml").read_text("utf-8")
 
     def unpinned(text: str) -> Any:
