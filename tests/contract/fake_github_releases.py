@@ -6,7 +6,8 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, Any
 
-from fake_github import Answer, FakeGitHub, Seen, refuse, route
+from fake_github import FakeGitHub, refuse, route
+from fake_host import Answer, Seen
 from github_shapes import REPOSITORY, TIME, shape, user
 
 if TYPE_CHECKING:

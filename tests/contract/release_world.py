@@ -151,9 +151,10 @@ class World:
         """Everything that others can see: refs, tags of the image, releases, packages."""
         address = f"http://{self.host}/v2/{self.image.partition('/')[2]}"
         tags = requests.get(f"{address}/tags/list", timeout=10).json().get("tags") or []
-        accepted = {"Accept": "application/vnd.oci.image.index.v1+json"}
+        kinds = ("index", "manifest")
+        accepted = {"Accept": ", ".join(f"application/vnd.oci.image.{kind}.v1+json" for kind in kinds)}
         return {
-            "refs": dict(reversed(line.split("\t")) for line in git(self.bare, "ls-remote", ".").splitlines()),
+            "refs": {ref: commit for commit, ref in map(str.split, git(self.bare, "ls-remote", ".").splitlines())},
             "image": {
                 tag: requests.head(f"{address}/manifests/{tag}", headers=accepted, timeout=10).headers[
                     "Docker-Content-Digest"

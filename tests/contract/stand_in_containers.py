@@ -9,7 +9,9 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 FILES = {
     "opt/turncheck/THIRD-PARTY-NOTICES.txt": b"Third-party software\n",
@@ -19,7 +21,7 @@ FILES = {
 }
 
 
-def tar(files, folders=()):
+def tar(files: Mapping[str, bytes], folders: Sequence[str] = ()) -> bytes:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         for name in folders:
@@ -33,11 +35,11 @@ def tar(files, folders=()):
     return packed.getvalue()
 
 
-def image():
+def image() -> bytes:
     layer = tar(FILES)
-    blobs = {}
+    blobs: dict[str, bytes] = {}
 
-    def kept(kind, content):
+    def kept(kind: str, content: bytes) -> dict[str, Any]:
         digest = hashlib.sha256(content).hexdigest()
         blobs[f"blobs/sha256/{digest}"] = content
         return {"mediaType": f"application/vnd.oci.image.{kind}", "digest": f"sha256:{digest}", "size": len(content)}
@@ -45,7 +47,7 @@ def image():
     architecture = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
     rootfs = {"type": "layers", "diff_ids": ["sha256:" + hashlib.sha256(layer).hexdigest()]}
     config = json.dumps({"architecture": architecture, "os": "linux", "config": {}, "rootfs": rootfs}).encode()
-    manifest = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json"}
+    manifest: dict[str, Any] = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json"}
     manifest |= {"config": kept("config.v1+json", config), "layers": [kept("layer.v1.tar", layer)]}
     top = kept("manifest.v1+json", json.dumps(manifest).encode())
     index = json.dumps({"schemaVersion": 2, "manifests": [top]}).encode()
@@ -54,15 +56,15 @@ def image():
     )
 
 
-def main(command, *arguments):
+def main(command: str, *arguments: str) -> None:
     if os.environ.get("STAND_IN_FAILS") == command:
         sys.exit(f"the container engine failed to {command}")
     if command == "export":
         Path(arguments[1]).write_bytes(image())
     elif command == "pull":
         with tempfile.TemporaryDirectory() as folder:
-            command = ["skopeo", "copy", "-q", "--src-tls-verify=false", f"docker://{arguments[0]}", f"dir:{folder}"]
-            subprocess.run(command, check=True)
+            copied = [f"docker://{arguments[0]}", f"dir:{folder}"]
+            subprocess.run(["skopeo", "copy", "-q", "--src-tls-verify=false", *copied], check=True)
     elif command == "run":
         output = Path(arguments[2]) / "_runner_file_commands" / "output"
         output.write_text("verdict<<EOF\npassed\nEOF\n")
