@@ -216,7 +216,7 @@ class Batch(BatchNumbers, frozen=True, kw_only=True):
         return tuple(case for suite in self.suites for case in suite.cases)
 
 
-# The numbers of a suite: from the classes of its cases and their entities. Formulas: ``docs/batch.md``.
+# The numbers of a suite: from the classes of its cases and their entities. Formulas: ``docs/kore.md``.
 
 _RIGHT: Final = frozenset({"tp", "tn"})
 
