@@ -1,4 +1,4 @@
-"""Fill the generated parts of the reference pages in docs/: commands, inputs, outputs, documents. Tests keep them equal.
+"""Fill the generated parts of the pages in docs/: commands, inputs, outputs, documents; a test keeps them equal.
 
 python tools/make_reference.py
 """
@@ -140,7 +140,9 @@ def _section(parser: argparse.ArgumentParser) -> str:
     for group in parser._action_groups:  # noqa: SLF001 - as above
         rows = [_row(parser, action) for action in group._group_actions if _is_shown(action)]  # noqa: SLF001
         if rows:
-            title = {"positional arguments": "argument", "options": "flag"}.get(group.title or "", f"flag: {group.title}")
+            title = {"positional arguments": "argument", "options": "flag"}.get(
+                group.title or "", f"flag: {group.title}"
+            )
             parts.append("\n".join([f"| {title} | meaning |", "|---|---|", *rows]))
     if parser.epilog:
         parts.append(_literal(_prose(parser.epilog)))
@@ -170,7 +172,7 @@ def _metavar(action: argparse.Action) -> str:
 
 
 def _literal(text: str) -> str:
-    """Return a help text as Markdown: what it may hold that Markdown would read is only an asterisk or an angle bracket."""
+    """Return a help text as Markdown, which would read its asterisks, underscores and angle brackets."""
     parts = re.split(r"(`[^`]*`)", text)
     return "".join(part if part.startswith("`") else re.sub(r"([*<_])", r"\\\1", part) for part in parts)
 

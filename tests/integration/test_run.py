@@ -71,6 +71,17 @@ def test_the_example_passes_and_everything_is_written(
     assert done.stdout.splitlines()[-1].startswith("passed")
 
 
+def test_the_readme_shows_what_the_terminal_shows(first_run: tuple[subprocess.CompletedProcess[str], Path]) -> None:
+    """All but the line about the base, which the README has as in a checkout of the default branch."""
+    (shown,) = re.findall(r"^```text\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    printed = first_run[0].stdout.replace(f"{ROOT}/", "")
+    shown, printed = (
+        "\n".join(line for line in text.splitlines() if not line.startswith("No baseline")) for text in (shown, printed)
+    )
+
+    assert shown in printed
+
+
 def documented_files() -> tuple[set[str], set[str]]:
     """The files that docs/report.md lists, and those of them that come with ``--plots``."""
     table = (ROOT / "docs" / "report.md").read_text().partition("<!-- files -->")[2].partition("<!-- /files -->")[0]

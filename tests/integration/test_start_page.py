@@ -33,7 +33,9 @@ class Newcomer:
     def types(self, commands: str) -> int:
         """Run commands in the shell's folder and environment, which the next ones find as they were left."""
         installed = Path(sys.executable).with_name("turncheck")
-        commands = commands.replace(INSTALL, f'ln -s {installed} "$VIRTUAL_ENV/bin/turncheck"\n').replace(REMOTE, str(self.remote))
+        commands = commands.replace(INSTALL, f'ln -s {installed} "$VIRTUAL_ENV/bin/turncheck"\n').replace(
+            REMOTE, str(self.remote)
+        )
         state = self.remote.with_name("state")
         script = f"set -e\ntrap 'code=$?; pwd >{state}; echo \"$PATH\" >>{state}; exit $code' EXIT\n{commands}"
         done = subprocess.run(
