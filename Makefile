@@ -11,7 +11,7 @@ EVERYDAY := not rasa and not image and not bench
 # A machine that forbids byte code would compile TensorFlow anew at each start of Rasa, and every test process its imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check accept page test test-image test-rasa bench fuzz interrupts lint format pins dist release release-check clean
+.PHONY: demo check accept page site test test-image test-rasa bench fuzz interrupts lint format pins dist release release-check clean
 
 # Two floors: what a run needs, and what work on turncheck needs. Each is installed when what it lists has changed.
 $(VENV)/.run: requirements/run.txt pyproject.toml
@@ -83,6 +83,10 @@ pins: $(VENV)/.test
 page: $(VENV)/.test
 	$(BIN)/python tools/build_page.py
 
+# The documentation site, in site/; its notice is about a version of mkdocs that the theme does not use.
+site: $(VENV)/.test
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
 # Wheel and source distribution: the same bytes from the same commit, wherever and whenever.
 dist: $(VENV)/.run
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/hatchling build -d dist
@@ -129,4 +133,4 @@ interrupts: $(VENV)/.test
 	$(BIN)/python tools/interrupts.py
 
 clean:
-	rm -rf $(VENV) .venv-release results build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-release results build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis

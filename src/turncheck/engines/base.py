@@ -60,6 +60,7 @@ class Capabilities:
     recognised here, by their names (intents folded for comparison): they are not evaluated, and never wrong.
     ``knows_traits``: it recognises the traits of a sentence. ``uploads_suites``: the platform's limits on suites apply.
     ``bot``: the name of the one bot whose intents it matches; suites for a universal bot may expect another.
+    ``varies``: its answer to the same message may differ, as a language model's does.
     """
 
     no_nlu: str | None = None
@@ -78,6 +79,7 @@ class Capabilities:
     knows_traits: bool = False
     uploads_suites: bool = False
     bot: str = ""
+    varies: bool = False
     no_mutants: str | None = "mutants need an engine that trains the project here"
     """Why it cannot try the tests on mutants of the project."""
 
@@ -162,7 +164,7 @@ class Engine(ABC):
         return self.nlu is not None
 
     def needs(self, evaluation: Evaluation, *, in_folds: bool = False) -> AbstractSet[str]:  # noqa: ARG002
-        """Return the parts of the project that must be complete for an evaluation (see ``validation.losses.PARTS``).
+        """Return the parts of the project that must be complete for an evaluation, as in ``unreadable_parts.PARTS``.
 
         ``in_folds``: only folds of language understanding are trained, never the whole project.
         """

@@ -67,7 +67,7 @@ class RasaEngines(Engine):
 
     @property
     def capabilities(self) -> Capabilities:
-        """A server that is already running is used unchanged; flows are not judged by stories."""
+        """A server that is already running is used unchanged; flows are not judged by stories, and ask a model."""
         no_dialogue = None
         if self.project.calm is not None:
             no_dialogue = f"{self.project.calm}: flows are not judged by test stories"
@@ -78,6 +78,7 @@ class RasaEngines(Engine):
             no_training=CANNOT_BE_TRAINED if isinstance(self.server, RasaClient) else None,
             no_channel="--channel is for the embedded engine: a Rasa server is talked to by its channel 'rest'",
             slow_training=True,
+            varies=self.project.calm is not None,
         )
 
     @cached_property

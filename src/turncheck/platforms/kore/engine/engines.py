@@ -222,6 +222,7 @@ class KoreEngines(Engine):
             no_channel="--channel is for the embedded engine",
             answers_suites=True,
             uploads_suites=self.way == "batch",
+            varies=True,
         )
 
     def make_ready(self, parts: Sequence[Part], screen: Console, ensure: Callable[[], None]) -> None:  # noqa: ARG002
