@@ -34,6 +34,8 @@ class FailedTest(_Placed):
     name: str
     misunderstood: tuple[Misunderstanding, ...] | None = field(default=None, compare=False)
     copies: int = 0
+    passes: bool = False
+    """Whether it passes although its quarantine says that it fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +179,7 @@ Why = Literal[
     "nothing new", "passed", "gone", "base faults", "ancestor", "accepted", "all there", "not asked for tests",
     "nothing tested", "left out", "not run", "ran", "suppressions not known", "suppressed", "none suppressed",
     "no findings", "new not known", "base has no such metric", "only on base", "files unread", "agreement",
-    "no shared example",
+    "no shared example", "all in quarantine",
 ]  # fmt: skip
 """Why a gate ended as it did; empty: its facts say it."""
 
