@@ -55,7 +55,7 @@ def bot(tmp_path: Path) -> Path:
 
 def hooks(bot: Path, repository: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the real pre-commit with our hooks; pip reaches no index, and finds what turncheck needs among ours."""
-    chosen = [{"id": "turncheck-validate", "args": ["--project", "bots/pizza"]}]
+    chosen = [{"id": "turncheck-validate", "args": ["--project", "bots/pizza", "--fail-on-warnings"]}]
     chosen += [{"id": "turncheck-run", "args": ["--project", "bots/pizza"]}]
     config = {"repos": [{"repo": str(repository), "rev": f"v{VERSION}", "hooks": chosen}]}
     (bot / ".pre-commit-config.yaml").write_text(yaml.safe_dump(config))
@@ -87,13 +87,13 @@ def test_the_hooks_check_an_assistant_and_say_what_is_wrong(released: Path, bot:
     pushed = hooks(bot, released, "--hook-stage", "pre-push")
     assert pushed.returncode == 0, pushed.stdout + pushed.stderr
     assert "turncheck run (quick)" in pushed.stdout
-    assert json.loads((bot / "results" / "report.json").read_text())["turncheck"]["version"] == VERSION
+    assert json.loads((bot / "results" / "report.json").read_text())["tool"]["version"] == VERSION
 
     rules = bot / "bots" / "pizza" / "data" / "rules.yml"
     rules.write_text(RULES.replace("utter_greet", "utter_gone"))
     done = hooks(bot, released)
     assert done.returncode == 1
-    assert "bots/pizza/data/rules.yml:6" in done.stdout
+    assert "bots/pizza/data/rules.yml\n  6:5 " in done.stdout
     assert "utter_gone" in done.stdout
     assert hooks(bot, released, "--hook-stage", "pre-push", "turncheck-run").returncode == 1
 
