@@ -432,7 +432,7 @@ def _settings_changed(base: Report, head: Report) -> tuple[SettingChange, ...]:
     """Gate rules, selections of tests and ways of measuring that differ; older reports do not record all of them."""
     changes = []
     for field in head.settings.__struct_fields__:
-        one, other = getattr(base.settings, field), getattr(head.settings, field)
+        one, other = (_unless_unset(getattr(side.settings, field)) for side in (base, head))
         if one == other or one is None or other is None or {one, other} == {(), _USUAL.get(field)}:
             continue
         names = re.sub("_", "-", field)
@@ -444,6 +444,11 @@ def _settings_changed(base: Report, head: Report) -> tuple[SettingChange, ...]:
         more = ", with other numbers" if one == other else ""
         changes.append(SettingChange(name="calibration", base=one, value=f"{other}{more}"))
     return tuple(changes)
+
+
+def _unless_unset(value: object) -> object:
+    """A setting that a report does not have, since it changes nothing, is left to turncheck."""
+    return "auto" if value is UNSET else value
 
 
 def plugins_in_words(report: Report) -> str:
