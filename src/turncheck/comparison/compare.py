@@ -65,6 +65,7 @@ from turncheck.comparison.model import (
     Unreadable,
 )
 from turncheck.comparison.renames import renamed_names, validation_beside
+from turncheck.comparison.repeated import many_losses
 from turncheck.comparison.significance import paired_predictions
 from turncheck.comparison.training_changes import cut_intents, relabelled, stripped, without_stripped
 from turncheck.comparison.understood_differently import not_yet_recorded, with_messages
@@ -342,6 +343,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         fallback=None if other_mode else fallback_change(base, head, paired_predictions(base, head), metrics),
         renamed=renamed,
         base_tests=base_tests(base, stories, cases, utterances),
+        many_losses=many_losses(head),
     )
 
 

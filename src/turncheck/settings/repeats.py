@@ -65,8 +65,10 @@ def repeat_rules(setting: str) -> RepeatRules:
 
 def read_repeats(value: Any) -> str:
     """Take ``auto``, ``off``, or rules: a mapping, or ``first: 2, most: 30`` on one line or several."""
-    if value is False or value in {AUTO, _OFF}:
-        return _OFF if value is False else str(value)
+    if value is False or value == _OFF:  # YAML reads `off` as false
+        return _OFF
+    if value == AUTO:
+        return AUTO
     named = dict(_flat(value)) if isinstance(value, Mapping) else _lines(value)
     rules = RepeatRules(**dict(_fields(named)))
     if rules.first > rules.most:

@@ -10,7 +10,7 @@ from msgspec import UnsetType
 from turncheck.evaluations.kind import EvaluationKind, metric_named, names_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from turncheck.report.model import EndToEnd, Repeats, Report
 
@@ -30,7 +30,7 @@ def _figures(report: Report) -> Iterator[tuple[str, Any]]:
     if report.e2e:
         yield from names_of("e2e", ("passed", "misunderstood", "failed", "skipped"), report.e2e)
         if not isinstance(report.e2e.repeats, UnsetType):
-            yield from _figures_of_runs(report.e2e)
+            yield from figures_of_runs(repeats_of(report.e2e))
 
 
 def repeats_of(section: EndToEnd) -> list[Repeats]:
@@ -46,8 +46,8 @@ def first_runs(repeats: Repeats) -> tuple[int, int]:
     return repeats.runs.count("P"), repeats.runs.count("P") + repeats.runs.count("F")
 
 
-def _figures_of_runs(section: EndToEnd) -> Iterator[tuple[str, Any]]:
-    repeated = repeats_of(section)
+def figures_of_runs(repeated: Sequence[Repeats]) -> Iterator[tuple[str, Any]]:
+    """Yield the figures about the runs of cases."""
     first = [(passed, runs) for passed, runs in map(first_runs, repeated) if runs]
     yield ALL_OF_1, _mean([passed / runs for passed, runs in first])
     enough = first and all(runs >= _OF for _, runs in first)
