@@ -15,6 +15,7 @@ from turncheck.settings.repeats import AUTO, ONCE, repeat_rules
 
 if TYPE_CHECKING:
     from turncheck.run.under_way import RunInProgress
+    from turncheck.settings.options import Settings
     from turncheck.settings.repeats import RepeatRules
 
 
@@ -32,6 +33,20 @@ def rules_of(run: RunInProgress) -> RepeatRules:
     return repeat_rules(setting)
 
 
+def refuse_repeats_of_shards(settings: Settings) -> None:
+    """Refuse rules for repeats in a part of a run.
+
+    Raises:
+        UserError: there are some.
+    """
+    if settings.repeats != AUTO and not repeat_rules(settings.repeats).once:
+        raise UserError(
+            "repeats: cases cannot be repeated in a shard: whether one has to be run again depends on the base and on"
+            " all other cases, which only a whole run has",
+            remedy="Run it without --shard, or with --repeats off.",
+        )
+
+
 def ensure_repeats_are_possible(run: RunInProgress) -> None:
     """Make sure, before anything is asked, that the cases can be run as often as the settings demand.
 
@@ -39,6 +54,8 @@ def ensure_repeats_are_possible(run: RunInProgress) -> None:
         UserError: the budget is too small for the first runs, or a threshold could not be reached by any result.
     """
     rules = rules_of(run)
+    if rules.once and run.settings.repeats != AUTO and not repeat_rules(run.settings.repeats).once:
+        run.screen.note("repeats: this engine gives the same answer each time, so that each case is run once.")
     cases = [case for case in run.cases.cases if not case.expects_nothing]
     if rules.once or not cases or run.why_not("e2e") is not None:
         return
