@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.rasa_server import answers
-from turncheck.engines.rasa_server.client import Access, RasaClient, ServerError
+from turncheck.engines.rasa_server.client import Access, RasaClient
 from turncheck.engines.rasa_server.conversation import RasaConversations, RasaNlu, RasaPolicies, describe
+from turncheck.engines.remote import ServerError
 from turncheck.evaluation.e2e import evaluate_cases
 from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.evaluation.nlu import evaluate_held_out

@@ -17,6 +17,7 @@ class RegisteredEngine:
     runs, ``None``: of all. ``uploads``: the
     setting, and its value, with which it has a batch suite run as a whole by a platform that limits their size.
     ``variants``: the setting, and its values, that name one of several assistants that it can ask (``kore:published``).
+    ``on_base``: the setting that names where the assistant runs, and the one that names where its base runs.
     """
 
     module: str
@@ -25,12 +26,13 @@ class RegisteredEngine:
     kinds: tuple[str, ...] | None = None
     uploads: tuple[str, str] | None = None
     variants: tuple[str, tuple[str, ...]] | None = None
+    on_base: tuple[str, str] | None = None
 
 
 ENGINES: Final = Registry(
     "turncheck.engines",
     {
-        "embedded": RegisteredEngine("turncheck.engines.embedded.engines"),
+        "embedded": RegisteredEngine("turncheck.engines.embedded.engines", kinds=("rasa", "kore")),
         "rasa": RegisteredEngine("turncheck.engines.rasa_server.engines", from_files=False, kinds=("rasa",)),
         "kore": RegisteredEngine(
             "turncheck.platforms.kore.engine.engines",
@@ -38,6 +40,9 @@ ENGINES: Final = Registry(
             has_languages=True,
             uploads=("kore_way", "batch"),
             variants=("kore_version", ("in-development", "published")),
+        ),
+        "http": RegisteredEngine(
+            "turncheck.engines.http.engines", from_files=False, on_base=("bot_url", "bot_url_base")
         ),
     },
     RegisteredEngine,

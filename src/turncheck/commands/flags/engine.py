@@ -37,6 +37,9 @@ FLAGS: Final = (
     "rasa-servers",
     *KORE_FLAGS,
     "kore-way",
+    "bot-url",
+    "bot-token",
+    "bot-parallel",
 )
 CACHE_FLAGS: Final = ("cache", "cache-folder", "cache-key")
 _PATHS: Final = ("config", "domain", "model", "nlu")
