@@ -205,7 +205,7 @@ def hold(
     """Hold cases against a bot."""
     engine = conversations(fake.url, bot_of(folder, shape), token=token, at_once=at_once, sleep=sleep)
     (folder / "cases.yml").write_text(cases)
-    read = read_cases([str(folder / "cases.yml")], folder)
+    read = read_cases(folder, [folder / "cases.yml"])
     assert not read.findings, read.findings
     return evaluate_cases(engine, read.cases, CaseRun(workers=at_once, turn_timeout=timeout))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from json import dumps
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
@@ -94,6 +95,8 @@ class Bot:
     slot_value: JsonPath | None = None
     tools: JsonPath | None = None
     ended: JsonPath | None = None
+    lines: tuple[str, ...] = ()
+    """All of it, one ``request.path: /chat`` each."""
     location: Location = field(default=NOWHERE, compare=False)
 
     @property
@@ -294,6 +297,7 @@ class _Reader:
             self._path("slots", "value") if within else None,
             self._path("tools"),
             self._path("ended"),
+            tuple(_lines(self.data)),
             self.node.location,
         )
 
@@ -434,6 +438,14 @@ def _named_elsewhere(node: YamlNode, keys: tuple[str, ...]) -> Iterator[Fault]:
             node.location,
             "Give the bot's address with --bot-url, and here only paths below it.",
         )
+
+
+def _lines(value: Any, name: str = "") -> Iterator[str]:
+    if isinstance(value, Mapping) and value:
+        for key, below in sorted(value.items(), key=lambda item: str(item[0])):
+            yield from _lines(below, f"{name}.{key}" if name else str(key))
+    else:
+        yield f"{name}: {value if isinstance(value, str) else dumps(value, ensure_ascii=False, default=str)}"
 
 
 def _texts(value: Any, keys: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from turncheck.messages.location import NOWHERE, Location
 
@@ -59,25 +59,28 @@ class JsonPath:
         """
         return next(iter(self.values(answer)), None)
 
-    def leads_nowhere(self, answer: Any) -> bool:
-        """Whether already its beginning, up to the first choice among several values, is not in the answer."""
+    def reach(self, answer: Any) -> Literal["nowhere", "nothing", "further"]:
+        """Return how far the path leads, up to its first choice among several values, if it selects nothing.
+
+        ``nowhere``: that is not in the answer; ``nothing``: it holds nothing; ``further``: it does.
+        """
         from jsonpath.segments import JSONPathChildSegment
         from jsonpath.selectors import IndexSelector, NameSelector
 
         here = answer
         for segment in compiled(self.text).segments:
             if not isinstance(segment, JSONPathChildSegment) or len(segment.selectors) != 1 or here in ([], {}, None):
-                return False
+                break
             match segment.selectors[0]:
                 case NameSelector(name=name) if isinstance(here, dict) and name in here:
                     here = here[name]
                 case IndexSelector(index=index) if isinstance(here, list) and -len(here) <= index < len(here):
                     here = here[index]
                 case NameSelector() | IndexSelector():
-                    return True
+                    return "nowhere"
                 case _:
-                    return False
-        return False
+                    break
+        return "nothing" if here in ([], {}, None) else "further"
 
 
 @cache

@@ -71,10 +71,10 @@ def _values(name: str, path: JsonPath | None, answer: Any) -> list[Any]:
 def _replies(path: JsonPath, answer: Any, *, lenient: bool) -> tuple[tuple[str, ...], str]:
     found = _values("replies", path, answer)
     if not found and not lenient:
-        had = outline(answer)
-        if path.leads_nowhere(answer):
+        reach, had = path.reach(answer), outline(answer)
+        if reach == "nowhere":
             raise AnswerError(f"has nothing at `replies: {path.text}` ({path.location}); it has {had}")
-        if not _is_empty(answer):
+        if reach == "further":
             return (), f"the answer has no message at {path.text}; it has {had}"
     if len(found) > MOST_REPLIES:
         raise AnswerError(f"has {len(found):,} messages or more, at most {MOST_REPLIES} are read in a turn")
@@ -86,10 +86,6 @@ def _replies(path: JsonPath, answer: Any, *, lenient: bool) -> tuple[tuple[str, 
         if len(value) > LONGEST_REPLY:
             raise AnswerError(f"has a message of {len(value):,} characters, at most {LONGEST_REPLY:,} are read")
     return tuple(texts), ""
-
-
-def _is_empty(answer: Any) -> bool:
-    return answer in ([], {}, None)
 
 
 def _intent(path: JsonPath | None, answer: Any) -> str | None:
