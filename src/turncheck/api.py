@@ -1,4 +1,4 @@
-"""What Python programs may use: ``import turncheck``. See docs/api.md.
+"""What Python programs may use: ``import turncheck``. See docs/plugins.md.
 
 Each function does what the command of its name does, with the same settings under the same names, but prints nothing,
 writes nothing unless asked to, and returns typed objects. A mistake that the caller can fix is a

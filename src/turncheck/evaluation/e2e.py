@@ -184,6 +184,8 @@ def run_unless_lost(
 
 def _run_repeatedly(engine: ConversationEngine, case: E2ECase, run: CaseRun, *, again: bool = False) -> CaseOutcome:
     """Run the case as often as requested; the first failed attempt becomes the result."""
+    if case.not_judged is not None:
+        return CaseOutcome(skipped_case(case, f"not judged: {case.not_judged.why}"), Exercised())
     if case.expects_nothing:
         return CaseOutcome(skipped_case(case, EXPECTS_NOTHING), Exercised())
     outcomes = [run_case(engine, case, run, attempt, again=again) for attempt in range(run.repeat)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
+from turncheck.evaluation.botium_run import ScriptRun
 from turncheck.evaluation.e2e_steps import (
     Exercised,
     Judged,
@@ -365,8 +366,9 @@ def run_case(
             if talk.is_over:
                 talk.leave_out(expected)
             else:
-                turn = conversation.say(expected.user or "", expected.metadata or None)
-                talk.take(expected, turn, run.slot_order)
+                spoken = talk.spoken(expected)
+                turn = conversation.say(spoken.user or "", spoken.metadata or None)
+                talk.take(spoken, turn, run.slot_order)
     except UnansweredError as error:
         if not again:
             raise
@@ -384,6 +386,7 @@ class _Talk:
     def __init__(self, case: E2ECase, *, has_flows: bool) -> None:
         self.case = case
         self.has_flows = has_flows
+        self.script = None if case.script is None else ScriptRun(case.script)
         self.judged: list[tuple[CaseTurn, list[Judged]]] = []
         self.heard: dict[int, StoryParse] = {}
         """What was understood, by turn index."""
@@ -414,7 +417,12 @@ class _Talk:
     @property
     def _ended_by_assertion(self) -> bool:
         turn, steps = self.judged[-1]
-        return bool(turn.assertions) and any(step.failed for step in steps)
+        goes_on = not turn.assertions if self.case.script is None else self.case.script.settings.goes_on
+        return not goes_on and any(step.failed for step in steps)
+
+    def spoken(self, turn: CaseTurn) -> CaseTurn:
+        """Return the turn with what the user says now."""
+        return turn if self.script is None else self.script.spoken(turn)
 
     def take(self, expected: CaseTurn, turn: Turn, slot_order: SlotOrder) -> None:
         """Judge a turn."""
@@ -425,7 +433,9 @@ class _Talk:
         if self._lacks_action:
             self.leave_out(expected)
             return
-        if expected.assertions:
+        if self.script is not None and expected.part is not None:
+            judged = self.script.judge(expected.part, turn, expected.location)
+        elif expected.assertions:
             judged = judge_assertions(expected.assertions, turn, ordered=expected.ordered, has_flows=self.has_flows)
         else:
             judged = judge_steps(expected.expectations, turn, slot_order)
@@ -456,6 +466,8 @@ class _Talk:
             Judged(CaseStep(kind=a.kind, expected=str(a.value), outcome="skipped", location=a.location), ())
             for a in expected.assertions
         ]
+        if self.script is not None and expected.part is not None:
+            steps += self.script.left_out(expected.part)
         self.judged.append((expected, steps))
 
     def result(self) -> CaseResult:

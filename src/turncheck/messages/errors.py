@@ -32,7 +32,7 @@ class UserError(Exception):
         self.headline = what
         """What is wrong in short, without the list that ``what`` may end with."""
 
-    def seen_from_above(self, project: str) -> str:
+    def for_repository(self, project: str) -> str:
         """The same text for a reader outside the project's folder: the path leads there from here."""
         if self.location is None:
             return str(self)
