@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
 from turncheck.process.regular_file import is_file, is_there, read_regular
+from turncheck.project.batch.model import KnownNames
 from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.project.formats.format import Format, Opened, Parts
+from turncheck.report.batch import BatchSetting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
+
+    from turncheck.project.nlu_data import Example
 
 _NAME: Final = "turncheck.yml"
 _KEY: Final = re.compile(rb"^(?:bot|\"bot\"|'bot')[ \t]*:", re.MULTILINE)
@@ -23,9 +27,32 @@ _OF_RASA: Final = ("domain.yml", "domain", "config.yml", "data")
 
 @dataclass(frozen=True, slots=True)
 class HttpBot:
-    """What is known of the bot itself: nothing but that its folder describes one."""
+    """A bot whose files say nothing of what it understands: only its tests do."""
 
     name: str = ""
+    language: str = ""
+    utterances: tuple[Example, ...] = ()
+    setting: BatchSetting = field(default_factory=BatchSetting)
+
+    def known_names(self) -> KnownNames:
+        """Return none."""
+        return KnownNames()
+
+    def expected_intents(self) -> Iterable[str]:
+        """Yield none."""
+        return ()
+
+    def listed_values(self) -> Iterable[tuple[str, tuple[tuple[str, tuple[str, ...]], ...]]]:
+        """Yield none."""
+        return ()
+
+    def follow_ups(self) -> Iterable[tuple[Example, tuple[str, ...]]]:
+        """Yield none."""
+        return ()
+
+    def without_places(self) -> HttpBot:
+        """Return the same."""
+        return self
 
 
 def find(root: Path, data: Sequence[Path] | None = None) -> Path | None:
