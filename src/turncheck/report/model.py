@@ -318,7 +318,7 @@ class EngineInfo(Part, frozen=True, kw_only=True):
     """The engine that understood and answered."""
 
     name: str
-    """``embedded``, ``rasa`` or ``kore``."""
+    """``embedded``, ``rasa``, ``kore`` or ``http``."""
     version: str
     """Its version."""
     substitutions: tuple[Substitution, ...] = ()
@@ -499,6 +499,8 @@ class GateSettings(Part, frozen=True, kw_only=True):
     """Whether the test sentences are varied."""
     kore_version: str | None = None
     """The version of the Kore.ai assistant that is tested."""
+    bot: tuple[str, ...] | None = None
+    """How a bot over HTTP is asked, and where its answers have what: ``replies: $.messages[*].text`` …"""
     artifact_name: str | None = None
     """The name of the artifact, which reports of earlier runs are looked for by."""
 
