@@ -1,6 +1,6 @@
 """turncheck: tests for chat assistants, on every pull request.
 
-What Python programs may use is :data:`__all__`, documented in docs/api.md; everything else is private. The names are
+What Python programs may use is :data:`__all__`, see docs/plugins.md; everything else is private. The names are
 imported when they are first used, so that ``import turncheck`` and ``turncheck --version`` cost nothing. Their types
 are in ``__init__.pyi``.
 """

@@ -1,4 +1,4 @@
-"""What Python programs may use: ``import turncheck``. See docs/api.md.
+"""What Python programs may use: ``import turncheck``. See docs/plugins.md.
 
 Each function does what the command of its name does, with the same settings under the same names, but prints nothing,
 writes nothing unless asked to, and returns typed objects. A mistake that the caller can fix is a
@@ -71,6 +71,9 @@ class EngineSettings(TypedDict, total=False):
     kore_client_secret: str
     kore_version: str
     kore_timeout: int
+    bot_url: str
+    bot_token: str
+    bot_parallel: int
 
 
 class RunSettings(GateSettings, EngineSettings, total=False):
@@ -100,6 +103,7 @@ class RunSettings(GateSettings, EngineSettings, total=False):
     junit_flavour: str
     output_format: Words
     kore_way: str
+    bot_url_base: str
     notes: str
     action_endpoint: str
     action_server: str

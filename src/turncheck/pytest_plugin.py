@@ -1,6 +1,6 @@
 """``pytest --turncheck BOT``: the tests and gates of an assistant as items of pytest, each with its file and line.
 
-Nothing of turncheck is imported unless the option is given. See docs/pytest.md.
+Nothing of turncheck is imported unless the option is given. See docs/plugins.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The example of docs/compare_engines.md: a bot on the platform whose published version is older than its export."""
+"""The example of docs/engines.md: a bot on the platform whose published version is older than its export."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recipes of ``docs/ci.md`` and the component for GitLab, against the schemas of their hosts."""
+"""The recipes of ``docs/ci.md`` and ``docs/scale.md``, and GitLab's component, against the schemas of their hosts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from turncheck.cli import run_command_line
 from turncheck.settings.file import read_settings_file
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+PAGE = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("ci.md", "scale.md"))
 BLOCKS = re.findall(r"^```yaml\n# (\S+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 RECIPES = [(name, text) for name, text in BLOCKS if name != "turncheck.yml"]
 GITLAB = next(text for name, text in RECIPES if name == ".gitlab-ci.yml")

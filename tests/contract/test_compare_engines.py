@@ -316,7 +316,7 @@ def test_the_documented_example_is_what_is_printed(
     monkeypatch.setattr("turncheck.platforms.kore.engine.engines.Clock", lambda: Clock(sleep=lambda _seconds: None))
     monkeypatch.chdir(tmp_path)
     shutil.copytree(BIKES, tmp_path / "bot")
-    page = (ROOT / "docs" / "compare_engines.md").read_text("utf-8")
+    page = (ROOT / "docs" / "engines.md").read_text("utf-8")
     (command,) = re.findall(r"^    (turncheck compare-engines --engines embedded kore.*\\\n.*)", page, re.MULTILINE)
     words = shlex.split(command.replace("\\\n", " "))[1:]
     with serving_kore(example_platform(tmp_path / "bot")) as there:

@@ -277,7 +277,7 @@ def test_the_sample_that_was_judged_by_hand_has_its_rate() -> None:
 
     assert len(rows) == 500
     kept = sum(row["same"] for row in rows)
-    page = (Path(__file__).parents[2] / "docs" / "robustness.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "strength.md").read_text("utf-8")
     assert f"{kept} of 500" in page
 
 

@@ -22,6 +22,7 @@ from turncheck.dialogue.events import (
     UserUtteranceReverted,
     UserUttered,
 )
+from turncheck.dialogue.states import NO_PART, Part, state_of
 from turncheck.dialogue.tracker import Tracker
 
 LISTEN = ActionExecuted("action_listen")
@@ -103,3 +104,13 @@ def test_a_restart_asks_for_a_new_session() -> None:
     assert tracker.followup_action == "action_session_start"
     assert tracker.slots["city"] is None
     assert list(tracker.applied_events()) == []
+
+
+def test_equal_situations_have_one_state_and_parts_that_are_gone_are_not_taken_for_others() -> None:
+    user, action = Part(intent="greet"), Part(action_name="action_listen")
+    state = state_of(user, NO_PART, action, NO_PART)
+    assert state_of(user, Part(), action, NO_PART) is state
+    assert state == {"user": user, "prev_action": action}
+    for number in range(10_000):  # a part that is forgotten leaves its place in memory to another
+        slots = Part({f"slot {number % 7}": (1.0,)}) if number % 3 else Part()
+        assert state_of(user, slots, action, NO_PART).get("slots", NO_PART) == slots

@@ -279,19 +279,13 @@ class Situation:
 
     def state(self, *, of_set: bool = False) -> State:
         """Return what policies see now; ``of_set`` leaves out the slots that no event has set."""
-        state = State()
-        user = self._user_part()
-        if user:
-            state[states.USER] = user
-        slots = self.slots.features_of_set if of_set else self.slots.features
-        if slots:
-            state[states.SLOTS] = slots
-        action = self.latest_action
-        if action is not None:
-            state[states.PREVIOUS_ACTION] = states.action_part(action.name, action.text)
-        if self.active_loop is not None:
-            state[states.ACTIVE_LOOP] = states.loop_part(self.active_loop.name)
-        return state
+        action, loop = self.latest_action, self.active_loop
+        return states.state_of(
+            self._user_part(),
+            self.slots.features_of_set if of_set else self.slots.features,
+            states.NO_PART if action is None else states.action_part(action.name, action.text),
+            states.NO_PART if loop is None else states.loop_part(loop.name),
+        )
 
     def _user_part(self) -> Part:
         message, part = self._user

@@ -123,6 +123,24 @@ def loop_part(name: str) -> Part:
     return Part({LOOP_NAME: name})
 
 
+_KEPT_STATES: Final = 4096
+_states: dict[tuple[int, ...], State] = {}
+
+
+def state_of(user: Part, slots: Part, action: Part, loop: Part) -> State:
+    """Return the state of these parts, without those that are empty: the same object for the same parts."""
+    # Only of objects that their state keeps alive; an empty part would not be.
+    key = tuple([id(part) if part else 0 for part in (user, slots, action, loop)])
+    state = _states.get(key)
+    if state is None:
+        parts = {USER: user, SLOTS: slots, PREVIOUS_ACTION: action, ACTIVE_LOOP: loop}
+        state = State({name: part for name, part in parts.items() if part})
+        if len(_states) >= _KEPT_STATES:
+            _states.clear()
+        _states[key] = state
+    return state
+
+
 def user_part(message: UserUttered | None, domain: DialogueDomain) -> Part:
     """Return what policies see of a message: its intent or its text, and the entities that the intent uses, sorted."""
     if message is None or message.is_empty:

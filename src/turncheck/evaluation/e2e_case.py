@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
+from turncheck.evaluation.botium_run import ScriptRun
 from turncheck.evaluation.e2e_steps import (
     Exercised,
     Judged,
@@ -19,7 +20,7 @@ from turncheck.evaluation.e2e_steps import (
     trace_of,
 )
 from turncheck.evaluation.misunderstood import heard_in
-from turncheck.messages.errors import EngineError, UserError
+from turncheck.messages.errors import EngineError, UnansweredError, UserError
 from turncheck.project.e2e.model import FlowsAsserted, MessageAsserted
 from turncheck.report.model import CaseMessage, CaseResult, CaseStep, Outcome, StepOutcome
 from turncheck.yaml_tree.shapes import SEARCH_SECONDS, EndlessSearchError, is_found
@@ -73,7 +74,7 @@ def judge_assertions(
     for assertion in assertions:
         if failed:
             judged.append(_not_run(assertion, "not run, since an assertion before it failed"))
-        elif reason := _why_not(assertion.kind, has_flows=has_flows):
+        elif reason := _why_not(assertion.kind, has_flows=has_flows) or _not_reported(assertion, turn):
             judged.append(_not_run(assertion, reason))
         else:
             found = _check(assertion, turn.events, position)
@@ -84,6 +85,12 @@ def judge_assertions(
                 judged.append(_judged(assertion, "failed", found.reason, found.actual))
                 failed = True
     return judged
+
+
+def _not_reported(assertion: Assertion, turn: Turn) -> str | None:
+    """Why the turn says nothing about it, if that is so."""
+    names_response = isinstance(assertion.wanted, MessageAsserted) and assertion.wanted.utter_name is not None
+    return turn.not_reported.get("utter" if names_response else assertion.kind)
 
 
 def _why_not(kind: str, *, has_flows: bool) -> str | None:
@@ -330,11 +337,13 @@ class CaseOutcome:
     left_out: bool = False
 
 
-def run_case(engine: ConversationEngine, case: E2ECase, run: CaseRun, attempt: int = 0) -> CaseOutcome:
+def run_case(
+    engine: ConversationEngine, case: E2ECase, run: CaseRun, attempt: int = 0, *, again: bool = False
+) -> CaseOutcome:
     """Hold the case's conversation and judge it. After a failed turn the conversation goes on.
 
     A case that lacks a custom action is skipped, unless something had failed before; a case whose action server became
-    unavailable is an error.
+    unavailable is an error. ``again``: it was run before, and went wrong in a way that may be temporary.
 
     Raises:
         EngineError: the engine cannot hold conversations any more.
@@ -357,8 +366,13 @@ def run_case(engine: ConversationEngine, case: E2ECase, run: CaseRun, attempt: i
             if talk.is_over:
                 talk.leave_out(expected)
             else:
-                turn = conversation.say(expected.user or "", expected.metadata or None)
-                talk.take(expected, turn, run.slot_order)
+                spoken = talk.spoken(expected)
+                turn = conversation.say(spoken.user or "", spoken.metadata or None)
+                talk.take(spoken, turn, run.slot_order)
+    except UnansweredError as error:
+        if not again:
+            raise
+        talk.error = str(error)
     except EngineError:
         raise
     except UserError as error:
@@ -372,6 +386,7 @@ class _Talk:
     def __init__(self, case: E2ECase, *, has_flows: bool) -> None:
         self.case = case
         self.has_flows = has_flows
+        self.script = None if case.script is None else ScriptRun(case.script)
         self.judged: list[tuple[CaseTurn, list[Judged]]] = []
         self.heard: dict[int, StoryParse] = {}
         """What was understood, by turn index."""
@@ -402,7 +417,12 @@ class _Talk:
     @property
     def _ended_by_assertion(self) -> bool:
         turn, steps = self.judged[-1]
-        return bool(turn.assertions) and any(step.failed for step in steps)
+        goes_on = not turn.assertions if self.case.script is None else self.case.script.settings.goes_on
+        return not goes_on and any(step.failed for step in steps)
+
+    def spoken(self, turn: CaseTurn) -> CaseTurn:
+        """Return the turn with what the user says now."""
+        return turn if self.script is None else self.script.spoken(turn)
 
     def take(self, expected: CaseTurn, turn: Turn, slot_order: SlotOrder) -> None:
         """Judge a turn."""
@@ -413,7 +433,9 @@ class _Talk:
         if self._lacks_action:
             self.leave_out(expected)
             return
-        if expected.assertions:
+        if self.script is not None and expected.part is not None:
+            judged = self.script.judge(expected.part, turn, expected.location)
+        elif expected.assertions:
             judged = judge_assertions(expected.assertions, turn, ordered=expected.ordered, has_flows=self.has_flows)
         else:
             judged = judge_steps(expected.expectations, turn, slot_order)
@@ -444,6 +466,8 @@ class _Talk:
             Judged(CaseStep(kind=a.kind, expected=str(a.value), outcome="skipped", location=a.location), ())
             for a in expected.assertions
         ]
+        if self.script is not None and expected.part is not None:
+            steps += self.script.left_out(expected.part)
         self.judged.append((expected, steps))
 
     def result(self) -> CaseResult:

@@ -17,6 +17,11 @@ ANY_KIND: Final = frozenset((*NLU_KEYS, *STORY_KEYS))
 """The kinds of a file that cannot be read: it may hold anything."""
 SHARED_FILE: Final = "conftest.yml"
 """The file with fixtures that files of end-to-end cases share."""
+CONVO: Final = ".convo.txt"
+BOTIUM_FILES: Final = (CONVO, ".pconvo.txt", ".utterances.txt", ".scriptingmemory.txt")
+"""How the names of Botium's files end: conversations, partial ones, utterance lists, tables of values."""
+CONVO_FOLDER: Final = "spec/convo"
+"""Where Botium itself looks for conversations."""
 DATA_KEYS: Final = (*NLU_KEYS, *STORY_KEYS, "flows", "e2e_tests", "test_cases")
 DOMAIN_KEYS: Final = ("slots", "forms", "actions", "entities", "intents", "responses", "e2e_actions", "session_config")
 

@@ -23,7 +23,7 @@ from turncheck.process.regular_file import (
 from turncheck.project.assistants_below import is_assistant
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder, absolute_name, is_foreign, own_folders
 from turncheck.project.formats.registry import recognised
-from turncheck.project.project_file import NLU_KEYS, SHARED_FILE, STORY_KEYS
+from turncheck.project.project_file import CONVO, CONVO_FOLDER, NLU_KEYS, SHARED_FILE, STORY_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -144,11 +144,15 @@ def find_files_not_looked_for(root: Path, keys: tuple[str, ...], read: Iterable[
 def find_e2e_cases(root: Path) -> list[Path]:
     """Return the files with end-to-end cases below ``tests/`` and ``e2e_tests/``, whatever their names.
 
+    Conversations of Botium's also below ``spec/convo/``, where Botium looks for them.
+
     ``tests/e2e_test_cases.yml``, the default of ``rasa test e2e``, counts even without cases. Sorted by path.
     """
     default = root / E2E_CASES_FILE
     folders = [folder for name in E2E_FOLDERS if is_folder(folder := root / name)]
-    below = (path for folder in folders for path in _files(root, folder, _may_have_cases))
+    below = [path for folder in folders for path in _files(root, folder, _may_have_cases)]
+    if is_folder(convos := root / CONVO_FOLDER):
+        below += _files(root, convos, _is_convo)
     found = {*_with_cases(root, below), *([default] if is_file(default) else [])}
     return sorted(found, key=absolute_name)
 
@@ -165,7 +169,7 @@ def find_e2e_cases_not_looked_for(root: Path, named: Iterable[str]) -> list[str]
     if places:
         found = [path for path in find_e2e_cases(root) if not any(_is_at(path, place) for place in places)]
     else:
-        looked_for = [absolute_name(root / name) for name in E2E_FOLDERS]
+        looked_for = [absolute_name(root / name) for name in (*E2E_FOLDERS, CONVO_FOLDER)]
         candidates = _files(root, root, _may_have_cases, skip=_is_of_others)
         found = _with_cases(
             root, [candidate for candidate in candidates if not any(_is_at(candidate, place) for place in looked_for)]
@@ -187,11 +191,16 @@ def _is_at(path: Path, place: str) -> bool:
 
 
 def _may_have_cases(name: str) -> bool:
-    """Whether a file name may be that of end-to-end cases: YAML, and neither the fixtures that files share nor what
-    `turncheck suggest` proposes, which nobody has reviewed yet."""
+    """Whether a file name may be that of end-to-end cases: a conversation of Botium's, or YAML, but neither the
+    fixtures that files share nor what `turncheck suggest` proposes, which nobody has reviewed yet."""
     if name == SHARED_FILE or _TO_BE_REVIEWED.fullmatch(name):
         return False
-    return not name.startswith(".") and Path(name).suffix in YAML_SUFFIXES
+    return (not name.startswith(".") and Path(name).suffix in YAML_SUFFIXES) or _is_convo(name)
+
+
+def _is_convo(name: str) -> bool:
+    """Whether a file name is that of a conversation of Botium's that is not to be skipped."""
+    return name.endswith(CONVO) and not name.lower().startswith(("skip.", "skip-", "skip_", "."))
 
 
 def _with_cases(root: Path, paths: Iterable[Path]) -> list[Path]:
@@ -199,6 +208,9 @@ def _with_cases(root: Path, paths: Iterable[Path]) -> list[Path]:
     found = []
     for path in paths:
         content = ProjectFolder(root).read_bytes(path) if is_file(path) else None
+        if path.name.endswith(CONVO):
+            found.append(path)
+            continue
         unread = content is None and path.is_relative_to(root / E2E_FOLDERS[-1])
         if unread or (content is not None and _CASES_LINE.search(content)):
             found.append(path)

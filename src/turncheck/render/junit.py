@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.model import Comparison
     from turncheck.messages.finding import Finding
-    from turncheck.render.assistants import Assistants, Broken
+    from turncheck.render.assistants import Assistants, FailedAssistant
     from turncheck.render.links import Links
     from turncheck.render.wording.verdict import GateResult, Verdict
     from turncheck.report.evaluations import Evaluation
@@ -584,7 +584,7 @@ def _suites(
     ]
 
 
-def _not_measured(broken: Broken) -> Suite:
+def _not_measured(broken: FailedAssistant) -> Suite:
     case = TestCase("measured", attribute(f"{broken.name}.run", LONGEST_CLASS))
     case.add_error_info(message=attribute(broken.why, LONGEST_LINE), output=element(broken.why))
     return Suite(attribute(f"{broken.name} run", LONGEST_CLASS), [case], {}, 0.0)

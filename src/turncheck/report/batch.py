@@ -59,15 +59,15 @@ class BatchNumbers(Part, frozen=True, kw_only=True):
     entity_success: Figure | None
     """The share of expected entities that were found; those of a case with a wrong intent count as not found."""
     entity_success_of_right_intents: Figure | None = None
-    """The same share in the cases alone that are TP or TN."""
+    """The same share, only of the cases that are TP or TN."""
     entities: Count = 0
     """The entities that are expected."""
     matched_entities: Count = 0
-    """Those of them that were found."""
+    """How many of the expected entities were found."""
     passed: Count
     """The cases that passed: TP or TN, with every entity."""
     failed: Count
-    """The others, those that could not be evaluated included."""
+    """The cases that failed, including those that could not be evaluated."""
 
 
 class BatchKind(BatchNumbers, frozen=True, kw_only=True):
@@ -155,7 +155,7 @@ class BatchCase(Part, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     """What the platform calls such a failure."""
     reason: str | None = None
-    """Why it was not evaluated, or what makes it wrong where that is not plain."""
+    """Why it was not evaluated, or what makes it wrong, if that is not obvious."""
 
 
 class BatchSetting(Part, frozen=True, kw_only=True):
@@ -216,7 +216,7 @@ class Batch(BatchNumbers, frozen=True, kw_only=True):
         return tuple(case for suite in self.suites for case in suite.cases)
 
 
-# The numbers of a suite: from the classes of its cases and their entities. Formulas: ``docs/batch.md``.
+# The numbers of a suite: from the classes of its cases and their entities. Formulas: ``docs/kore.md``.
 
 _RIGHT: Final = frozenset({"tp", "tn"})
 

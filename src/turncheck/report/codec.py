@@ -81,10 +81,21 @@ def _described(schema: dict[str, Any], described: type) -> dict[str, Any]:
         if base.__module__ == described.__module__:
             texts |= field_descriptions(base)
     properties = {
-        name: {"description": texts[name], **part} if name in texts else part
+        name: {"description": _for_readers_of_json(texts[name]), **part} if name in texts else part
         for name, part in schema["properties"].items()
     }
-    return {**schema, "description": inspect.getdoc(described) or "", "properties": properties}
+    described_as = _for_readers_of_json(inspect.getdoc(described) or "")
+    return {**schema, "description": described_as, "properties": properties}
+
+
+_VALUES: Final = {"``None``": "`null`", "``True``": "`true`", "``False``": "`false`"}
+
+
+def _for_readers_of_json(text: str) -> str:
+    """Write a docstring as Markdown, with JSON's names of values."""
+    for python, json in _VALUES.items():
+        text = text.replace(python, json)
+    return text.replace("``", "`")
 
 
 def field_descriptions(described: type) -> dict[str, str]:

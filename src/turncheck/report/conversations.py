@@ -169,7 +169,7 @@ class StoryResult(Part, frozen=True, kw_only=True):
     ``passed`` and ``steps`` are about the story end to end: what is understood of its texts, and every action.
     ``as_written`` is whether its dialogue passes with the intents, entities and responses that the story itself gives
     (``None``: not known). ``written`` is the story with what was predicted instead, as Rasa writes it into its story
-    files. Not ``named`` are those that imported files only count.
+    files. ``named`` is false for stories that imported files only count.
     """
 
     name: str
@@ -181,7 +181,7 @@ class StoryResult(Part, frozen=True, kw_only=True):
     warned: bool = False
     """Whether it passed although a message was found unlikely, of which Rasa only warns."""
     severity: Figure | None = None
-    """How unlikely, as the policy that found it so says."""
+    """How unlikely, according to the policy that found it so."""
     steps: tuple[StoryStep, ...] = ()
     """What was predicted, step by step."""
     written: tuple[WrittenStep, ...] = ()
@@ -250,11 +250,11 @@ class Core(Part, frozen=True, kw_only=True):
     in_training_data_fraction: Figure | None = None
     """Rasa's figure of this name."""
     as_written: StoriesAsWritten | None = None
-    """``None`` where of some story it is not known."""
+    """How many dialogues pass as written; ``None`` if that is not known of every story."""
     remarks: tuple[str, ...] = ()
     """What a reader must know about how it was measured, a sentence each."""
     policy_entities: PolicyEntities | None = None
-    """``None`` where no message has annotated entities."""
+    """The entities that policies found; ``None`` if no message has annotated entities."""
 
 
 # The part of the report about end-to-end cases.
@@ -280,7 +280,7 @@ class CaseStep(Part, frozen=True, kw_only=True):
     location: Location | None = None
     """Where the step is."""
     reason: str | None = None
-    """Why it came out so, where that is not plain."""
+    """Why it had this outcome, if that is not obvious."""
     message: Count | None = None
     """Which of the case's messages it follows, counted from 0; ``None`` before the first."""
     response: str | None = None
@@ -472,8 +472,8 @@ class CaseResult(Part, frozen=True, kw_only=True):
     attempts: Attempt | None = None
     """How it fared, where it was run several times."""
     actions: dict[str, str] = {}
-    """How each custom action of the case was run: ``real``, ``stubbed``, ``assumed``, or ``missing`` where nobody was
-    there to run it."""
+    """How each custom action of the case was run: ``real``, ``stubbed``, ``assumed``, or ``missing`` if nothing could
+    run it."""
     messages: tuple[CaseMessage, ...] = ()
     """What the user says, step by step, and what that was understood as."""
     opening: TurnTrace | None = None

@@ -149,13 +149,13 @@ class Robustness(Part, frozen=True, kw_only=True):
     high: Figure | None
     """The upper end."""
     entities: NoiseGroup
-    """The same of the entities: of sentences whose entities were all found."""
+    """The same for entities: of sentences whose entities were all found."""
     by_family: tuple[NoiseGroup, ...]
-    """By family, of the intents."""
+    """Wrong intents by family of variants."""
     entities_by_family: tuple[NoiseGroup, ...]
-    """By family, of the entities."""
+    """Wrong entities by family of variants."""
     by_intent: tuple[NoiseGroup, ...]
-    """By intent."""
+    """Wrong intents by intent."""
     worst: tuple[SentenceUnderNoise, ...]
     """The sentences with the most variants that are wrong."""
     remarks: tuple[str, ...] = ()
@@ -245,9 +245,9 @@ class ProjectInfo(Part, frozen=True, kw_only=True):
     rasa_version: Annotated[str, Meta(pattern=r"^[0-3]\.x(?!\n)$")] | None = None
     """The Rasa it is written for, by the forms of its files: ``0.x`` to ``3.x``; ``None`` where it is unknown."""
     rasa_signs: tuple[VersionSign, ...] = ()
-    """What shows it, the telling ones first."""
+    """What that version was recognised by, the strongest signs first."""
     rasa_others: tuple[VersionSign, ...] = ()
-    """What only another version would take: a mixture."""
+    """What only another version accepts: the project mixes formats."""
 
     @property
     def has_rasa_files(self) -> bool:
@@ -320,7 +320,7 @@ class EngineInfo(Part, frozen=True, kw_only=True):
     """The engine that understood and answered."""
 
     name: str
-    """``embedded``, ``rasa`` or ``kore``."""
+    """``embedded``, ``rasa``, ``kore`` or ``http``."""
     version: str
     """Its version."""
     substitutions: tuple[Substitution, ...] = ()
@@ -369,7 +369,7 @@ class StepDigest(Part, frozen=True, kw_only=True):
     line: int
     """Where it is, in the file of the rule or story."""
     digest: str
-    """Of its content."""
+    """A digest of its content."""
 
 
 class CoverageItem(Part, frozen=True, kw_only=True, omit_defaults=True):
@@ -380,11 +380,11 @@ class CoverageItem(Part, frozen=True, kw_only=True, omit_defaults=True):
     location: Location
     """Where it is defined."""
     digest: str
-    """Of its content: another one where it was changed."""
+    """A digest of its content, which changes with it."""
     covered: bool
     """Whether a test reaches it."""
     content: str = ""
-    """Of its content but for its name: the same where it was only renamed. Empty where there is none to speak of."""
+    """A digest of its content without its name: the same if it was only renamed. Empty if it has no content."""
     names: tuple[str, ...] = ()
     """Of a rule or story: the intents, actions and forms of its steps; omitted for anything else."""
     steps: tuple[StepDigest, ...] = ()
@@ -409,11 +409,11 @@ class Skipped(Part, frozen=True, kw_only=True):
 
     ``part``: it did run, but without this part of its tests.
     ``fault``: because something must be fixed first, where it can be said at ``location``: a file that cannot be read,
-    a pipeline that cannot be trained. Gates take it for a failure.
+    a pipeline that cannot be trained. For gates it counts as a failure.
     """
 
     evaluation: Evaluation
-    """Which one."""
+    """The evaluation."""
     reason: str
     """Why it did not run."""
     no_tests: bool = False
@@ -501,6 +501,8 @@ class GateSettings(Part, frozen=True, kw_only=True):
     """Whether the test sentences are varied."""
     kore_version: str | None = None
     """The version of the Kore.ai assistant that is tested."""
+    bot: tuple[str, ...] | None = None
+    """How a bot over HTTP is asked, and where its answers have what: ``replies: $.messages[*].text`` …"""
     artifact_name: str | None = None
     """The name of the artifact, which reports of earlier runs are looked for by."""
     repeats: str | UnsetType = UNSET

@@ -40,11 +40,11 @@ class MutantGroup(Part, frozen=True, kw_only=True):
     score: Figure | None
     """killed / (killed + survived); ``None`` where there is nothing to kill."""
     by_tests: Figure | None = None
-    """The same of tests alone, without what validation alone noticed."""
+    """The same, counting only what tests noticed, not validation."""
     killed: Count
-    """How many something noticed."""
+    """How many were noticed."""
     survived: Count
-    """How many nothing noticed."""
+    """How many went unnoticed."""
     equivalent: Count
     """How many behave as the project does."""
 
@@ -89,11 +89,11 @@ class Strength(Part, frozen=True, kw_only=True):
     score: Figure | None
     """killed / (killed + survived), 0 to 1; ``None`` where there is nothing to kill."""
     by_tests: Figure | None = None
-    """The same of tests alone, without what validation alone noticed."""
+    """The same, counting only what tests noticed, not validation."""
     killed: Count
-    """How many something noticed, validation included."""
+    """How many were noticed, by tests or by validation."""
     survived: Count
-    """How many nothing noticed."""
+    """How many went unnoticed."""
     equivalent: Count
     """How many behave as the project does; they do not count."""
     not_tried: Count = 0
@@ -101,12 +101,12 @@ class Strength(Part, frozen=True, kw_only=True):
     killed_by: dict[Killer, Count] = {}
     """How many each kind of test noticed first; ``validation``: no test did."""
     by_kind: tuple[MutantGroup, ...] = ()
-    """By the part of the project."""
+    """The results by part of the project."""
     by_file: tuple[MutantGroup, ...] = ()
-    """By file."""
+    """The results by file."""
     mutants: tuple[MutantResult, ...] = ()
     """All that were tried, by place."""
     suggested: tuple[SuggestedTest, ...] = ()
-    """Tests that would notice what no test notices, the most telling first; of runs and of ``turncheck suggest``."""
+    """Tests that would notice what no test notices, the most useful first; of runs and of ``turncheck suggest``."""
     remarks: tuple[str, ...] = ()
     """What else a reader must know."""

@@ -263,7 +263,8 @@ class EntityScores(Part, frozen=True, kw_only=True):
     f1: Figure | None
     """F1, averaged over the labels by their support; ``None`` as for precision."""
     spans: SpanScores | None
-    """``None`` as for precision, and where they cannot be known: imported files of ``rasa test`` may lack sentences."""
+    """Strict scores of whole entities; ``None`` as for precision, and if they cannot be known: imported files of
+    ``rasa test`` may lack sentences."""
     tokens: Count = 0
     """How many tokens were judged."""
     confusions: tuple[Confusion, ...] = ()
@@ -367,7 +368,7 @@ class PredictedParse(Part, frozen=True, kw_only=True):
     fallback: bool = False
     """Whether the pipeline would fall back instead of taking the intent."""
     tokens: Annotated[str, Meta(pattern=WRITTEN_TOKENS)] = ""
-    """Where entities are expected or found: the tokens they are scored by, ``"0-5 6-11"`` (:mod:`report.tags`)."""
+    """Where entities are expected or found: the tokens they are scored by, ``"0-5 6-11"``."""
 
 
 class Neighbour(Part, frozen=True, kw_only=True):
@@ -525,7 +526,8 @@ class Nlu(Part, frozen=True, kw_only=True):
     unjudged: tuple[UnjudgedIntent, ...] = ()
     """Intents with too few examples for the folds."""
     on_training_sentences: Count = 0
-    """How many of the judged sentences were trained on with the same intent, case and punctuation aside: they flatter.
+    """How many of the judged sentences are training sentences of the same intent, too (ignoring case and
+    punctuation): they make the figures look better than they are.
 
     In cross-validation: of which a copy was in the folds that their engine was trained on.
     """

@@ -24,8 +24,8 @@ from turncheck.run.inputs import NONE_PRECOMPUTED
 from turncheck.run.trainable import fault_of, impossible, is_asked, not_asked, refused_training, unreadable
 from turncheck.validation.facts import ProjectTests
 from turncheck.validation.findings import found
-from turncheck.validation.losses import losses
-from turncheck.work.workplace import HERE
+from turncheck.validation.unreadable_parts import unreadable_parts
+from turncheck.work.workplace import INLINE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -61,7 +61,7 @@ class RunInProgress:
         engines: Engine,
         screen: Console,
         *,
-        work: Executor = HERE,
+        work: Executor = INLINE,
         precomputed: PrecomputedAnswers = NONE_PRECOMPUTED,
         base_report: Callable[[], Report | None] = lambda: None,
     ) -> None:
@@ -160,7 +160,7 @@ class RunInProgress:
 
     @cached_property
     def _lost(self) -> Mapping[str, Finding]:
-        return losses(self.project)
+        return unreadable_parts(self.project)
 
     def not_now(self, evaluation: Evaluation) -> Skipped | None:
         """It was not requested, or the engine has failed."""

@@ -60,6 +60,7 @@ def gate_settings(settings: Settings) -> GateSettings:
         strength_budget=settings.strength_budget,
         robustness=settings.robustness,
         kore_version=settings.kore_version,
+        bot=() if settings.bot is None else settings.bot.lines,
         artifact_name=settings.artifact_name,
         repeats=UNSET if settings.repeats == AUTO and ENGINES[settings.engine].from_files else settings.repeats,
     )

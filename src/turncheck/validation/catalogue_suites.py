@@ -276,7 +276,8 @@ SUITE_CHECKS: Final = (
 
 def _case_check(code: str, title: str, text: str, wrong: str, right: str) -> Check:
     """A check of the cases. It is silent in ``data validate``, which does not run them."""
-    return Check(code, "warning" if code == "e2e-doubtful" else "error", "never", "cases", title, text, wrong, right)
+    severity: Severity = "warning" if code.endswith(("-doubtful", "-not-judged")) else "error"
+    return Check(code, severity, "never", "cases", title, text, wrong, right)
 
 
 CASE_CHECKS: Final = (
@@ -303,6 +304,32 @@ CASE_CHECKS: Final = (
         "test_cases:\n- test_case: greet\n  steps:\n  - user: hello\n  - user: good bye\n  - utter: utter_goodbye",
         "test_cases:\n- test_case: greet\n  steps:\n  - user: hello\n  - utter: utter_greet\n  - user: good bye\n"
         "  - utter: utter_goodbye",
+    ),
+    _case_check(
+        "botium-syntax",
+        "A file of Botium's cannot be read",
+        "A partial conversation that does not exist or includes itself, text after a user input, a section that is only"
+        " partly optional, two rows of a table with one name, a name that appears twice. Correct it.",
+        "order a pizza\n\n#me\nBUTTON order\na large pizza",
+        "order a pizza\n\n#me\na large pizza",
+    ),
+    _case_check(
+        "botium-doubtful",
+        "Something in a file of Botium's is read as text, or has no effect",
+        "A section that does not exist, an asserter that is misspelt, an utterance list that is not there: Botium takes"
+        " each for text. A table of values without `SCRIPTING_ENABLE_MEMORY`, an asserter in `#begin`, a conversation"
+        " without `#me` and `#bot` have no effect. Correct it, or remove it.",
+        "greet\n\n#user\nhello\n\n#bot\nUTT_HELO",
+        "greet\n\n#me\nhello\n\n#bot\nUTT_HELLO",
+    ),
+    _case_check(
+        "botium-not-judged",
+        "A conversation of Botium's is not judged",
+        "It has an asserter, a logic hook or a user input that needs a plug-in, a connector or a condition of"
+        " Botium's, or it is in one of Botium's formats that are not read. It counts as skipped; the message says which line is to"
+        " blame. Write it with asserters about texts, intents, entities or buttons, or run it with Botium.",
+        "prices\n\n#me\nprices\n\n#bot\nJSON_PATH $.prices[0]",
+        "prices\n\n#me\nprices\n\n#bot\nTEXT_CONTAINS_ANY 9.99",
     ),
     _case_check(
         "e2e-unknown-name",

@@ -1,1 +1,1 @@
-"""Judging batch suites: an engine's answers → classes, numbers, tables. Rules: ``docs/batch.md``."""
+"""Judging batch suites: an engine's answers → classes, numbers, tables. Rules: ``docs/kore.md``."""

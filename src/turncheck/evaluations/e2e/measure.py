@@ -16,7 +16,7 @@ from turncheck.run.assistant import action_server, where_actions_are
 from turncheck.run.cases_again import slot_order_of
 from turncheck.run.reading import CASES_BELOW
 from turncheck.run.repeats import rules_of
-from turncheck.run.trainable import elsewhere, fault_of, is_said, not_understood, with_tests
+from turncheck.run.trainable import elsewhere, fault_of, has_text, not_understood, with_tests
 from turncheck.validation.case_names import check_cases
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def measure(run: RunInProgress) -> EndToEnd | None:
         nothing = f"there are no end-to-end cases{at_paths(run.settings.e2e)}"
         run.skip(Skipped(evaluation="e2e", reason=nothing, no_tests=True))
         return None
-    has_sentences = any(is_said(turn.user) for case in read.cases for turn in case.turns)
+    has_sentences = any(has_text(turn.user) for case in read.cases for turn in case.turns)
     if why_not := not_understood("e2e", run.project, run.engines, has_sentences=has_sentences):
         run.skip(with_tests(why_not, [case.name for case in read.cases]))
         return None

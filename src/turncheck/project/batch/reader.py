@@ -1,7 +1,7 @@
 """Files of batch suites → :class:`~turncheck.project.batch.model.Suites`.
 
 Every fault is a finding with its place: an error if the file is refused, a warning if something is probably not
-intended. Rules and codes: ``docs/batch.md``.
+intended. Rules and codes: ``docs/kore.md``.
 """
 
 from __future__ import annotations

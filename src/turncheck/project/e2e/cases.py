@@ -15,6 +15,7 @@ from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
 from turncheck.messages.phrasing import suggestion
 from turncheck.process.regular_file import file_and_case, is_file, is_folder, is_there
+from turncheck.project.botium.folder import Suites
 from turncheck.project.e2e.model import E2ECase, E2ECases, Stub
 from turncheck.project.e2e.reader import FileReader, Named
 from turncheck.project.folder import ProjectFolder, absolute_name
@@ -25,9 +26,10 @@ from turncheck.project.project_file import SHARED_FILE
 from turncheck.yaml_tree.tree import parse_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from turncheck.project.formats.format import Format
+    from turncheck.yaml_tree.source import Source
 
 
 # ``conftest.yml``: fixtures that are shared by the files of end-to-end cases in and below its folder.
@@ -93,7 +95,9 @@ def read_cases(root: Path, paths: Iterable[Path | str]) -> E2ECases:
     as in Rasa; a file that is named must have cases. A missing path is an error.
     """
     folder = ProjectFolder(root)
+    paths = tuple(paths)
     shared = SharedFixtures(folder)
+    suites = Suites(folder, [file for file, _ in map(file_and_case, paths) if is_folder(file)])
     wanted: dict[str, set[str]] = {}
     whole: set[str] = set()
     cases: list[E2ECase] = []
@@ -116,12 +120,13 @@ def read_cases(root: Path, paths: Iterable[Path | str]) -> E2ECases:
                 wanted.setdefault(shown, set()).add(name)
             if shown in files:
                 continue
-            read = _read_file(folder, found, file_format, shared, must_have_cases=not is_folder(file))
+            opened = partial(Opened, fixtures=partial(shared.of, found), botium=partial(suites.of, found))
+            read = _read_file(folder, found, file_format, opened, must_have_cases=not is_folder(file))
             files.append(shown)
             cases += read.cases
             stubs += read.stubs
             findings += read.findings
-    findings += folder.findings
+    findings += [*suites.findings, *folder.findings]
     faulty = {finding.location.path for finding in findings if finding.severity == "error"}
     for shown, names in wanted.items():
         there = [case.name for case in cases if case.location.path == shown]
@@ -161,12 +166,17 @@ def _files(folder: ProjectFolder, path: Path) -> list[tuple[Path, Format]]:
 
 
 def _read_file(
-    folder: ProjectFolder, path: Path, file_format: Format, shared: SharedFixtures, *, must_have_cases: bool
+    folder: ProjectFolder,
+    path: Path,
+    file_format: Format,
+    opened: Callable[[Source, ProjectFolder, frozenset[str]], Opened],
+    *,
+    must_have_cases: bool,
 ) -> E2ECases:
     content = folder.read_bytes(path)
     source = None if content is None else folder.decode(folder.name(path), content)
     if source is None or file_format.read is None:
         return E2ECases()
-    parts = file_format.read(Opened(source, folder, frozenset({CASES}), fixtures=partial(shared.of, path)))
+    parts = file_format.read(opened(source, folder, frozenset({CASES})))
     folder.findings += parts.findings
     return parts.cases if parts.cases and (parts.belongs or must_have_cases) else E2ECases()

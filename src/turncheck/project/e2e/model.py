@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
+    from turncheck.project.botium.model import Part, Script
 
 StepKind = Literal["bot", "utter", "slot_was_set", "slot_was_not_set"]
 STEP_KINDS: tuple[StepKind, ...] = ("bot", "utter", "slot_was_set", "slot_was_not_set")
@@ -95,7 +96,10 @@ class Assertion:
 
 @dataclass(frozen=True, slots=True)
 class CaseTurn:
-    """A user message and what is expected of the turn. ``user`` is ``None`` for steps before the first message."""
+    """A user message and what is expected of the turn. ``user`` is ``None`` for steps before the first message.
+
+    ``part``: what is expected instead in a conversation of Botium's.
+    """
 
     user: str | None
     location: Location
@@ -103,6 +107,15 @@ class CaseTurn:
     assertions: tuple[Assertion, ...] = ()
     ordered: bool = False
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    part: Part | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NotJudged:
+    """Why a case is not run, and the line that is to blame."""
+
+    why: str
+    location: Location
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +134,8 @@ class E2ECase:
     ``filled``: which fixture fills which slot, including slots that a later fixture overrides.
 
     ``stubs`` by action: ``{"events": […], "responses": […]}``; ``None`` if the file does not stub anything.
+
+    ``script``: what holds for a conversation of Botium's; ``not_judged``: why it cannot be run, if it cannot.
     """
 
     name: str
@@ -131,6 +146,8 @@ class E2ECase:
     filled: tuple[FilledSlot, ...] = ()
     stubs: Mapping[str, Mapping[str, Any]] | None = None
     source: Sequence[Any] = ()
+    script: Script | None = None
+    not_judged: NotJudged | None = None
 
     @property
     def key(self) -> str:
@@ -140,7 +157,12 @@ class E2ECase:
     @property
     def expects_nothing(self) -> bool:
         """Whether there is nothing to judge."""
-        return not any(turn.expectations or turn.assertions for turn in self.turns)
+        return not any(
+            turn.expectations
+            or turn.assertions
+            or (turn.part is not None and (turn.part.replies or turn.part.last_checks))
+            for turn in self.turns
+        )
 
 
 @dataclass(frozen=True, slots=True)

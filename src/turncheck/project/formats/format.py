@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
     from turncheck.project.batch.model import Suite
+    from turncheck.project.botium.folder import Suite as BotiumSuite
     from turncheck.project.e2e.model import E2ECases
     from turncheck.project.e2e.reader import Named
     from turncheck.project.folder import ProjectFolder
@@ -36,8 +37,9 @@ class Opened(NamedTuple):
 
     ``folder``: where further files are that the file names. ``is_test``: its stories are tests, which are not compared
     with a schema afterwards. ``fixtures``: returns those that the ``conftest.yml`` files above it share, by name.
-    ``strict``: unknown keys of a suite are errors. ``upload``: the suite is to be uploaded, so that the platform's
-    limits apply. ``language``: the language whose sentences are read, for a format that has them in several.
+    ``botium``: returns what the files of a suite of Botium's share. ``strict``: unknown keys of a suite are errors.
+    ``upload``: the suite is to be uploaded, so that the platform's limits apply. ``language``: the language whose
+    sentences are read, for a format that has them in several.
     """
 
     source: Source
@@ -45,6 +47,7 @@ class Opened(NamedTuple):
     wanted: frozenset[str]
     is_test: bool = False
     fixtures: Callable[[], Named] = dict
+    botium: Callable[[], BotiumSuite] | None = None
     strict: bool = False
     upload: bool = False
     language: str | None = None

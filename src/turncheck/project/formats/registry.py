@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.platforms.registry import parts
 from turncheck.project.formats import rasa_e2e, rasa_json, rasa_yaml
 from turncheck.project.formats.format import NEEDS_OF_RASA, SUITES, Format, Opened, Parts
-from turncheck.project.project_file import NLU_KEYS
+from turncheck.project.project_file import BOTIUM_FILES, CONVO, NLU_KEYS
 from turncheck.registry import Registry, blaming
 
 if TYPE_CHECKING:
@@ -108,6 +108,20 @@ _OTHER_JSON: Final = Format(
 )
 
 
+# Botium's conversations in text files.
+
+
+def _read_botium(file: Opened) -> Parts:
+    from turncheck.project.botium.cases import read_file  # most projects have no such files
+
+    return Parts(cases=read_file(file.source.path, file.botium), belongs=file.source.path.endswith(CONVO))
+
+
+BOTIUM: Final = Format(
+    "BotiumScript", lambda path, _: path.name.endswith(BOTIUM_FILES), frozenset({"test_cases"}), _read_botium
+)
+
+
 FORMATS: Final = Registry(
     "turncheck.formats",
     {
@@ -119,6 +133,7 @@ FORMATS: Final = Registry(
         "kore_suites_json": JSON_SUITE,
         "kore_suites_csv": CSV_SUITE,
         "other_json": _OTHER_JSON,
+        "botium": BOTIUM,
     },
     Format,
 )

@@ -1,0 +1,422 @@
+"""Judges a conversation of Botium's: each section ``#bot`` reads the next message that no other section has read.
+
+Rules (see ``docs/e2e.md``): messages that are not read wait for later sections, also after the user's next message; an
+optional section that does not match leaves its message to the next one; after a failure the rest is not run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.evaluation.botium_texts import (
+    CannotCompareError,
+    accepted_errors,
+    cleaned,
+    matches,
+    values_in,
+    with_values,
+    word_error_rate,
+)
+from turncheck.evaluation.e2e_steps import Judged, compared_lines, json_text, near_miss, one_line, response_name
+from turncheck.project.botium.vocabulary import COUNTS, IGNORES_CASE, NLU, QUEUE, TEXTS, TEXTS_ALL
+from turncheck.report.model import CaseStep
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from turncheck.engines.conversation import Turn
+    from turncheck.messages.location import Location
+    from turncheck.project.botium.model import Called, Check, Part, Reply, Script
+    from turncheck.project.e2e.model import CaseTurn
+    from turncheck.report.model import StepOutcome
+
+NOT_RUN: Final = "not run, since a section before it failed"
+NOT_HEARD: Final = "the engine does not report how the message was understood"
+_NAMES: Final = {"$projectname": "Botium Project", "$testsessionname": "Botium Test Session"}
+_MODES: Final = {
+    "TEXT_CONTAINS": "include",
+    "TEXT_WILDCARDEXACT": "wildcardExact",
+    "TEXT_WILDCARD": "wildcard",
+    "TEXT_REGEXP": "regexp",
+}
+"""How the asserters about texts compare them; the others: by equality."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    """A message of the assistant's, and how the user's message before it was understood, if the engine says so."""
+
+    event: Mapping[str, Any]
+    heard: Mapping[str, Any] | None
+
+    @property
+    def text(self) -> str:
+        return self.event.get("text") or ""
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        return self.event.get("data") or {}
+
+    @property
+    def buttons(self) -> list[Mapping[str, Any]]:
+        buttons = self.data.get("buttons")
+        return [one for one in buttons if isinstance(one, dict)] if isinstance(buttons, (list, tuple)) else []
+
+    @property
+    def media(self) -> list[str]:
+        found = (self.data.get("image"), self.data.get("attachment"))
+        return [one if isinstance(one, str) else json_text(one) for one in found if one]
+
+
+class _NotJudgedError(Exception):
+    """An asserter that cannot be judged with this engine; says why."""
+
+
+class ScriptRun:
+    """A conversation in progress: the messages that were not read, and the values of variables."""
+
+    def __init__(self, script: Script) -> None:
+        self._settings = script.settings
+        self._waiting: deque[_Message] = deque()
+        self._memory = {**_NAMES, **script.settings.names, "$testcasename": script.name}
+        self._has_failed = False
+        first = [hook for hook in script.hooks if hook.name == "SET_SCRIPTING_MEMORY"]
+        self._set(first)
+        self._set([hook for hook in script.hooks if hook not in first])
+
+    def spoken(self, turn: CaseTurn) -> CaseTurn:
+        """Return the turn with the message that the user says now."""
+        if turn.user is None or not self._settings.memory:
+            return turn
+        return replace(turn, user=with_values(turn.user, self._memory))
+
+    def judge(self, part: Part, turn: Turn, place: Location) -> list[Judged]:
+        """Judge the sections that follow a message of the user's."""
+        judged: list[Judged] = []
+        self._clear(part.hooks)
+        heard = next((event.get("parse_data") for event in turn.events if event["event"] == "user"), None)
+        self._waiting += [_Message(event, heard) for event in turn.events if event["event"] == "bot"]
+        self._set(part.hooks)
+        judged += self._replies(part.replies)
+        if part.must_be_read and self._waiting and not self._has_failed:
+            judged.append(self._unread(place))
+        self._clear(part.last_hooks)
+        return judged + [self._at_end(check) for check in part.last_checks]
+
+    def left_out(self, part: Part) -> list[Judged]:
+        """Return the steps of sections that are not run."""
+        steps = [step for reply in part.replies for step in _steps(reply)] + list(map(_step_of, part.last_checks))
+        return [step.skipped(NOT_RUN) for step in steps]
+
+    # --- replies ------------------------------------------------------------------------------------------------------
+
+    def _replies(self, replies: Sequence[Reply]) -> list[Judged]:
+        judged: list[Judged] = []
+        silent = False  # an optional section found no message: further ones do not wait for one
+        for number, reply in enumerate(replies, 1):
+            optional = reply.section.optional
+            silent = silent and optional
+            if self._has_failed and not self._settings.goes_on:
+                judged += [step.skipped(NOT_RUN) for step in _steps(reply)]
+                continue
+            if silent:
+                continue
+            if not self._waiting:
+                silent = optional
+                if not optional:
+                    judged.append(self._nothing_said(reply))
+                continue
+            message = self._waiting[0]
+            values = self._values(reply, message)
+            found = self._judged(reply, message, {**values, **self._memory})
+            if optional and number < len(replies) and any(one.failed for one in found):
+                continue  # the message is left to the next section
+            self._waiting.popleft()
+            self._memory |= values
+            self._clear(reply.section.hooks)
+            self._set(reply.section.hooks)
+            self._has_failed = self._has_failed or any(one.failed for one in found)
+            judged += found
+        return judged
+
+    def _values(self, reply: Reply, message: _Message) -> dict[str, str]:
+        if not self._settings.memory or not reply.texts:
+            return {}
+        return values_in(cleaned(message.text, self._settings), reply.texts, self._settings)
+
+    def _nothing_said(self, reply: Reply) -> Judged:
+        self._has_failed = True
+        return _steps(reply)[0].failed(None, "nothing was said")
+
+    def _judged(self, reply: Reply, message: _Message, memory: Mapping[str, str]) -> list[Judged]:
+        found = []
+        if reply.texts or not reply.checks:
+            found.append(self._text(reply, message, memory))
+        return found + [self._check(check, message, memory) for check in reply.checks]
+
+    def _text(self, reply: Reply, message: _Message, memory: Mapping[str, str]) -> Judged:
+        step, response = _text_step(reply), response_name(message.event)
+        said = cleaned(message.text, self._settings)
+        wanted = [cleaned(text, self._settings) for text in reply.texts]
+        if self._settings.memory:
+            wanted = [with_values(text, memory) for text in wanted]
+        actual = f"bot: {one_line(message.text)}"
+        try:
+            fits = not wanted or any(matches(said, text, reply.matching, reply.word_errors) for text in wanted)
+        except CannotCompareError as error:
+            return step.failed(message.text, str(error), [f"- {actual}", f"+ bot: {one_line(step.expected)}"])
+        if not wanted or fits is not reply.section.negated:
+            return step.passed(response)
+        if reply.section.negated:
+            return step.failed(message.text, "it was said", [f"- {actual}", f"+ bot: {one_line(step.expected)}"])
+        shown = " or ".join(map(one_line, wanted[:3])) + (" …" if len(wanted) > 3 else "")
+        reason = near_miss(wanted[0], said) if len(wanted) == 1 else f"none of {len(wanted)} texts matches"
+        return step.failed(message.text, reason, compared_lines(actual, f"bot: {shown}"))
+
+    # --- asserters ----------------------------------------------------------------------------------------------------
+
+    def _check(self, check: Check, message: _Message, memory: Mapping[str, str]) -> Judged:
+        one, step = check.asserter, _step_of(check.asserter)
+        args = tuple(with_values(arg, memory) for arg in check.texts)
+        try:
+            fits, actual = self._fits(one.name, args, message)
+            if one.name in {"BUTTONS", "MEDIA"} and one.negated:
+                fits = self._some(one.name, args, message)
+        except _NotJudgedError as error:
+            return step.skipped(str(error))
+        except CannotCompareError as error:
+            return step.failed(None, str(error))
+        if fits is not one.negated:
+            return step.passed()
+        return step.failed(actual, None, [f"- {one.name}: {actual}", f"+ {one.name}: {one_line(step.expected)}"])
+
+    def _fits(self, name: str, args: tuple[str, ...], message: _Message) -> tuple[bool, str]:
+        """Return whether an asserter is met, and what there is instead."""
+        if name in TEXTS:
+            return self._text_fits(name, args, cleaned(message.text, self._settings)), one_line(message.text)
+        if name in NLU:
+            return self._heard_fits(name, args, message)
+        if name in COUNTS:
+            number = len(message.buttons if name.startswith("BUTTONS") else message.media)
+            return _count_fits(number, args[0] if args else ">0"), str(number)
+        if name in QUEUE:
+            number = len(self._waiting) - 1
+            return _count_fits(number, _count_of(name, args)), str(number)
+        if name == "TEXT_WER":
+            rate = word_error_rate(message.text, _argument(name, args, 0))
+            return rate <= accepted_errors(_argument(name, args, 1)), f"{rate:.0%} of the words differ: {message.text}"
+        if name == "RESPONSE_LENGTH":
+            length = len(message.text)
+            return not args or length <= _number(name, args[0]), str(length)
+        shown = [str(one.get("title")) for one in message.buttons] if name == "BUTTONS" else message.media
+        return self._has_all(name, args, message), ", ".join(shown) or "none"
+
+    def _text_fits(self, name: str, args: tuple[str, ...], said: str) -> bool:
+        any_case = name.endswith(IGNORES_CASE)
+        plain = name.removesuffix(IGNORES_CASE)
+        mode = next((mode for begin, mode in _MODES.items() if plain.startswith(begin)), "equals")
+        if not args:
+            return bool(said) if mode == "equals" else True
+        mode += "IgnoreCase" if any_case else ""
+        fits = [matches(said, cleaned(arg, self._settings), mode) for arg in args]
+        return all(fits) if plain in TEXTS_ALL else any(fits)
+
+    def _same(self, actual: str, wanted: str) -> bool:
+        return matches(actual, wanted, self._settings.matching, self._settings.word_errors)
+
+    def _has(self, name: str, wanted: str, message: _Message) -> bool:
+        if name == "MEDIA":
+            return any(self._same(uri, wanted) for uri in message.media)
+        wanted = cleaned(wanted, self._settings)
+        titles = [cleaned(str(one.get("title") or ""), self._settings) for one in message.buttons]
+        payloads = [_payload(one.get("payload")) for one in message.buttons]
+        return any(self._same(text, wanted) for text in (*titles, *payloads))
+
+    def _has_all(self, name: str, args: tuple[str, ...], message: _Message) -> bool:
+        if not args:
+            return bool(message.buttons if name == "BUTTONS" else message.media)
+        return all(self._has(name, arg, message) for arg in args)
+
+    def _some(self, name: str, args: tuple[str, ...], message: _Message) -> bool:
+        """Whether any of what must not be there is."""
+        return any(self._has(name, arg, message) for arg in args) if args else self._has_all(name, args, message)
+
+    def _heard_fits(self, name: str, args: tuple[str, ...], message: _Message) -> tuple[bool, str]:
+        if not isinstance(message.heard, dict) or not isinstance(intent := message.heard.get("intent"), dict):
+            raise _NotJudgedError(NOT_HEARD)
+        confidence = float(intent.get("confidence") or 0.0)
+        entities = [one for one in message.heard.get("entities") or () if isinstance(one, dict)]
+        match name:
+            case "INTENT":
+                if len(args) != 1:
+                    raise CannotCompareError(f"{name} has {len(args)} arguments; expected 1")
+                return intent.get("name") == args[0], str(intent.get("name"))
+            case "INTENT_CONFIDENCE":
+                least = _number(name, _argument(name, args, 0))
+                return confidence * 100 >= least, f"{confidence * 100:.2f}"
+            case "INTENT_UNIQUE":
+                others = [one for one in message.heard.get("intent_ranking") or () if isinstance(one, dict)]
+                same = [str(one.get("name")) for one in others if one.get("confidence") == intent.get("confidence")]
+                rivals = [other for other in same if other != intent.get("name")]
+                return not rivals, f"{intent.get('name')}, and just as sure {', '.join(rivals)}"
+            case "ENTITY_CONTENT":
+                left = [*args[1:]]
+                values = [str(one.get("value")) for one in entities if one.get("entity") == _argument(name, args, 0)]
+                for value in sorted(values):
+                    if (fit := next((want for want in left if self._same(value, want)), None)) is not None:
+                        left.remove(fit)
+                return not left, ", ".join(values) or "none"
+            case _:
+                found = [str(one.get("entity" if name == "ENTITIES" else "value")) for one in entities]
+                return self._counted(name, args, found), ", ".join(found) or "none"
+
+    def _counted(self, name: str, args: tuple[str, ...], found: list[str]) -> bool:
+        """Whether these are the names or values of all entities; ``...`` at the end: there may be more."""
+        more = bool(args) and args[-1] in {"..", "..."}
+        left = list(args[:-1] if more else args)
+        extra = []
+        for value in sorted(found, key=len):
+            same = (want for want in left if (value == want if name == "ENTITIES" else self._same(value, want)))
+            if (fit := next(same, None)) is not None:
+                left.remove(fit)
+            else:
+                extra.append(value)
+        return not left and (more or not extra)
+
+    # --- messages that nobody read, and memory ------------------------------------------------------------------------
+
+    def _at_end(self, check: Called) -> Judged:
+        step, number = _step_of(check), len(self._waiting)
+        if self._has_failed and not self._settings.goes_on:
+            return step.skipped(NOT_RUN)
+        try:
+            if _count_fits(number, _count_of(check.name, check.args)) is not check.negated:
+                return step.passed()
+            reason = _unread(number)
+        except CannotCompareError as error:
+            reason = str(error)
+        self._has_failed = True
+        return step.failed(str(number), reason)
+
+    def _unread(self, place: Location) -> Judged:
+        self._has_failed = True
+        number = len(self._waiting)
+        lines = [f"- bot: {one_line(message.text)}" for message in self._waiting]
+        return _Step("BOT_CONSUMED", "", place).failed(str(number), _unread(number), lines)
+
+    def _clear(self, hooks: Sequence[Called]) -> None:
+        if any(hook.name == "SKIP_BOT_UNCONSUMED" for hook in hooks):
+            self._waiting.clear()
+
+    def _set(self, hooks: Sequence[Called]) -> None:
+        for hook in hooks:
+            args = [with_values(arg, self._memory) for arg in hook.args]
+            if hook.name == "SET_SCRIPTING_MEMORY" and len(args) == 2:
+                self._memory[f"${args[0]}"] = args[1]
+            elif hook.name == "CLEAR_SCRIPTING_MEMORY" and len(args) == 1:
+                self._memory.pop(f"${args[0]}", None)
+
+
+def _payload(payload: Any) -> str:
+    return "" if payload is None else json_text(payload)
+
+
+def _count_of(name: str, args: Sequence[str]) -> str:
+    return "=0" if name == "BOT_CONSUMED" else args[0] if args else ">0"
+
+
+def _count_fits(number: int, wanted: str) -> bool:
+    match = re.match(r"\s*(<=|>=|==|[<>=])?\s*(\d+)", wanted)
+    if match is None:
+        raise CannotCompareError(f"'{wanted}' is no number of things")
+    limit = int(match[2])
+    match match[1]:
+        case "<=":
+            return number <= limit
+        case "<":
+            return number < limit
+        case ">=":
+            return number >= limit
+        case ">":
+            return number > limit
+        case _:
+            return number == limit
+
+
+def _argument(name: str, args: Sequence[str], place: int) -> str:
+    if place >= len(args):
+        raise CannotCompareError(f"{name} has {len(args)} arguments; expected {place + 1}")
+    return args[place]
+
+
+def _number(name: str, written: str) -> int:
+    if not re.fullmatch(r"\d{1,9}", written, re.ASCII):
+        raise CannotCompareError(f"{name}: '{written}' is no whole number")
+    return int(written)
+
+
+def _unread(number: int) -> str:
+    return "one message was not read" if number == 1 else f"{number} messages were not read"
+
+
+# Steps of the report.
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """The kind of a step of the report, the expectation as written, and its line."""
+
+    kind: str
+    expected: str
+    place: Location
+
+    def passed(self, response: str | None = None) -> Judged:
+        return self._judged("passed", None, None, [f"  {self._line}"], response)
+
+    def failed(self, actual: str | None, reason: str | None, lines: Sequence[str] = ()) -> Judged:
+        return self._judged("failed", actual, reason, lines or [f"+ {self._line}"])
+
+    def skipped(self, reason: str) -> Judged:
+        return self._judged("skipped", None, reason, ())
+
+    @property
+    def _line(self) -> str:
+        return f"{self.kind}: {one_line(self.expected)}"
+
+    def _judged(
+        self,
+        outcome: StepOutcome,
+        actual: str | None,
+        reason: str | None,
+        lines: Sequence[str],
+        response: str | None = None,
+    ) -> Judged:
+        step = CaseStep(
+            kind=self.kind,
+            expected=self.expected,
+            outcome=outcome,
+            actual=actual,
+            location=self.place,
+            reason=reason,
+            response=response,
+        )
+        return Judged(step, tuple(lines))
+
+
+def _text_step(reply: Reply) -> _Step:
+    section = reply.section
+    sign = "!" if section.negated else ""
+    return _Step("bot", f"{sign}{section.text}" if section.text else "any message", section.location)
+
+
+def _step_of(one: Called) -> _Step:
+    return _Step(one.name, f"{'!' if one.negated else ''}{' | '.join(one.args)}", one.location)
+
+
+def _steps(reply: Reply) -> list[_Step]:
+    """The steps of a section; one without any expectation needs a message."""
+    text = [_text_step(reply)] if reply.texts or not reply.checks else []
+    return text + [_step_of(check.asserter) for check in reply.checks]

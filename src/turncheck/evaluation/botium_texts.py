@@ -1,0 +1,195 @@
+"""How Botium compares texts: cleaned, by one of its matching modes, with values from its scripting memory."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from turncheck.project.botium.vocabulary import FUNCTIONS, VARIABLE, as_pattern
+from turncheck.yaml_tree.shapes import SEARCH_SECONDS, EndlessSearchError, is_found
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from turncheck.project.botium.model import Capabilities
+
+MOST_WILDCARDS: Final = 10
+_PARAGRAPHS: Final = re.compile(r"<p[^>]*>|</p>|<br[^>]*>")
+_TAGS: Final = re.compile(r"<[^>]*>")
+_UNPRINTABLE: Final = re.compile(r"[\x00-\x1f\x7f]")
+_ENTITIES: Final = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&#39;": "'", "&quot;": '"'}
+_PUNCTUATION: Final = re.compile(r"[.,/#!$%^&;:{}=\-_`~()]")
+
+
+class CannotCompareError(Exception):
+    """A text that cannot be compared with anything; says why."""
+
+
+def cleaned(text: str, settings: Capabilities) -> str:
+    """Return the text without markup, with single spaces, and without what the settings remove."""
+    if settings.normalised:
+        text = _TAGS.sub("", _PARAGRAPHS.sub(" ", text))
+        text = _UNPRINTABLE.sub(" ", text)
+        for entity, character in _ENTITIES.items():
+            text = text.replace(entity, character)
+        text = " ".join(text.split())
+    for characters in settings.removed_characters:
+        text = text.replace(characters, "")
+    if settings.removed_pattern:
+        text = re.sub(settings.removed_pattern, "", text)
+    return text
+
+
+def matches(said: str, wanted: str, mode: str, word_errors: str = "") -> bool:
+    """Whether a message matches a text, both cleaned.
+
+    Raises:
+        CannotCompareError: the text has too many wildcards, or takes too long to be searched for.
+    """
+    kind = mode.removesuffix("IgnoreCase").removesuffix("LowerCase")
+    any_case = mode != kind
+    if kind == "wer":
+        return word_error_rate(said, wanted) <= accepted_errors(word_errors)
+    if kind == "regexp":
+        return found(f"(?i){as_pattern(wanted)}" if any_case else as_pattern(wanted), said)
+    if any_case:
+        said, wanted = said.lower(), wanted.lower()
+    match kind:
+        case "include":
+            return wanted in said
+        case "wildcard" | "wildcardExact":
+            return _has_wildcards(said, wanted, exact=kind == "wildcardExact")
+        case _:
+            return said == wanted
+
+
+def _has_wildcards(said: str, wanted: str, *, exact: bool) -> bool:
+    parts = wanted.split("*")
+    if len(parts) > MOST_WILDCARDS + 1:
+        raise CannotCompareError(f"'{wanted}' has {len(parts) - 1} wildcards; at most {MOST_WILDCARDS} are compared")
+    pattern = "[^\\n\\r\\u2028\\u2029]*".join(map(re.escape, parts))
+    return found(f"\\A{pattern}\\Z" if exact else pattern, said)
+
+
+def found(pattern: str, text: str) -> bool:
+    """Whether a regular expression is found in a text.
+
+    Raises:
+        CannotCompareError: it takes too long, or is none.
+    """
+    import regex  # only where there are patterns
+
+    try:
+        return is_found(pattern, text)
+    except EndlessSearchError:
+        why = f"the pattern '{pattern}' took longer than {SEARCH_SECONDS:g} seconds to be searched for"
+        raise CannotCompareError(why) from None
+    except regex.error as error:
+        raise CannotCompareError(f"'{pattern}' is no regular expression: {error}") from None
+
+
+# The share of words that differ.
+
+
+def accepted_errors(written: str) -> float:
+    """Read a share, ``0.2`` or ``20``.
+
+    Raises:
+        CannotCompareError: it is no number.
+    """
+    number = re.match(r"\s*\d*\.?\d*", written)
+    digits = number[0].strip() if number else ""
+    if not re.search(r"\d", digits):
+        raise CannotCompareError(f"'{written}' is no share of words that may differ; expected 20 (per cent) or 0.2")
+    return float(digits) if "." in written else int(float(digits)) / 100
+
+
+def word_error_rate(said: str, wanted: str) -> float:
+    """Return the share of words in which a message differs, to two digits; with wildcards, part by part.
+
+    Raises:
+        CannotCompareError: a part has more words than the message has in common with it.
+    """
+    said, pattern = _without_signs(said), _without_signs(wanted)
+    if "*" not in pattern:
+        return round(_distance(said, pattern), 2)
+    words = said.split(" ")
+    wrong = number = 0
+    for part in (part.strip() for part in pattern.split("*")):
+        if not part:
+            number += 1
+            continue
+        wanted_words = part.split(" ")
+        size = min(len(wanted_words), len(words))
+        best, rate = None, 1.0
+        for start in range(len(words) - size + 1):
+            here = round(_distance(" ".join(words[start : start + size]), part), 2)
+            if here <= rate:
+                best, rate = words[start : start + size], here
+        if best is None:
+            raise CannotCompareError(f"'{part}' is longer than the message")
+        wrong += sum(index >= len(best) or word != best[index] for index, word in enumerate(wanted_words))
+        number += len(wanted_words)
+    return round(wrong / number, 2)
+
+
+def _without_signs(text: str) -> str:
+    return _PUNCTUATION.sub("", text).lower()
+
+
+def _distance(one: str, other: str) -> float:
+    """Edit distance in words, as a share of the longer text's."""
+    left, right = one.split(" "), other.split(" ")
+    longest = max(len(left), len(right))
+    if not one or not other:
+        return 1.0
+    above: list[int] = []
+    for row, word in enumerate(right):
+        line: list[int] = []
+        for column, said in enumerate(left):
+            cost = int(word != said)
+            if row == 0 or column == 0:
+                before = 0 if row == column else (line[column - 1] if row == 0 else above[0])
+                line.append(before + cost)
+            else:
+                line.append(min(above[column] + 1, line[column - 1] + 1, above[column - 1] + cost))
+        above = line
+    return above[-1] / longest
+
+
+# Scripting memory: `$name` in a text stands for a value, and takes one from a message.
+
+
+def with_values(text: str, memory: Mapping[str, str]) -> str:
+    """Return the text with each variable replaced by its value, longer names first."""
+    for name in sorted(memory, key=len, reverse=True):
+        text = text.replace(name, memory[name])
+    return text
+
+
+def values_in(said: str, wanted: Sequence[str], settings: Capabilities) -> dict[str, str]:
+    """Return the values that variables in the wanted texts have in a message, where they fit."""
+    kind = {"word": r"(\w+)", "joker": r"([\w\W]+)"}.get(settings.memory_words, r"(\S+)")
+    is_pattern = settings.matching in {"regexp", "regexpIgnoreCase"}
+    values: dict[str, str] = {}
+    for text in wanted:
+        names = VARIABLE.findall(text)
+        if not names:
+            continue
+        pattern = as_pattern(text) if is_pattern else re.escape(text).replace(r"\$", "$")
+        for name in names:
+            pattern = pattern.replace(name, kind)
+        match = _search(pattern, said)
+        found_here = dict(zip(names, match or (), strict=False))
+        values |= {n: value for n, value in found_here.items() if value is not None and n not in FUNCTIONS}
+    return values
+
+
+def _search(pattern: str, text: str) -> tuple[str | None, ...] | None:
+    import regex  # only where there are variables
+
+    try:
+        match = regex.search(pattern, text, flags=regex.VERSION0, timeout=SEARCH_SECONDS, concurrent=True)
+    except (regex.error, TimeoutError):
+        return None
+    return None if match is None else match.groups()

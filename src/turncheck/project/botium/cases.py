@@ -1,0 +1,263 @@
+"""Botium's conversations → end-to-end cases."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from turncheck.messages.finding import Finding
+from turncheck.messages.location import Location
+from turncheck.messages.phrasing import nearest
+from turncheck.project.botium.expansion import Expanded, FaultyConvoError, expanded
+from turncheck.project.botium.folder import CONVO, Suite, is_skipped
+from turncheck.project.botium.lines import as_data
+from turncheck.project.botium.model import Check, Part, Reply, Script
+from turncheck.project.botium.vocabulary import (
+    ARGUMENTS,
+    ASSERTERS_NOT_JUDGED,
+    FUNCTIONS,
+    HOOKS_NOT_RUN,
+    INPUTS_NOT_SENT,
+    MODES,
+    NAMES,
+    QUEUE,
+    TEXTS,
+    as_pattern,
+)
+from turncheck.project.e2e.model import CaseTurn, E2ECase, E2ECases, NotJudged
+from turncheck.yaml_tree.shapes import pattern_problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from turncheck.messages.finding import Severity
+    from turncheck.project.botium.model import Called, Convo, Section
+
+_WORD: Final = re.compile(r"(?:[Uu][Tt][Tt]_\w+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)")
+"""A word that is hardly meant as text but as the name of an utterance list."""
+_PARAMETERS: Final = frozenset({"matchingMode", "matchingModeWer", "stepTimeout"})
+_FUNCTION: Final = re.compile("|".join(map(re.escape, sorted(FUNCTIONS, key=len, reverse=True))))
+
+
+def read_file(path: str, shared: Callable[[], Suite] | None) -> E2ECases:
+    """Read one of Botium's files: a conversation has cases, the others are used by conversations."""
+    if is_skipped(path.rpartition("/")[2]):
+        message = f"'{path}' is left out, as its name begins with 'skip'."
+        return E2ECases(findings=(_finding(message, Location(path, 1, 1), hint="Rename it."),), files=(path,))
+    if not path.endswith(CONVO):
+        return E2ECases(files=(path,))
+    return read_convo_cases(Suite() if shared is None else shared(), path)
+
+
+def read_convo_cases(suite: Suite, path: str) -> E2ECases:
+    """Return the cases of the conversation in this file, and what is wrong with it."""
+    convo = suite.convos.get(path)
+    if convo is None:
+        return E2ECases(files=(path,))  # why it cannot be read is among the suite's findings
+    name = convo.name or path.rpartition("/")[2]
+    if is_skipped(name):
+        left_out = NotJudged(f"it is left out, as its name begins with '{name[:5]}'", convo.location)
+        return E2ECases((E2ECase(name, convo.location, (), not_judged=left_out, source=as_data(convo)),), files=(path,))
+    try:
+        found = expanded(suite, path)
+    except FaultyConvoError as error:
+        return E2ECases(findings=(error.finding,), files=(path,))
+    except RecursionError:
+        message = f"'{name}' includes partial conversations that are nested too deep."
+        return E2ECases(findings=(_finding(message, convo.location, "error"),), files=(path,))
+    sections = found[0].sections
+    reason = _why_not_judged(suite, sections)
+    findings = [*_doubts(suite, convo, sections), *_faulty_patterns(suite, sections)]
+    if reason is not None:
+        message = f"'{name}' is not judged: {reason.why}."
+        findings.append(Finding("botium-not-judged", "warning", message, reason.location))
+    source = as_data(convo)
+    cases = (_Case(suite, convo, one).case(source, reason) for one in found)
+    return E2ECases(tuple(cases), findings=tuple(findings), files=(path,))
+
+
+def _finding(message: str, place: Location, severity: Severity = "warning", hint: str = "") -> Finding:
+    return Finding("botium-syntax" if severity == "error" else "botium-doubtful", severity, message, place, hint)
+
+
+# What cannot be judged, and why.
+
+
+def _why_not_judged(suite: Suite, sections: Sequence[Section]) -> NotJudged | None:
+    return next((reason for section in sections for reason in _reasons(suite, section)), None)
+
+
+def _reasons(suite: Suite, section: Section) -> Iterator[NotJudged]:
+    plugins = suite.settings.plugins.names
+    for kinds, called in (
+        (ASSERTERS_NOT_JUDGED, section.asserters),
+        (HOOKS_NOT_RUN, section.hooks),
+        (INPUTS_NOT_SENT, section.inputs),
+    ):
+        for one in called:
+            why = f"it is a plug-in of Botium's ({_config(suite)})" if one.name in plugins else kinds.get(one.name)
+            if why:
+                yield NotJudged(f"{one.name}: {why}", one.location)
+    for one in section.hooks:
+        if one.name == "CONVO_STEP_PARAMETERS":
+            yield from _odd_parameters(one)
+    if section.json is not None:
+        yield NotJudged(f"the message of #{section.sender} is JSON for one of Botium's connectors", section.location)
+    if section.sender == "me":
+        yield from _unsayable(suite, section)
+    yield from _computed(suite, section)
+
+
+def _config(suite: Suite) -> str:
+    return suite.settings.location.path if suite.settings.location is not None else "botium.json"
+
+
+def _odd_parameters(hook: Called) -> Iterator[NotJudged]:
+    parameters = _parameters(hook)
+    if odd := sorted(set(parameters) - _PARAMETERS):
+        yield NotJudged(f"{hook.name}: '{odd[0]}' has no effect here", hook.location)
+    mode = parameters.get("matchingMode")
+    if mode is not None and mode not in MODES:
+        yield NotJudged(f"{hook.name}: '{mode}' is no matching mode", hook.location)
+
+
+def _unsayable(suite: Suite, section: Section) -> Iterator[NotJudged]:
+    least, most = ARGUMENTS["BUTTON"]
+    for one in section.inputs:
+        if one.name == "BUTTON" and not least <= len(one.args) <= (most or least):
+            yield NotJudged("BUTTON needs the button's payload, and may have its text", one.location)
+    if section.text is None and not section.inputs and section.json is None:
+        yield NotJudged("the user says nothing in this section", section.location)
+    if section.text and (found := suite.utterance_list(section.text)) is not None and not found.texts:
+        yield NotJudged(f"the utterance list '{found.name}' is empty", section.location)
+
+
+def _computed(suite: Suite, section: Section) -> Iterator[NotJudged]:
+    """Texts with what changes from run to run, such as ``$now``."""
+    texts = suite.texts(section.text) or (section.text,) if section.text and suite.uses_memory else ()
+    args = [arg for one in (*section.asserters, *section.hooks, *section.inputs) for arg in one.args]
+    for match in (match for text in (*texts, *args) for match in _FUNCTION.finditer(text)):
+        variable = re.compile(r"\w*").match(match.string, match.end())
+        is_longer = variable is not None and bool(variable[0])
+        if match[0] not in NAMES and not is_longer:
+            yield NotJudged(f"{match[0]} is computed by Botium, and different in each run", section.location)
+
+
+def _parameters(hook: Called) -> Mapping[str, str]:
+    """Read ``matchingMode:regexp|stepTimeout:2000``, or the same as JSON."""
+    if hook.args and hook.args[0].startswith("{"):
+        try:
+            data = json.loads(hook.args[0])
+        except (ValueError, RecursionError):
+            data = None
+        if isinstance(data, dict) and data:
+            return {str(name): str(value) for name, value in data.items()}
+    pairs = (arg.partition(":") for arg in hook.args)
+    return {name: value for name, _, value in pairs}
+
+
+# What is probably not meant.
+
+
+def _doubts(suite: Suite, convo: Convo, sections: Sequence[Section]) -> Iterator[Finding]:
+    if not any(section.sender in {"me", "bot"} for section in sections):
+        message = "The conversation is empty: it has neither #me nor #bot."
+        yield _finding(message, convo.location, hint="Write what the user says below #me, and the answer below #bot.")
+    for section in sections:
+        word = (section.text or "").strip()
+        if section.sender in {"me", "bot"} and _WORD.fullmatch(word) and word not in suite.utterances:
+            near = nearest(word, suite.utterances)
+            hint = (
+                f"Did you mean '{near[0]}'?"
+                if near
+                else f"It needs a file *.utterances.txt with '{word}' as its first line."
+            )
+            verb = "said" if section.sender == "me" else "compared"
+            yield _finding(f"There is no utterance list '{word}': it is {verb} as it is.", section.location, hint=hint)
+        for one in section.asserters:
+            if section.sender == "begin" or (section.sender == "end" and one.name not in QUEUE):
+                yield _finding(f"{one.name} has no effect in #{section.sender}.", one.location)
+
+
+def _faulty_patterns(suite: Suite, sections: Sequence[Section]) -> Iterator[Finding]:
+    for section in sections:
+        if section.sender != "bot":
+            continue
+        patterns = [
+            (text, one.location)
+            for one in section.asserters
+            if one.name.startswith("TEXT_REGEXP")
+            for arg in one.args
+            for text in suite.texts(arg) or (arg,)
+        ]
+        if suite.settings.matching.startswith("regexp") and section.text:
+            patterns += [(text, section.location) for text in suite.texts(section.text) or (section.text,)]
+        for pattern, place in patterns:
+            if problem := pattern_problem(as_pattern(pattern)):
+                yield _finding(f"'{pattern}' is not a regular expression: {problem}.", place, "error")
+
+
+# Cases.
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    suite: Suite
+    convo: Convo
+    expanded: Expanded
+
+    def case(self, source: list[dict[str, str]], not_judged: NotJudged | None) -> E2ECase:
+        """Return the case, with a turn for what is said before the user's first message."""
+        settings = replace(self.suite.settings, memory=self.suite.uses_memory)
+        return E2ECase(
+            self.expanded.name,
+            self.convo.location,
+            tuple(self._turns()),
+            script=Script(self.expanded.name, settings, self.expanded.hooks),
+            not_judged=not_judged,
+            source=source,
+        )
+
+    def _turns(self) -> Iterator[CaseTurn]:
+        user, place, part = None, self.convo.location, Part()
+        general: Mapping[str, str] = {}
+        must = self.suite.settings.all_consumed
+        for section in self.expanded.sections:
+            own = [_parameters(hook) for hook in section.hooks if hook.name == "CONVO_STEP_PARAMETERS"]
+            parameters = {**general, **(own[0] if own else {})}
+            match section.sender:
+                case "begin":
+                    general = parameters
+                case "me":
+                    drops = any(hook.name == "SKIP_BOT_UNCONSUMED" for hook in section.hooks)
+                    yield CaseTurn(user, place, part=replace(part, must_be_read=must and not drops))
+                    user, place, part = self._said(section), section.location, Part(section.hooks)
+                case "bot":
+                    part = replace(part, replies=(*part.replies, self._reply(section, parameters)))
+                case _:
+                    checks = (*part.last_checks, *(one for one in section.asserters if one.name in QUEUE))
+                    part = replace(part, last_hooks=(*part.last_hooks, *section.hooks), last_checks=checks)
+        yield CaseTurn(user, place, part=replace(part, must_be_read=must))
+
+    def _said(self, section: Section) -> str:
+        button = next((one.args[0] for one in section.inputs if one.name == "BUTTON" and one.args), None)
+        return button if button is not None else section.text or ""
+
+    def _reply(self, section: Section, parameters: Mapping[str, str]) -> Reply:
+        texts = () if not section.text else self.suite.texts(section.text.strip()) or (section.text,)
+        checks = tuple(Check(one, self._texts(one)) for one in section.asserters if not _is_nothing(one))
+        settings = self.suite.settings
+        matching = parameters.get("matchingMode", settings.matching)
+        errors = f"{parameters['matchingModeWer']}%" if "matchingModeWer" in parameters else settings.word_errors
+        return Reply(section, texts, checks, matching, errors)
+
+    def _texts(self, asserter: Called) -> tuple[str, ...]:
+        if asserter.name not in TEXTS:
+            return asserter.args
+        return tuple(text for arg in asserter.args for text in self.suite.texts(arg) or (arg,))
+
+
+def _is_nothing(asserter: Called) -> bool:
+    return ASSERTERS_NOT_JUDGED.get(asserter.name) == ""

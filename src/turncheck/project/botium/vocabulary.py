@@ -1,0 +1,111 @@
+"""The words of BotiumScript: asserters, logic hooks and user inputs that Botium has without plug-ins."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+TEXTS_ANY: Final = (
+    "TEXT",
+    "TEXT_EQUALS",
+    "TEXT_CONTAINS_ANY",
+    "TEXT_WILDCARD_ANY",
+    "TEXT_WILDCARDEXACT_ANY",
+    "TEXT_REGEXP_ANY",
+)
+TEXTS_ALL: Final = ("TEXT_CONTAINS_ALL", "TEXT_WILDCARD_ALL", "TEXT_WILDCARDEXACT_ALL", "TEXT_REGEXP_ALL")
+IGNORES_CASE: Final = "_IC"
+TEXTS: Final = frozenset(f"{name}{end}" for name in (*TEXTS_ANY, *TEXTS_ALL) for end in ("", IGNORES_CASE))
+"""Asserters about a message's text."""
+NLU: Final = frozenset({"INTENT", "INTENT_CONFIDENCE", "INTENT_UNIQUE", "ENTITIES", "ENTITY_VALUES", "ENTITY_CONTENT"})
+"""Asserters about how the user's message was understood."""
+COUNTS: Final = frozenset({"BUTTONS_COUNT", "BUTTONS_COUNT_REC", "MEDIA_COUNT", "MEDIA_COUNT_REC"})
+QUEUE: Final = frozenset({"BOT_CONSUMED", "BOT_UNCONSUMED_COUNT"})
+"""Asserters about messages that no section has read."""
+_CARDS: Final = "no engine here reports cards"
+_RAW: Final = "the raw answer of one of Botium's connectors is not known here"
+_CONDITION: Final = "which of its sections apply depends on a condition that is not evaluated here"
+JUDGED: Final = TEXTS | NLU | COUNTS | QUEUE | {"TEXT_WER", "BUTTONS", "MEDIA", "RESPONSE_LENGTH"}
+"""Asserters that are judged here."""
+ASSERTERS_NOT_JUDGED: Final = {
+    **dict.fromkeys(("CARDS", "CARDS_COUNT", "CARDS_COUNT_REC"), _CARDS),
+    **dict.fromkeys(("JSON_PATH", "JSON_PATH_COUNT"), _RAW),
+    "FORMS": "no engine here reports forms to fill in",
+    "PAUSE_ASSERTER": "",
+}
+"""Why asserters are not judged; with an empty reason, because there is nothing to judge."""
+ASSERTERS: Final = JUDGED | ASSERTERS_NOT_JUDGED.keys()
+
+MEMORY_HOOKS: Final = ("SET_SCRIPTING_MEMORY", "CLEAR_SCRIPTING_MEMORY")
+WAITING_HOOKS: Final = ("PAUSE", "WAITFORBOT")
+"""They wait for the bot to finish, as turncheck does before each message."""
+HOOKS_NOT_RUN: Final = {
+    "ASSIGN_SCRIPTING_MEMORY": _RAW,
+    "UPDATE_CUSTOM": "it is for one of Botium's connectors",
+    "ORDERED_LIST_TO_BUTTON": "it makes buttons of texts, which is not done here",
+    **dict.fromkeys(
+        (
+            "CONDITIONAL_STEP_TIME_BASED",
+            "CONDITIONAL_STEP_BUSINESS_HOURS",
+            "CONDITIONAL_STEP_CAPABILITY_VALUE_BASED",
+            "CONDITIONAL_STEP_JSON_PATH_BASED",
+        ),
+        _CONDITION,
+    ),
+}
+"""Why logic hooks are not run."""
+HOOKS: Final = frozenset(
+    (*MEMORY_HOOKS, *WAITING_HOOKS, *HOOKS_NOT_RUN, "INCLUDE", "CONVO_STEP_PARAMETERS", "SKIP_BOT_UNCONSUMED")
+)
+INPUTS: Final = frozenset({"BUTTON", "MEDIA", "FORM"})
+INPUTS_NOT_SENT: Final = {"MEDIA": "it sends a file", "FORM": "it fills in a form"}
+
+ARGUMENTS: Final = {
+    "INTENT": (1, 1),
+    "INTENT_CONFIDENCE": (1, 1),
+    "INTENT_UNIQUE": (0, 0),
+    "ENTITY_CONTENT": (2, None),
+    "TEXT_WER": (2, 2),
+    "SET_SCRIPTING_MEMORY": (2, 2),
+    "CLEAR_SCRIPTING_MEMORY": (1, 1),
+    "BUTTON": (1, 2),
+    "INCLUDE": (1, 1),
+}
+"""How many arguments are needed, at least and at most, of those that need a certain number."""
+
+MODES: Final = (
+    "equals",
+    "equalsIgnoreCase",
+    "include",
+    "includeIgnoreCase",
+    "includeLowerCase",
+    "regexp",
+    "regexpIgnoreCase",
+    "wildcard",
+    "wildcardIgnoreCase",
+    "wildcardLowerCase",
+    "wildcardExact",
+    "wildcardExactIgnoreCase",
+    "wer",
+)
+"""How texts can be compared."""
+
+FUNCTIONS: Final = tuple(
+    f"${name}"
+    for name in (
+        "now", "now_EN", "now_DE", "now_ISO", "date", "date_EN", "date_DE", "date_ISO", "time", "time_EN", "time_DE",
+        "time_ISO", "time_HH_MM", "time_HH", "time_H_A", "timestamp", "tomorrow", "yesterday", "date_add",
+        "date_subtract", "year", "month", "month_MM", "day_of_month", "day_of_week", "random", "random10", "uniqid",
+        "projectname", "testsessionname", "testcasename", "env", "cap", "msg",
+    )
+)  # fmt: skip
+"""Names that are not variables but computed."""
+NAMES: Final = ("$projectname", "$testsessionname", "$testcasename")
+"""Those of them that are always the same."""
+
+VARIABLE: Final = re.compile(r"\$[A-Za-z]\w+", re.ASCII)
+
+
+def as_pattern(pattern: str) -> str:
+    """Return a regular expression of JavaScript's with Python's way to name groups."""
+    return re.sub(r"\(\?<(?![=!])", "(?P<", pattern)
