@@ -35,7 +35,8 @@ from turncheck.settings.repeats import RepeatRules, read_repeats, repeat_rules
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from turncheck.report.model import EndToEnd
+    from turncheck.report.conversations import RepeatedOutcome
+    from turncheck.report.model import EndToEnd, Outcome
 
 RULES = RepeatRules()
 
@@ -47,16 +48,13 @@ def evaluated(
     return evaluate_repeatedly(coins, coin_cases(rates), CaseRun(workers=2), rules, lambda: base, **more)
 
 
-def with_base(section: EndToEnd, runs: str, outcome: str = "") -> EndToEnd:
+def with_base(section: EndToEnd, runs: str) -> EndToEnd:
     """The section as that of a base whose cases have these runs."""
-    verdict = outcome or ("passed" if "F" not in runs else "flaky" if "P" in runs else "failed")
-    became = {"passed": "passed", "flaky": "passed", "failed": "failed", "regressed": "failed", "unclear": "unclear"}
+    verdict: RepeatedOutcome = "passed" if "F" not in runs else "flaky" if "P" in runs else "failed"
+    outcome: Outcome = "failed" if verdict == "failed" else "passed"
     cases = tuple(
         msgspec.structs.replace(
-            case,
-            outcome=became[verdict],
-            passed=became[verdict] == "passed",
-            repeats=Repeats(runs=runs, outcome=verdict),
+            case, outcome=outcome, passed=outcome == "passed", repeats=Repeats(runs=runs, outcome=verdict)
         )
         for case in section.cases
     )
