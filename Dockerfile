@@ -1,5 +1,7 @@
-# The image of the action. The base is a build argument so that it can be replaced where no registry is reachable.
-ARG BASE_IMAGE=python:3.11-slim
+# The image of the action. The base is a stage of its own, since Dependabot updates no digest in an argument; the argument
+# is there so that another base can be named where no registry is reachable.
+ARG BASE_IMAGE=base
+FROM python:3.11-slim@sha256:db3ff2e1800a8581e2c48a27c3995339d47bdf046da21c7627accd3d51053a93 AS base
 
 # What only building needs stays behind in this stage: Debian's git with its Perl, pip, headers, tests, symbols of
 # extension modules (not of the libraries that wheels bring, whose layout strip may break).
@@ -7,7 +9,8 @@ FROM ${BASE_IMAGE} AS build
 # hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends binutils git \
-    && rm -rf /var/lib/apt/lists/*
+    && rm -rf /var/lib/apt/lists/* \
+    && dpkg-query --status git > /git.status
 
 # The dependencies change seldom: a layer of their own.
 COPY requirements/run.txt /turncheck/requirements/run.txt
@@ -23,6 +26,8 @@ COPY templates /turncheck/templates
 COPY src /turncheck/src
 RUN /opt/turncheck/bin/pip install --no-cache-dir --no-deps --no-build-isolation /turncheck \
     && /opt/turncheck/bin/pip uninstall --yes hatchling trove-classifiers pathspec pluggy setuptools pip
+COPY tools/notices.py /turncheck/tools/notices.py
+RUN /opt/turncheck/bin/python -I /turncheck/tools/notices.py > /opt/turncheck/THIRD-PARTY-NOTICES.txt
 
 FROM ${BASE_IMAGE}
 # What git needs to fetch by HTTPS.
@@ -34,6 +39,9 @@ COPY --from=build /opt/turncheck /opt/turncheck
 # git reads the base of a change from a checkout, or fetches its commit: these two files do both.
 COPY --from=build /usr/bin/git /usr/bin/git
 COPY --from=build /usr/lib/git-core/git-remote-http /usr/lib/git-core/git-remote-http
+# Its licence, and the entry by which scanners know that it is here.
+COPY --from=build /usr/share/doc/git/copyright /usr/share/doc/git/copyright
+COPY --from=build /git.status /var/lib/dpkg/status.d/git
 RUN ln -s git-remote-http /usr/lib/git-core/git-remote-https && git --version && /opt/turncheck/bin/turncheck --version
 # Last: python and pip stay those of the base image, for what a job itself installs (an action server, say).
 ENV PATH=${PATH}:/opt/turncheck/bin

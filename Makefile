@@ -11,7 +11,7 @@ EVERYDAY := not rasa and not image and not bench
 # A machine that forbids byte code would compile TensorFlow anew at each start of Rasa, and every test process its imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check accept page site test test-image test-rasa bench fuzz interrupts lint format pins clean
+.PHONY: demo check accept page site test test-image test-rasa bench fuzz interrupts lint format pins dist release release-check clean
 
 # Two floors: what a run needs, and what work on turncheck needs. Each is installed when what it lists has changed.
 $(VENV)/.run: requirements/run.txt pyproject.toml
@@ -76,6 +76,8 @@ pins: $(VENV)/.test
 		requirements/rasa.in -o requirements/rasa.txt >/dev/null
 	$(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --generate-hashes --no-header --no-annotate --no-deps \
 		requirements/vectors.in -o requirements/vectors.txt >/dev/null
+	$(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --generate-hashes --no-header --no-annotate \
+		requirements/release.in -o requirements/release.txt >/dev/null
 
 # The script of report.html, after a change in page/src.
 page: $(VENV)/.test
@@ -85,8 +87,22 @@ page: $(VENV)/.test
 site: $(VENV)/.test
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
-dist: $(VENV)/.test
-	$(BIN)/hatchling build -d dist
+# Wheel and source distribution: the same bytes from the same commit, wherever and whenever.
+dist: $(VENV)/.run
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/hatchling build -d dist
+
+# Whether the commit that is checked out could be released: on origin's main, and everything in it names one version.
+release-check: $(VENV)/.run
+	$(BIN)/python -m tools.release check
+
+# A step of the release, with what it needs (docs/release.md): make release STEP=build
+release: $(VENV)/.test .venv-release/.ready
+	PATH="$(CURDIR)/.venv-release/bin:$$PATH" $(BIN)/python -m tools.release $(STEP)
+
+.venv-release/.ready: requirements/release.txt $(VENV)/.run
+	$(BIN)/python -m venv --clear .venv-release
+	.venv-release/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/release.txt
+	@touch $@
 
 bench: $(VENV)/.test
 	$(BIN)/pytest --timing -m "timing or bench"
@@ -117,4 +133,4 @@ interrupts: $(VENV)/.test
 	$(BIN)/python tools/interrupts.py
 
 clean:
-	rm -rf $(VENV) results build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-release results build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis

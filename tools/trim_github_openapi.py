@@ -37,6 +37,10 @@ KEPT = {
     f"{REPOSITORY}/actions/runs/{{run_id}}/artifacts": {"get"},
     f"{REPOSITORY}/actions/artifacts/{{artifact_id}}/{{archive_format}}": {"get"},
     f"{REPOSITORY}/tarball/{{ref}}": {"get"},
+    f"{REPOSITORY}/releases": {"get", "post"},
+    f"{REPOSITORY}/releases/{{release_id}}": {"patch"},
+    f"{REPOSITORY}/releases/{{release_id}}/assets": {"get", "post"},
+    f"{REPOSITORY}/releases/assets/{{asset_id}}": {"delete"},
     "/user": {"get"},
 }
 SHARED = {"parameters", "servers", "summary", "description"}

@@ -64,7 +64,7 @@ def run_command_line(arguments: Sequence[str]) -> int:
     except SystemExit as done:  # argparse ends this way, with the help or an error already printed
         return _with_output(done.code if isinstance(done.code, int) else EXIT_NOT_DONE)
     except UserError as error:
-        _say(f"error: {error.seen_from_above(_project(namespace))}")
+        _say(f"error: {error.for_repository(_project(namespace))}")
         return EXIT_NOT_DONE
     except KeyboardInterrupt:
         return _interrupted()

@@ -11,7 +11,7 @@ import msgspec
 from turncheck.comparison.compare import as_compared, compare
 from turncheck.comparison.model import Present
 from turncheck.messages.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, INTERRUPTED
-from turncheck.render.assistants import Assistants, Broken, Run, comment_key
+from turncheck.render.assistants import Assistants, FailedAssistant, Run, comment_key
 from turncheck.render.markdown import COMMENT_LIMIT, render_overview_comment, render_overview_summary
 from turncheck.render.outputs import (
     render_document,
@@ -140,7 +140,7 @@ def conclude(
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class NamedOutcome:
     """An assistant among several: the folder below the output folder that its files go to, and what it made."""
 
     folder: str
@@ -148,7 +148,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Unmeasured:
+class UnmeasuredAssistant:
     """An assistant among several that could not be measured: its folder, and a report without anything but why."""
 
     folder: str
@@ -156,14 +156,14 @@ class Unmeasured:
 
 
 @dataclass(frozen=True, slots=True)
-class Several:
+class Outcomes:
     """The results of several assistants: files for all, and below them a folder for each.
 
     ``links`` are those of the run, ``flavour`` and ``formats`` are of the files of all; ``fork`` as for one.
     """
 
-    members: tuple[Member, ...]
-    unmeasured: tuple[Unmeasured, ...]
+    members: tuple[NamedOutcome, ...]
+    unmeasured: tuple[UnmeasuredAssistant, ...]
     key: str
     links: Links
     flavour: JunitFlavour = "common"
@@ -174,7 +174,8 @@ class Several:
     def assistants(self) -> Assistants:
         """What renderers receive."""
         broken = tuple(
-            Broken(comment_key(unmeasured.report), unmeasured.report.stopped or "") for unmeasured in self.unmeasured
+            FailedAssistant(comment_key(unmeasured.report), unmeasured.report.stopped or "")
+            for unmeasured in self.unmeasured
         )
         return Assistants(self.key, tuple(member.outcome.run for member in self.members), broken)
 
@@ -221,7 +222,7 @@ def _in_folder(folder: str, renderings: Iterable[Rendered]) -> Iterator[Rendered
     return (replace(rendered, name=f"{folder}/{rendered.name}") for rendered in renderings)
 
 
-def page_of(runs: Sequence[Run], broken: Sequence[Broken] = ()) -> Rendered:
+def page_of(runs: Sequence[Run], broken: Sequence[FailedAssistant] = ()) -> Rendered:
     """Render the page of these runs, with what the manual says of their findings."""
     manual = {code: f"{check.title}. {check.text}" for code, check in CHECKS.items()}
     return render_page(runs, manual, broken=broken)

@@ -68,6 +68,10 @@ class FakeGitHub(FakeHost):
         self.tarballs: dict[str, bytes] = {}
         self.trees: dict[str, list[str]] = {}
         """The files of a commit whose archive leaves some out."""
+        self.releases: dict[int, dict[str, Any]] = {}
+        self.assets: dict[int, dict[int, dict[str, Any]]] = {}
+        """The files of each release (`fake_github_releases`)."""
+        self.immutable_releases = True
         self.history: list[str] = []
         """The commits of the base branch, newest first."""
         self.merge_bases: dict[tuple[str, str], str] = {}

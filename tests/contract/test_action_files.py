@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tools.update_readme import with_tables
+from tools.make_reference import pages
 
 from turncheck.settings.options import Settings, default_of, options
 
@@ -96,10 +96,11 @@ def test_the_image_starts_python_without_a_shell_and_without_the_workspace_on_it
     assert ACTION["runs"] == {"using": "docker", "image": "Dockerfile"}
 
 
-def test_the_readme_has_the_tables_of_inputs_and_outputs() -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
+def test_the_reference_has_all_commands_inputs_outputs_and_documents() -> None:
+    for name, text in pages().items():
+        written = (ROOT / "docs" / name).read_text("utf-8")
 
-    assert with_tables(readme) == readme, "run tools/update_readme.py after changing settings or action.yml"
+        assert written == text, "run tools/make_reference.py after changing settings, flags, action.yml or a document"
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/github.md"])

@@ -17,11 +17,11 @@ from turncheck.ci.host import (
     CommentResult,
     Host,
     HostError,
-    Kept,
     PreviousReport,
     Run,
     RunStamp,
     Target,
+    UploadedArtifact,
 )
 from turncheck.ci.hosts import RegisteredHost
 from turncheck.cli import run_command_line
@@ -117,15 +117,17 @@ class Loom(Host):
     def retention(self, days: int) -> tuple[int, str]:
         return days, ""
 
-    def keep(self, name: str, files: Sequence[tuple[str, bytes]], days: int, distinction: str | None = None) -> Kept:
+    def keep(
+        self, name: str, files: Sequence[tuple[str, bytes]], days: int, distinction: str | None = None
+    ) -> UploadedArtifact:
         if self.trouble:
             raise self.trouble
         self.kept |= dict(files)
-        return Kept(name, f"{PLACE}/jobs/12/artifacts")
+        return UploadedArtifact(name, f"{PLACE}/jobs/12/artifacts")
 
-    def keep_page(self, name: str, content: bytes, days: int) -> Kept:
+    def keep_page(self, name: str, content: bytes, days: int) -> UploadedArtifact:
         self.kept[name] = content
-        return Kept(name, f"{PLACE}/jobs/12/{name}")
+        return UploadedArtifact(name, f"{PLACE}/jobs/12/{name}")
 
     def check(self, check: Check) -> Checked:
         self.checks.append(check)

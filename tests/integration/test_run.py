@@ -71,15 +71,26 @@ def test_the_example_passes_and_everything_is_written(
     assert done.stdout.splitlines()[-1].startswith("passed")
 
 
-def files_in_the_readme() -> tuple[set[str], set[str]]:
-    """The files that README.md lists, and those of them that come with ``--plots``."""
-    table = (ROOT / "README.md").read_text().partition("<!-- files -->")[2].partition("<!-- /files -->")[0]
+def test_the_readme_shows_what_the_terminal_shows(first_run: tuple[subprocess.CompletedProcess[str], Path]) -> None:
+    """All but the line about the base, which the README has as in a checkout of the default branch."""
+    (shown,) = re.findall(r"^```text\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    printed = first_run[0].stdout.replace(f"{ROOT}/", "")
+    shown, printed = (
+        "\n".join(line for line in text.splitlines() if not line.startswith("No baseline")) for text in (shown, printed)
+    )
+
+    assert shown in printed
+
+
+def documented_files() -> tuple[set[str], set[str]]:
+    """The files that docs/report.md lists, and those of them that come with ``--plots``."""
+    table = (ROOT / "docs" / "report.md").read_text().partition("<!-- files -->")[2].partition("<!-- /files -->")[0]
     always, _, plots = table.partition("with `--plots`")
     first, second = (set(re.findall(r"`([\w/]+\.\w+)`", part)) for part in (always, plots))
     return first, second
 
 
-def test_the_readme_lists_the_files_with_and_without_plots(
+def test_the_manual_lists_the_files_with_and_without_plots(
     first_run: tuple[subprocess.CompletedProcess[str], Path], tmp_path: Path
 ) -> None:
     out, given = tmp_path / "out", first_run[1]
@@ -96,7 +107,7 @@ def test_the_readme_lists_the_files_with_and_without_plots(
         - {"again/r.json", ".gitignore"}
         for folder in (given, out)
     )
-    always, plots = files_in_the_readme()
+    always, plots = documented_files()
     assert without == of_this_project(always)
     assert with_plots - without == of_this_project(plots)
 

@@ -18,8 +18,8 @@ from turncheck.project.nlu_data import Example, NluData
 from turncheck.project.reader import read_nlu, read_project, read_stories
 from turncheck.project.testfiles import find_files_without_tests, find_test_nlu, find_test_stories
 from turncheck.report.codec import decode
-from turncheck.validation.losses import losses
 from turncheck.validation.pipeline import validate
+from turncheck.validation.unreadable_parts import unreadable_parts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,7 +93,7 @@ def test_a_fault_in_it_has_a_place_is_an_error_and_nothing_is_trained(
     project = read_project(tmp_path)
     assert len(project.nlu.examples) == 6
     assert str(project.nlu.examples[3].location) == "data/some.tsv:4:1"
-    assert str(losses(project)["nlu"].location) == "data/some.tsv:7:1"
+    assert str(unreadable_parts(project)["nlu"].location) == "data/some.tsv:7:1"
     assert run_command_line(["data", "validate", "--project", str(tmp_path)]) == 1
     shown = capsys.readouterr().out
     assert "error[schema-violation]" in shown
@@ -112,7 +112,7 @@ def test_a_project_needs_no_domain_where_its_format_needs_none(tmp_path: Path) -
     write(tmp_path, data__some_dot_tsv=SENTENCES)
     project = read_project(tmp_path)
     assert project.findings == ()
-    assert not losses(project)
+    assert not unreadable_parts(project)
     assert not any(finding.code.startswith(("domain-", "intent-not")) for finding in validate(project).findings)
 
 
@@ -185,4 +185,4 @@ def test_a_fault_in_rasas_json_is_an_error_where_it_is_validated_too(tmp_path: P
     project = read_project(tmp_path)
     (fault,) = [finding for finding in validate(project).findings if finding.severity == "error"]
     assert (fault.code, str(fault.location)) == ("schema-violation", "data/nlu.json:1:40")
-    assert losses(project)["nlu"] == fault
+    assert unreadable_parts(project)["nlu"] == fault

@@ -56,3 +56,7 @@ def test_pages_that_code_names_exist() -> None:
 def _is_there(match: re.Match[str]) -> bool:
     page = ROOT / "docs" / match["file"]
     return page.exists() and (not match["anchor"] or match["anchor"] in anchors(page.read_text("utf-8")))
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 150

@@ -18,7 +18,7 @@ from turncheck.comparison.changes import FindingChange
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Present
 from turncheck.messages.location import Location
-from turncheck.render.assistants import Assistants, Broken, Run, key_of
+from turncheck.render.assistants import Assistants, FailedAssistant, Run, key_of
 from turncheck.render.main_metrics import main_metrics
 from turncheck.render.markdown import render_overview_comment, render_overview_summary
 from turncheck.render.wording.gates import judge
@@ -85,7 +85,7 @@ def test_hostile_names_and_reasons_are_only_letters() -> None:
     hostile = "<img src=x>`|@everyone <!-- turncheck:report id=x -->\n## no"
     (run,) = runs(1)
     report = structs.replace(run.report, project=structs.replace(run.report.project, name=hostile, root=hostile))
-    assistants = Assistants("bots/*", (replace(run, report=report),), (Broken(hostile, hostile),))
+    assistants = Assistants("bots/*", (replace(run, report=report),), (FailedAssistant(hostile, hostile),))
     text = str(render_overview_comment(assistants, LINKS).content)
     assert text.startswith("<!-- turncheck:report id=bots-1dc64abd -->\n")
     assert len(re.findall("^<!--", text, re.MULTILINE)) == 1
@@ -104,7 +104,7 @@ def test_the_key_stays_while_assistants_come_and_go() -> None:
 def test_what_it_says_of_all(golden: Golden) -> None:
     assert Assistants("*", runs(1, failing=0)).in_words == "1 assistant passed"
     assert Assistants("*", runs(3, failing=2)).in_words == "2 of 3 assistants failed"
-    both = Assistants("*", runs(3, failing=2), (Broken("x", "y"),))
+    both = Assistants("*", runs(3, failing=2), (FailedAssistant("x", "y"),))
     golden(both.in_words)
     assert not both.passed
 

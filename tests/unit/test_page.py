@@ -20,7 +20,7 @@ from report_builder import case, coverage, example, finding, report, story, suit
 
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Missing, Present
-from turncheck.conclude import Member, Outcome, Several
+from turncheck.conclude import NamedOutcome, Outcome, Outcomes
 from turncheck.messages.location import Location
 from turncheck.render.assistants import Run
 from turncheck.render.case_keys import distinct_keys, key_of_sentence, key_of_test
@@ -492,7 +492,7 @@ def test_the_comment_of_several_leads_to_each_ones_part_of_the_page() -> None:
         Outcome(one, Missing("none"), against, judge(one, against, one.settings), LINKS)
         for one, against in ((head, comparison), (calm, compared))
     ]
-    several = Several(tuple(Member(one.report.project.name or "", one) for one in outcomes), (), "key", LINKS)
+    several = Outcomes(tuple(NamedOutcome(one.report.project.name or "", one) for one in outcomes), (), "key", LINKS)
     (page,) = (one for one in several.files() if one.name == "report.html")
     rows = re.findall(r'<th scope="row"><a href="#([^"]*)">([^<]*)</a>', str(page.content))
     slugs = {name: slug for slug, name in rows}

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turncheck.project.reader import KNOWN, read_nlu, read_project, read_stories
-from turncheck.validation.losses import losses
 from turncheck.validation.pipeline import validate
+from turncheck.validation.unreadable_parts import unreadable_parts
 from turncheck.yaml_tree.tree import YamlMapping
 
 if TYPE_CHECKING:
@@ -392,7 +392,7 @@ def test_a_data_key_in_quotes_is_unseen_by_rasa_and_the_quotes_are_said_to_be_wh
     assert codes(project) == [("data-key-unseen", "data/more.yml:2:1", "error")]
     assert "in quotes" in project.findings[0].message
     assert f"Write {meant}: without the quotes" in project.findings[0].hint
-    assert not losses(project), "as in Rasa, the rest is trained"
+    assert not unreadable_parts(project), "as in Rasa, the rest is trained"
     assert contents(project) == (1, 1, 1, 1)
 
 
@@ -400,7 +400,7 @@ def test_a_data_key_in_quotes_beside_one_that_is_read_is_said_if_it_is_lost(root
     more = root / "data" / "more.yml"
     more.write_text('"nlu":\n- intent: more\n  examples: |\n    - more\nstories: []\n', encoding="utf-8")
     assert codes(read_project(root)) == [("data-key-unseen", "data/more.yml:1:1", "error")]
-    assert not losses(read_project(root))
+    assert not unreadable_parts(read_project(root))
     more.write_text('"nlu":\n- intent: more\n  examples: |\n    - more\nresponses: {}\n', encoding="utf-8")
     assert codes(read_project(root)) == []  # Rasa reads the whole file for its responses
 

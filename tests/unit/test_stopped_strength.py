@@ -15,7 +15,7 @@ from turncheck.evaluations.strength import measure as module
 from turncheck.messages.errors import CutShortError, EngineError
 from turncheck.process.interrupts import listen
 from turncheck.report.codec import decode
-from turncheck.work.workplace import HERE
+from turncheck.work.workplace import INLINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ class Stopped:
         self.cause, self.done = cause, done
 
     def each(self, *args: Any, **options: Any) -> Iterator[Any]:
-        for place, result in enumerate(HERE.each(*args, **{**options, "worth_processes": False})):
+        for place, result in enumerate(INLINE.each(*args, **{**options, "worth_processes": False})):
             if place == self.done:
                 raise self.cause
             yield result

@@ -22,7 +22,7 @@ from turncheck.render.strength_text import strength_note
 from turncheck.report.codec import decode
 from turncheck.report.model import MutantResult, Strength
 from turncheck.validation.facts import ProjectTests
-from turncheck.work.workplace import HERE, Executor, Local
+from turncheck.work.workplace import INLINE, Executor, Local
 
 CONFIG = """
 recipe: default.v1
@@ -123,7 +123,7 @@ def small_bot(root: Path, **tests: str) -> Path:
     return root
 
 
-def strength_of(root: Path, work: Executor = HERE, **run: Any) -> Strength:
+def strength_of(root: Path, work: Executor = INLINE, **run: Any) -> Strength:
     stories = [root / "tests/test_stories.yml"] if (root / "tests/test_stories.yml").exists() else []
     cases = [str(path) for path in root.glob("tests/e2e*.yml")]
     tests = ProjectTests(read_story_files(stories, root)[0] if stories else (), (), read_cases(root, cases).cases)

@@ -22,7 +22,7 @@ from tools.fuzzing.trial import Trial
 
 from turncheck.ci.github.host import GitHub
 from turncheck.comparison.model import Missing, Present
-from turncheck.conclude import Member, Several, conclude, page_of
+from turncheck.conclude import NamedOutcome, Outcomes, conclude, page_of
 from turncheck.messages.errors import UserError
 from turncheck.messages.plain_text import lines, log_line
 from turncheck.publishing.files import terminal_overview, terminal_summary
@@ -203,8 +203,8 @@ def _terminal(outcome: Outcome, _: Path) -> str:
 
 
 def _several(outcome: Outcome, place: Path) -> str:
-    members = Member("1", outcome), Member("2", outcome)
-    several = Several(members, (), key_of(["a", "b"]), outcome.links, formats=_FORMATS, fork=Fork("mallory/bots", "x"))
+    members = NamedOutcome("1", outcome), NamedOutcome("2", outcome)
+    several = Outcomes(members, (), key_of(["a", "b"]), outcome.links, formats=_FORMATS, fork=Fork("mallory/bots", "x"))
     json.dumps(result_of_any(several, place, []).outputs)
     _only_text("terminal", terminal_overview(several.assistants))
     return _checked(several.texts())

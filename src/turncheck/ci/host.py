@@ -259,7 +259,7 @@ class Comment(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class UploadedArtifact:
     """An uploaded artifact; ``url`` is empty if it has no page."""
 
     name: str
@@ -272,7 +272,9 @@ class Artifacts(Protocol):
     def retention(self, days: int) -> tuple[int, str]:
         """Limit the requested days to what is allowed; the text says so if that was needed."""
 
-    def keep(self, name: str, files: Sequence[tuple[str, bytes]], days: int, distinction: str | None = None) -> Kept:
+    def keep(
+        self, name: str, files: Sequence[tuple[str, bytes]], days: int, distinction: str | None = None
+    ) -> UploadedArtifact:
         """Keep files under ``name``; with a ``distinction``, under a name that begins with it if another job has taken
         it.
 
@@ -280,7 +282,7 @@ class Artifacts(Protocol):
             HostError: they could not be kept.
         """
 
-    def keep_page(self, name: str, content: bytes, days: int) -> Kept:
+    def keep_page(self, name: str, content: bytes, days: int) -> UploadedArtifact:
         """Keep a page as a separate artifact, so that its address opens it in a browser.
 
         Raises:

@@ -134,7 +134,7 @@ def run_train_comparison(
     try:
         sizes, configured = _train_all(options, configs, screen, runs, percentages)
     except TrainingRefusedError as error:
-        sys.stderr.write(plain(f"turncheck: error: {error.seen_from_above(options.settings.project)}\n"))
+        sys.stderr.write(plain(f"turncheck: error: {error.for_repository(options.settings.project)}\n"))
         return EXIT_FAILED
     write_file(options.out / _NUMBER_OF_STORIES, as_json(_NUMBER_OF_STORIES, sizes).encoded)
     _print_alike(configured)

@@ -13,7 +13,7 @@ from turncheck.ci.host import NO_RUN
 from turncheck.ci.hosts import OF_CODE, find_host, name_of
 from turncheck.comparison.compare import as_compared
 from turncheck.comparison.model import Comparison, Missing, Present, Unreachable, Unreadable
-from turncheck.conclude import Member, Several, conclude, page_of
+from turncheck.conclude import NamedOutcome, Outcomes, conclude, page_of
 from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.messages.location import Location
 from turncheck.messages.phrasing import count
@@ -256,8 +256,8 @@ def _given(request: PublishRequest, host: Host, network: Network) -> FoundRun:
         return FoundRun(NO_RUN, target, (FoundResult(result, ""),))
     links = Links(pages=host.pages, commit=next(iter(reports.values())).source.commit)
     key = key_of(comment_key(report) for report in reports.values())
-    members = tuple(Member(str(path.relative_to(request.report)), outcome) for path, outcome in outcomes.items())
-    together = Several(members, (), key, links, flavour=request.settings.junit_flavour)
+    members = tuple(NamedOutcome(str(path.relative_to(request.report)), outcome) for path, outcome in outcomes.items())
+    together = Outcomes(members, (), key, links, flavour=request.settings.junit_flavour)
     return FoundRun(NO_RUN, target, (FoundResult(together, ""),))
 
 

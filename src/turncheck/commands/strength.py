@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from turncheck.settings.options import Settings
 
 
-_TOLD: Final = 10
+_PROGRESS_UPDATES: Final = 10
 """How often progress is printed."""
 
 
@@ -75,7 +75,7 @@ def run_test_strength(options: StrengthOptions, screen: Console) -> int:
             by_file = None if lines is None else lines.by_file
             return measure_strength(
                 bench.engine, project, tests, settings, changed=by_file, server=server, work=bench.work,
-                most=options.most, progress=lambda done, of: _tell(screen, done, of),
+                most=options.most, progress=lambda done, of: _report_progress(screen, done, of),
             )  # fmt: skip
 
     alone = measured_alone("strength", settings, project, screen, measure)
@@ -92,9 +92,9 @@ def _exit_code(score: float | None, options: StrengthOptions) -> int:
     return EXIT_FAILED if is_below else EXIT_OK
 
 
-def _tell(screen: Console, done: int, of: int) -> None:
+def _report_progress(screen: Console, done: int, of: int) -> None:
     """Print the progress from time to time."""
-    if done * _TOLD // of > (done - 1) * _TOLD // of:
+    if done * _PROGRESS_UPDATES // of > (done - 1) * _PROGRESS_UPDATES // of:
         screen.progress(f"{done} of {of} mutants")
 
 

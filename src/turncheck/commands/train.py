@@ -94,7 +94,7 @@ def run_train(options: TrainOptions, parts: Sequence[Part], screen: Console) -> 
                 else:
                     substitutions.extend(_add_core(project, writer, options))
     except TrainingRefusedError as error:
-        sys.stderr.write(plain(f"turncheck: error: {error.seen_from_above(options.settings.project)}\n"))
+        sys.stderr.write(plain(f"turncheck: error: {error.for_repository(options.settings.project)}\n"))
         return EXIT_FAILED
     if "core" in wanted:
         _note_missing_rules(project, options, screen)

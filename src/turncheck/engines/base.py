@@ -164,7 +164,7 @@ class Engine(ABC):
         return self.nlu is not None
 
     def needs(self, evaluation: Evaluation, *, in_folds: bool = False) -> AbstractSet[str]:  # noqa: ARG002
-        """Return the parts of the project that must be complete for an evaluation (see ``validation.losses.PARTS``).
+        """Return the parts of the project that must be complete for an evaluation, as in ``unreadable_parts.PARTS``.
 
         ``in_folds``: only folds of language understanding are trained, never the whole project.
         """

@@ -45,7 +45,7 @@ from turncheck.messages.phrasing import count
 from turncheck.project.components import DUCKLING_DIMENSIONS
 from turncheck.report.model import EntityScores, Nlu, SpanScores, TrainingSentence, Understood
 from turncheck.report.understanding import found_by, of_dimension
-from turncheck.work.workplace import HERE
+from turncheck.work.workplace import INLINE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -167,7 +167,7 @@ def cross_validate(
     *,
     folds: int = 5,
     seed: int = 42,
-    work: Executor = HERE,
+    work: Executor = INLINE,
     pretrained: bool = False,
     progress: Callable[[int, int], None] | None = None,
     unknown_entities: Mapping[str, str] = NOTHING,

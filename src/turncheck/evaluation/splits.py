@@ -20,7 +20,7 @@ from turncheck.evaluation.answers import ASKED_HERE, UnfitAnswerError, answered
 from turncheck.evaluation.predictions import shortened
 from turncheck.messages.errors import CutShortError, EngineError
 from turncheck.report.model import UnjudgedIntent
-from turncheck.work.workplace import HERE
+from turncheck.work.workplace import INLINE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -107,7 +107,7 @@ def run_folds(
     trainer: NluTrainer,
     plan: Folds,
     *,
-    work: Executor = HERE,
+    work: Executor = INLINE,
     progress: Callable[[int, int], None] | None = None,
     answers: Answers = ASKED_HERE,
 ) -> list[FoldRun]:

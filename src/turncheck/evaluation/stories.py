@@ -23,7 +23,7 @@ from turncheck.messages.errors import CutShortError, EngineError
 from turncheck.messages.phrasing import count
 from turncheck.project.model import UserStep
 from turncheck.report.model import Core, StoriesAsWritten, StoryResult
-from turncheck.work.workplace import HERE, batches
+from turncheck.work.workplace import INLINE, batches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -251,7 +251,7 @@ def evaluate_stories(
     known: Learnable | None = None,
     progress: Callable[[int, int], None] | None = None,
     timed: Callable[[int, float], None] | None = None,
-    work: Executor = HERE,
+    work: Executor = INLINE,
     answers: Answers = ASKED_HERE,
 ) -> Core:
     """Judge the test stories.

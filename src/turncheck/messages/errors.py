@@ -32,7 +32,7 @@ class UserError(Exception):
         self.headline = what
         """What is wrong in short, without the list that ``what`` may end with."""
 
-    def seen_from_above(self, project: str) -> str:
+    def for_repository(self, project: str) -> str:
         """The same text for a reader outside the project's folder: the path leads there from here."""
         if self.location is None:
             return str(self)
@@ -109,6 +109,10 @@ class EngineError(UserError):
 
 class PassingError(EngineError):
     """The problem may be temporary: a conversation that is started again may succeed."""
+
+
+class UnansweredError(PassingError):
+    """One conversation went wrong, as another need not: if it does so again, only that one has no result."""
 
 
 class CutShortError(EngineError):

@@ -14,7 +14,7 @@ import msgspec
 
 from turncheck.ci.host import HostError, OtherRun, RunStamp, Target
 from turncheck.comparison.model import Missing, Present, Unreachable, Unreadable
-from turncheck.conclude import Member, Outcome, Several, conclude
+from turncheck.conclude import NamedOutcome, Outcome, Outcomes, conclude
 from turncheck.messages.errors import UserError
 from turncheck.render.assistants import comment_key, key_of
 from turncheck.render.fork import Fork
@@ -41,7 +41,7 @@ MOST_COMMENTS: Final = 20
 class FoundResult:
     """A result of the run, of one assistant or of several together, and the artifact that held it."""
 
-    outcome: Outcome | Several
+    outcome: Outcome | Outcomes
     artifact_url: str
 
 
@@ -114,8 +114,8 @@ class RunReader:
                 yield FoundResult(outcomes[0], artifact_url)
                 continue
             names = [comment_key(outcome.report) for outcome in outcomes]
-            members = tuple(Member(f"{at}", outcome) for at, outcome in enumerate(outcomes, 1))
-            several = Several(members, (), key_of(names), self._links(run), flavour=self.flavour, fork=self._fork(run))
+            members = tuple(NamedOutcome(f"{at}", outcome) for at, outcome in enumerate(outcomes, 1))
+            several = Outcomes(members, (), key_of(names), self._links(run), flavour=self.flavour, fork=self._fork(run))
             yield FoundResult(several, artifact_url)
 
     def _links(self, run: OtherRun) -> Links:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self
 
 from turncheck.ci.host import PAGE_SUFFIX, PLOTS_SUFFIX, Check, HostError
-from turncheck.conclude import Several
+from turncheck.conclude import Outcomes
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.process.environment import redact
 from turncheck.publishing.files import FilesBelow, warnings_of_size, write_own
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from turncheck.ci.host import Artifacts, Comment, Host, Kept, RunStamp, Target
+    from turncheck.ci.host import Artifacts, Comment, Host, RunStamp, Target, UploadedArtifact
     from turncheck.comparison.model import Comparison
     from turncheck.conclude import Outcome
     from turncheck.render.annotations import Annotation, Level
@@ -110,7 +110,7 @@ class Publishing:
     comment_url: str = ""
     notes: list[str] = field(default_factory=list)
     written: list[Path] = field(default_factory=list)
-    _kept: Kept | None = None
+    _kept: UploadedArtifact | None = None
     _comment: Comment | None = None
     _said: Counter[Level] = field(default_factory=Counter)
     """How many annotations of each level the log has already: each counts towards the limit."""
@@ -338,9 +338,9 @@ class Result:
     fork: Fork | None = None
 
 
-def result_of_any(outcome: Outcome | Several, folder: Path, written: Sequence[Path]) -> Result:
+def result_of_any(outcome: Outcome | Outcomes, folder: Path, written: Sequence[Path]) -> Result:
     """Return what is published of one assistant or of several, whose files were ``written`` into ``folder``."""
-    if isinstance(outcome, Several):
+    if isinstance(outcome, Outcomes):
         return result_of_several(outcome, folder, written)
     return result_of(outcome, folder, written)
 
@@ -374,7 +374,7 @@ def result_of(outcome: Outcome, folder: Path, written: Sequence[Path]) -> Result
     )
 
 
-def result_of_several(several: Several, folder: Path, written: Sequence[Path]) -> Result:
+def result_of_several(several: Outcomes, folder: Path, written: Sequence[Path]) -> Result:
     """Return what is published of several assistants, whose files were ``written``: one comment, one artifact."""
     assistants, members = several.assistants, several.members
     by_name = {member.outcome.run.name: member.outcome for member in members}

@@ -56,7 +56,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class FailedAssistant:
     """An assistant that could not be measured: its path in the repository, and the reason."""
 
     name: str
@@ -69,7 +69,7 @@ class Assistants:
 
     key: str
     runs: tuple[Run, ...]
-    broken: tuple[Broken, ...] = ()
+    broken: tuple[FailedAssistant, ...] = ()
 
     @property
     def passed(self) -> bool:

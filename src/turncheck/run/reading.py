@@ -28,7 +28,7 @@ from turncheck.project.testfiles import (
     find_unsearched,
 )
 from turncheck.settings.engines import ENGINES
-from turncheck.validation.losses import losses_of_tests
+from turncheck.validation.unreadable_parts import unread_tests
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -139,7 +139,7 @@ def read_tests(settings: Settings) -> Tests:
 def read_checked_nlu(paths: Iterable[Path], root: Path) -> tuple[NluData, tuple[Finding, ...]]:
     """Read test sentences; anything in their files that is not read is an error among the findings."""
     data, findings, files = read_nlu_files(paths, root)
-    return data, losses_of_tests(findings, files)
+    return data, unread_tests(findings, files)
 
 
 def without_faulty(stories: Sequence[Story], findings: Iterable[Finding]) -> tuple[Story, ...]:
@@ -162,7 +162,7 @@ def without_faulty(stories: Sequence[Story], findings: Iterable[Finding]) -> tup
 def read_checked_stories(paths: Iterable[Path], root: Path) -> tuple[tuple[Story, ...], tuple[Finding, ...]]:
     """Read test stories; anything in their files that is not read is an error among the findings."""
     stories, findings, files = read_story_files(paths, root)
-    return stories, losses_of_tests(findings, files)
+    return stories, unread_tests(findings, files)
 
 
 def _unseen(root: Path, path: str) -> tuple[str, Finding] | None:

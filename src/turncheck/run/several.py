@@ -16,7 +16,7 @@ from turncheck.ci.git import find_checkout
 from turncheck.ci.host import Base, HostError
 from turncheck.ci.hosts import find_host
 from turncheck.comparison.gates_on_tests import GONE_TESTS
-from turncheck.conclude import Member, Several, Unmeasured
+from turncheck.conclude import NamedOutcome, Outcomes, UnmeasuredAssistant
 from turncheck.messages.errors import EXIT_INTERRUPTED, UserError, user_error_from_os
 from turncheck.messages.location import shown_path
 from turncheck.messages.phrasing import count
@@ -343,14 +343,14 @@ class SeveralRuns:
     finished: Callable[[str, Outcome], object]
     in_action: bool = False
     host: Host = field(init=False)
-    _members: list[Member] = field(default_factory=list)
-    _unmeasured: list[Unmeasured] = field(default_factory=list)
+    _members: list[NamedOutcome] = field(default_factory=list)
+    _unmeasured: list[UnmeasuredAssistant] = field(default_factory=list)
     _past: AssistantsOfBase = UNKNOWN
 
     def __post_init__(self) -> None:
         self.host = find_host(self.environment, self.chosen.settings.token)
 
-    def measure(self) -> Several:
+    def measure(self) -> Outcomes:
         """Measure all of them; one that cannot be measured does not affect the others.
 
         Raises:
@@ -371,7 +371,7 @@ class SeveralRuns:
             artifact_url=self.host.results_url(settings.out),
             html_url=self.host.results_url(settings.out, HTML_NAME),
         )
-        return Several(
+        return Outcomes(
             members=tuple(self._members),
             unmeasured=tuple(self._unmeasured),
             key=key_of(self._name(one.folder, one.path) for one in ones),
@@ -451,7 +451,7 @@ class SeveralRuns:
         elif isinstance(measured, UserError):
             self._refuse(assistant_task.folder, assistant_task.path, measured)
         else:
-            self._members.append(Member(assistant_task.folder, measured))
+            self._members.append(NamedOutcome(assistant_task.folder, measured))
             self.finished(assistant_task.shown, measured)
 
     def _find_gone(self) -> None:
@@ -466,7 +466,7 @@ class SeveralRuns:
             self._give_up(_folder_of_results(Path(gone), self.chosen.folders), Path(gone), why)
 
     def _refuse(self, folder: str, path: Path, error: UserError) -> None:
-        _report_error(error.seen_from_above(str(path)))
+        _report_error(error.for_repository(str(path)))
         name = self._name(folder, path)
         why = ". ".join(part.rstrip(".") for part in (error.what, error.remedy) if part)
         place = f"{error.location.below(name)}: " if error.location else ""
@@ -476,7 +476,7 @@ class SeveralRuns:
         source, root = locate_in_repository(path, self.host, otherwise=folder)
         info = ProjectInfo(name=path.resolve().name, root=root)
         report = report_of(info, self.chosen.settings.seed, source=source, stopped=why)
-        self._unmeasured.append(Unmeasured(folder, report))
+        self._unmeasured.append(UnmeasuredAssistant(folder, report))
 
     def _name(self, folder: str, path: Path) -> str:
         """Its name: its path in the repository, if there is one."""

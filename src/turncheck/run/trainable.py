@@ -16,7 +16,7 @@ from turncheck.project.paths import PATH_WITHOUT_DATA
 from turncheck.report.model import Skipped
 from turncheck.run.reading import read_given
 from turncheck.settings.engines import ENGINES
-from turncheck.validation.losses import NOT_THERE, PARTS, cause_of_loss, first_unreadable, losses
+from turncheck.validation.unreadable_parts import NOT_THERE, PARTS, cause_of_loss, first_unreadable, unreadable_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -135,7 +135,7 @@ def ensure_readable(project: Project, parts: AbstractSet[str]) -> None:
     Raises:
         UserError: says what cannot be read, and where.
     """
-    lost = first_unreadable(losses(project), parts)
+    lost = first_unreadable(unreadable_parts(project), parts)
     if lost is not None and not project.files:
         raise UserError(
             f"there is no assistant in '{project.root}': no configuration, no domain, no training data",
@@ -263,7 +263,7 @@ def not_understood(evaluation: Evaluation, project: Project, engines: Engine, *,
     return Skipped(evaluation=evaluation, reason=reason, fault=True)
 
 
-def is_said(text: str | None) -> bool:
+def has_text(text: str | None) -> bool:
     """Whether a message has to be understood; one that begins with a slash names its intent."""
     return text is not None and not text.startswith("/")
 

@@ -24,8 +24,8 @@ from turncheck.run.inputs import NONE_PRECOMPUTED
 from turncheck.run.trainable import fault_of, impossible, is_asked, not_asked, refused_training, unreadable
 from turncheck.validation.facts import ProjectTests
 from turncheck.validation.findings import found
-from turncheck.validation.losses import losses
-from turncheck.work.workplace import HERE
+from turncheck.validation.unreadable_parts import unreadable_parts
+from turncheck.work.workplace import INLINE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from turncheck.project.e2e.model import E2ECases
     from turncheck.project.model import Project
     from turncheck.report.evaluations import Evaluation
-    from turncheck.report.model import Batch, EngineInfo
+    from turncheck.report.model import Batch, EngineInfo, Report
     from turncheck.run.inputs import Inputs, PrecomputedAnswers
     from turncheck.run.reading import Tests
     from turncheck.settings.options import Settings
@@ -61,8 +61,9 @@ class RunInProgress:
         engines: Engine,
         screen: Console,
         *,
-        work: Executor = HERE,
+        work: Executor = INLINE,
         precomputed: PrecomputedAnswers = NONE_PRECOMPUTED,
+        base_report: Callable[[], Report | None] = lambda: None,
     ) -> None:
         self.inputs = inputs
         self.settings = inputs.settings
@@ -72,6 +73,8 @@ class RunInProgress:
         self.screen = screen
         self.work = work
         self.precomputed = precomputed
+        self.base_report = base_report
+        """Returns what the run is compared with, if there is anything: searched for when it is first asked for."""
         self.refused: dict[Evaluation, UserError] = {}
         """Why evaluations could not be trained."""
         engines.recall(precomputed.parts)
@@ -157,7 +160,7 @@ class RunInProgress:
 
     @cached_property
     def _lost(self) -> Mapping[str, Finding]:
-        return losses(self.project)
+        return unreadable_parts(self.project)
 
     def not_now(self, evaluation: Evaluation) -> Skipped | None:
         """It was not requested, or the engine has failed."""

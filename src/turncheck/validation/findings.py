@@ -108,7 +108,7 @@ def found_by(check: Check, fault: Fault) -> Finding:
 # "defined nowhere") may be wrong: it may be in the missing part.
 
 
-def standing(findings: Iterable[Finding], missing: frozenset[Part]) -> Iterator[Finding]:
+def reliable_findings(findings: Iterable[Finding], missing: frozenset[Part]) -> Iterator[Finding]:
     """Leave out what might be wrong because of the missing parts."""
     return (finding for finding in findings if missing.isdisjoint(CHECKS[finding.code].needs))
 

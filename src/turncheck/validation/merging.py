@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.validation import loading, references
 from turncheck.validation.facts import UTTER, read_data_files
-from turncheck.validation.findings import found, standing
+from turncheck.validation.findings import found, reliable_findings
 from turncheck.validation.loading import is_domain_file
 from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence
 
@@ -139,7 +139,7 @@ def read_findings(facts: Facts) -> list[Finding]:
 def loading_findings(facts: Facts, *, emptied: bool) -> Iterator[Finding]:
     """What Rasa reports while loading, beyond single files; ``emptied``: it goes on with an empty domain."""
     functions = LOADING if emptied else (*LOADING, *LOADING_DOMAIN)
-    return standing((finding for find in functions for finding in find(facts)), facts.missing)
+    return reliable_findings((finding for find in functions for finding in find(facts)), facts.missing)
 
 
 LOADING: Final = (

@@ -22,7 +22,7 @@ from turncheck.validation.checks import Fault
 from turncheck.validation.configuration import check_generation
 from turncheck.validation.examples import check_annotation_slips
 from turncheck.validation.facts import gather
-from turncheck.validation.findings import found, found_by, standing
+from turncheck.validation.findings import found, found_by, reliable_findings
 from turncheck.validation.load_order import LoadOrder, as_hidden, seen_by_rasa, with_emptied_domain
 from turncheck.validation.merging import forgotten_duplicates, loading_findings, read_findings
 from turncheck.validation.registry import CHECKS
@@ -255,12 +255,12 @@ OWN_STAGES: Final = (
 
 def rasa_checks(facts: Facts) -> Iterator[Finding]:
     """Rasa's checks proper, except what might be wrong because a part could not be read."""
-    return standing(_run(RASA_STAGES, facts), facts.missing)
+    return reliable_findings(_run(RASA_STAGES, facts), facts.missing)
 
 
 def own_checks(facts: Facts) -> Iterator[Finding]:
     """The checks that Rasa does not have, except what might be wrong because a part could not be read."""
-    return standing(chain(_run(OWN_STAGES, facts), _by_decorated(facts)), facts.missing)
+    return reliable_findings(chain(_run(OWN_STAGES, facts), _by_decorated(facts)), facts.missing)
 
 
 def _by_decorated(facts: Facts) -> Iterator[Finding]:

@@ -101,7 +101,7 @@ class Local:
             yield from pool(delayed(_in_process)(task, str(path), number, item) for number, item in tasks)
 
 
-HERE: Final = Local()
+INLINE: Final = Local()
 
 
 def batches(items: Sequence[Item], work: Executor) -> list[Sequence[Item]]:

@@ -117,14 +117,14 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class Boolean:
     """``true`` or ``false``."""
 
     what: str = "true or false"
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class Fraction:
     """A number from 0 to 1."""
 
     what: str = "a number from 0 to 1"
@@ -216,7 +216,7 @@ class Kinds:
     what: str
 
 
-Shape = Text | Truth | Share | Number | Anything | ListOf | MapOf | Record | Either | Kinds
+Shape = Text | Boolean | Fraction | Number | Anything | ListOf | MapOf | Record | Either | Kinds
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
@@ -333,9 +333,9 @@ def _is_kind(node: YamlNode, shape: Shape) -> bool:  # noqa: PLR0911 - one branc
             return (is_number and not isinstance(node.data, bool)) or (shape.nullable and is_nothing(node))
         case Kinds():
             return isinstance(node, YamlMapping)
-        case Truth():
+        case Boolean():
             return isinstance(node, YamlScalar) and isinstance(node.value, bool)
-        case Share():
+        case Fraction():
             is_number = isinstance(node, YamlScalar) and isinstance(node.value, (int, float))
             return is_number and not isinstance(node.data, bool) and 0 <= node.data <= 1
         case Anything():
@@ -416,9 +416,9 @@ def json_schema(shape: Shape) -> Json:  # noqa: PLR0911 - one branch per shape, 
             return {"type": ["number", "null"] if shape.nullable else "number"}
         case Kinds():
             return {"anyOf": [json_schema(one) for one in shape.kinds.values()]}
-        case Truth():
+        case Boolean():
             return {"type": "boolean"}
-        case Share():
+        case Fraction():
             return {"type": "number", "minimum": 0, "maximum": 1}
         case Anything():
             return {}

@@ -15,7 +15,18 @@ from turncheck.ci.github.pull_request import IssueComments, find_target, target_
 from turncheck.ci.github.results_service import NoService, find_service
 from turncheck.ci.github.runner import Runner
 from turncheck.ci.github.stored_reports import WorkflowRuns, base_of, is_between, merge_base, paths_of, read_run
-from turncheck.ci.host import NO_RUN, Base, Checked, CloneAddress, Kept, Run, RunStamp, Target, exact_commit, login_with
+from turncheck.ci.host import (
+    NO_RUN,
+    Base,
+    Checked,
+    CloneAddress,
+    Run,
+    RunStamp,
+    Target,
+    UploadedArtifact,
+    exact_commit,
+    login_with,
+)
 from turncheck.ci.rest import ASKING, PUBLISHING, RestError, RetryBudget
 from turncheck.ci.tarball import files_by_api
 from turncheck.comparison.model import Unreachable
@@ -266,16 +277,18 @@ class _RunArtifacts:
     def retention(self, days: int) -> tuple[int, str]:
         return self.service.retention(days)
 
-    def keep(self, name: str, files: Sequence[tuple[str, bytes]], days: int, distinction: str | None = None) -> Kept:
+    def keep(
+        self, name: str, files: Sequence[tuple[str, bytes]], days: int, distinction: str | None = None
+    ) -> UploadedArtifact:
         if distinction is None:
             made = self.service.upload(name, files, days)
         else:
             made = self.service.upload_beside(name, distinction, files, days)
-        return Kept(made.name, self._address(made.id))
+        return UploadedArtifact(made.name, self._address(made.id))
 
-    def keep_page(self, name: str, content: bytes, days: int) -> Kept:
+    def keep_page(self, name: str, content: bytes, days: int) -> UploadedArtifact:
         made = self.service.upload_page(name, content, days)
-        return Kept(made.name, self._address(made.id))
+        return UploadedArtifact(made.name, self._address(made.id))
 
     def _address(self, artifact: str) -> str:
         return f"{self.run_url}/artifacts/{artifact}" if self.run_url else ""

@@ -17,7 +17,7 @@ from turncheck.dialogue.event_reading import ShapeError
 from turncheck.engines.action_server.server import CallFailedError, Reply, read_reply
 from turncheck.engines.conversation import CustomAction
 from turncheck.engines.embedded.actions.base import ActionRejectedError
-from turncheck.engines.embedded.actions.custom import read_answer, stubbed, unsaid
+from turncheck.engines.embedded.actions.custom import read_answer, stubbed, undefined_response
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -94,7 +94,7 @@ def _judged(name: str, reply: Reply, responses: Collection[str] | None) -> Custo
         return CustomAction(name, error.outcome, str(error))
     except ShapeError as error:
         return CustomAction(name, "failed", f"'{name}' failed, its answer is malformed: {error}")
-    return CustomAction(name, "ran", "" if responses is None else unsaid(name, answer, responses))
+    return CustomAction(name, "ran", "" if responses is None else undefined_response(name, answer, responses))
 
 
 def _failed(status: int, reason: str) -> Reply:

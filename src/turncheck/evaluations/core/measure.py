@@ -11,7 +11,7 @@ from turncheck.messages.phrasing import at_paths, count
 from turncheck.project.model import UserStep
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import Skipped
-from turncheck.run.trainable import elsewhere, is_said, not_understood, unreadable, with_tests
+from turncheck.run.trainable import elsewhere, has_text, not_understood, unreadable, with_tests
 from turncheck.validation.unused import learnable
 
 if TYPE_CHECKING:
@@ -66,4 +66,4 @@ def _judged(run: RunInProgress, *, has_sentences: bool) -> Core:
 
 def _has_text(story: Story) -> bool:
     """Whether any message of a story has to be understood."""
-    return any(isinstance(step, UserStep) and is_said(step.text) for step in story.steps)
+    return any(isinstance(step, UserStep) and has_text(step.text) for step in story.steps)

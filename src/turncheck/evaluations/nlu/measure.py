@@ -17,7 +17,7 @@ from turncheck.process.packed import gunzip
 from turncheck.process.screen import duration
 from turncheck.report.model import Skipped
 from turncheck.run.trainable import not_understood, unreadable
-from turncheck.work.workplace import HERE
+from turncheck.work.workplace import INLINE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -184,7 +184,7 @@ def measure_by_folds(
         engines.nlu_trainer,
         folds=settings.folds,
         seed=settings.seed,
-        work=HERE if slow else work,
+        work=INLINE if slow else work,
         pretrained=pretrained,
         progress=_estimated(screen) if slow else lambda done, of: screen.detail(f"{done} of {count(of, 'fold')} done"),
         unknown_entities=engines.capabilities.unknown_entities,

@@ -12,7 +12,7 @@ from turncheck.evaluations.nlu.measure import KeptAnswers
 from turncheck.messages.errors import CutShortError
 from turncheck.report.model import Skipped
 from turncheck.run.trainable import unreadable
-from turncheck.work.workplace import HERE
+from turncheck.work.workplace import INLINE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,7 +75,7 @@ def measure_robustness(
         engines.nlu_trainer,
         folds=settings.folds,
         seed=settings.seed,
-        work=HERE if engines.capabilities.slow_training else work,
+        work=INLINE if engines.capabilities.slow_training else work,
         answers_about=lambda variants, asked: _kept(engines, settings, cache, variants, asked),
     )
 

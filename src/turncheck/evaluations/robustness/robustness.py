@@ -21,7 +21,7 @@ from turncheck.messages.errors import CutShortError, EngineError
 from turncheck.messages.phrasing import count
 from turncheck.project.nlu_data import Example
 from turncheck.report.model import FailedVariant, NoiseGroup, Robustness, SentenceUnderNoise
-from turncheck.work.workplace import HERE
+from turncheck.work.workplace import INLINE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -191,7 +191,7 @@ def cross_validate_robustness(
     *,
     folds: int = 5,
     seed: int = 42,
-    work: Executor = HERE,
+    work: Executor = INLINE,
     answers_about: AnswersAbout = lambda *_: ASKED_HERE,
 ) -> Robustness:
     """Vary the project's own sentences, each of which is parsed by an engine that was trained without its fold.

@@ -21,7 +21,7 @@ from turncheck.report.model import Skipped
 from turncheck.report.strength import KILLERS, Fault, MutantGroup, MutantResult, Strength, SuggestedTest
 from turncheck.run.assistant import action_server, where_actions_are
 from turncheck.run.trainable import unreadable
-from turncheck.work.workplace import HERE
+from turncheck.work.workplace import INLINE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -289,7 +289,7 @@ def evaluate_strength(
     run: StrengthRun,
     *,
     server: ActionServer | None = None,
-    work: Executor = HERE,
+    work: Executor = INLINE,
     progress: Callable[[int, int], None] | None = None,
 ) -> Strength:
     """Try the mutants of a project.

@@ -6,16 +6,16 @@ from typing import Any, Final
 
 from turncheck.yaml_tree.shapes import (
     Anything,
+    Boolean,
     Either,
+    Fraction,
     Key,
     Kinds,
     ListOf,
     MapOf,
     Number,
     Record,
-    Share,
     Text,
-    Truth,
     json_schema,
 )
 
@@ -145,8 +145,8 @@ _KINDS: Final[tuple[tuple[str, Record], ...]] = (
     _event("followup", name=Key(_STUB_NAME, "The action that comes next.", required=True)),
     _event("active_loop", **_LOOP),
     _event("form", **_LOOP),
-    _event("loop_interrupted", is_interrupted=Key(Truth(), "Whether the loop is interrupted.")),
-    _event("form_validation", validate=Key(Truth(), "Whether the form validates the next message.")),
+    _event("loop_interrupted", is_interrupted=Key(Boolean(), "Whether the loop is interrupted.")),
+    _event("form_validation", validate=Key(Boolean(), "Whether the form validates the next message.")),
     _event(
         "bot",
         text=Key(_TEXT_OR_NOTHING, "What the assistant says."),
@@ -163,7 +163,7 @@ _KINDS: Final[tuple[tuple[str, Record], ...]] = (
         "action",
         name=Key(_TEXT_OR_NOTHING, "The action.", required=True),
         action_text=Key(_TEXT_OR_NOTHING, "What it says, in place of a name."),
-        hide_rule_turn=Key(Truth(), "Whether policies other than rules shall not see it."),
+        hide_rule_turn=Key(Boolean(), "Whether policies other than rules shall not see it."),
         **_ACTION,
     ),
     _event("action_execution_rejected", name=Key(_STUB_NAME, "The action that declined.", required=True), **_ACTION),
@@ -178,7 +178,7 @@ _KINDS: Final[tuple[tuple[str, Record], ...]] = (
         date_time=Key(_TEXT, "When, as in ISO 8601.", required=True),
         name=Key(_TEXT_OR_NOTHING, "The reminder's name."),
         entities=Key(Anything(), "The entities that come with the intent."),
-        kill_on_user_msg=Key(Truth(), "Whether a message of the user cancels it."),
+        kill_on_user_msg=Key(Boolean(), "Whether a message of the user cancels it."),
     ),
     _event(
         "cancel_reminder",
@@ -253,7 +253,7 @@ def _judged_by_a_model(kind: str, **more: Key) -> Record:
     return Record(
         f"the assertion '{kind}'",
         {
-            "threshold": Key(Share(), "The lowest score that is good enough."),
+            "threshold": Key(Fraction(), "The lowest score that is good enough."),
             "utter_name": _UTTER_NAME,
             "utter_source": Key(_NAME, "What made the message."),
             **more,
@@ -305,7 +305,7 @@ USER: Final = Record(
             ListOf(Record("an assertion", ASSERTIONS, single=True), what="a list of assertions"),
             "What is asserted of the turn; other steps of the turn are then ignored.",
         ),
-        "assertion_order_enabled": Key(Truth(), "Whether each must be met after the one before.", needs="assertions"),
+        "assertion_order_enabled": Key(Boolean(), "Whether each must be met after the one before.", needs="assertions"),
     },
     marker="user",
 )

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from turncheck.comparison.model import Comparison
-    from turncheck.render.assistants import Broken, Run
+    from turncheck.render.assistants import FailedAssistant, Run
     from turncheck.render.document import Document
     from turncheck.render.links import Links
     from turncheck.render.spans import Section, Sign
@@ -198,7 +198,7 @@ _BASE_TOO: Final = re.compile(r"still_|method$|substituted$|confusions$")
 
 
 def render_page(
-    runs: Sequence[Run], manual: Mapping[str, str], *, broken: Sequence[Broken] = (), limit: int = LIMIT
+    runs: Sequence[Run], manual: Mapping[str, str], *, broken: Sequence[FailedAssistant] = (), limit: int = LIMIT
 ) -> Rendered:
     """Render the page of one run, or of several with an overview, the worst first.
 
@@ -230,7 +230,7 @@ def _draw(
     *,
     runs: Sequence[Run],
     parts: Sequence[_Part],
-    broken: Sequence[Broken],
+    broken: Sequence[FailedAssistant],
     assistants: Sequence[Assistant],
     packed: str,
 ) -> str:
@@ -358,7 +358,7 @@ def _first_screen(document: Document, writer: HtmlWriter, limit: int) -> Html:
     return trusted(fit(written, DEGRADATION, draw, lambda text: len(text.encode()), limit))
 
 
-def _overview(runs: Sequence[Run], parts: Sequence[_Part], broken: Sequence[Broken]) -> list[Html]:
+def _overview(runs: Sequence[Run], parts: Sequence[_Part], broken: Sequence[FailedAssistant]) -> list[Html]:
     """A row for each assistant: its verdict, why, and its first figures; first those that could not be measured."""
     rows = []
     for one in broken:

@@ -193,7 +193,7 @@ _NOT_FOR_RESPONSES: Final = ("utter_action", "tracker", "output_channel")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class BotMessages:
     """A message of an action: the domain's ``response`` if one is named, and what is ``given`` by the action itself."""
 
     response: str | None
@@ -205,7 +205,7 @@ class Said:
 class Answer:
     """What an action did: its messages come before its events, as in Rasa."""
 
-    said: tuple[Said, ...] = ()
+    said: tuple[BotMessages, ...] = ()
     happened: tuple[Event, ...] = ()
 
 
@@ -237,7 +237,7 @@ def _sound(value: Any, levels: int = DEEPEST) -> Any:
             return value
 
 
-def _said(shape: JsonObject) -> Said:
+def _said(shape: JsonObject) -> BotMessages:
     given = dict(shape.items)
     response = given.pop("response", None) or None
     if isinstance(response, (list, dict)):
@@ -249,7 +249,7 @@ def _said(shape: JsonObject) -> Said:
         raise ShapeError(f"{shape.below('buttons')} must be a list, not {kind_of(buttons)}")
     if given.get("text"):
         shape.text("text")
-    return Said(None if response is None else str(response), given, shape.place)
+    return BotMessages(None if response is None else str(response), given, shape.place)
 
 
 def _event(shape: JsonObject) -> Event:
@@ -318,7 +318,7 @@ class CustomActions:
             raise
         except ActionError as error:
             raise self._failed(name, f"'{name}' failed: {error}") from error
-        self._note(name, outcome, reason or unsaid(name, answer, context.domain.domain.responses))
+        self._note(name, outcome, reason or undefined_response(name, answer, context.domain.domain.responses))
         return events
 
     def _failed(self, name: str, reason: str) -> CallFailedError:
@@ -356,7 +356,7 @@ def _needs_domain(name: str, context: ActionContext) -> bool:
     return action is not None and action.send_domain
 
 
-def unsaid(name: str, answer: Answer, responses: Container[str]) -> str:
+def undefined_response(name: str, answer: Answer, responses: Container[str]) -> str:
     """Return the remark on a message that the action cannot send for lack of the response; Rasa skips it."""
     named = dict.fromkeys(said.response for said in answer.said if said.response is not None)
     unknown = ", ".join(f"'{response}'" for response in named if response not in responses)
@@ -369,7 +369,7 @@ def _events(answer: Answer, responses: Speech, tracker: Tracker) -> list[Event]:
     return [*messages, *answer.happened]
 
 
-def _message(said: Said, responses: Speech, tracker: Tracker) -> BotUttered | None:
+def _message(said: BotMessages, responses: Speech, tracker: Tracker) -> BotUttered | None:
     """Create a message: the named response, filled, overridden by whatever the action itself gives."""
     given = dict(said.given)
     draft: Json = {}

@@ -43,10 +43,10 @@ _UNSEEN: Final = "data-key-unseen"
 _UNREAD_JSON: Final = "format-not-read"
 
 
-def losses(project: Project) -> dict[str, Finding]:
+def unreadable_parts(project: Project) -> dict[str, Finding]:
     """Return, for each part of which something is lost, the first finding that says what and where."""
     lost: dict[str, Finding] = {}
-    for part, finding in sorted(_all_losses(project), key=lambda loss: loss[1].location.sort_key):
+    for part, finding in sorted(_all_unreadable(project), key=lambda finding: finding[1].location.sort_key):
         lost.setdefault(part, finding)
     return lost
 
@@ -63,7 +63,7 @@ def cause_of_loss(part: str, finding: Finding) -> str:
     return "Rasa refuses to train the pipeline" if part == "pipeline" else f"{PARTS[part]} cannot be read completely"
 
 
-def losses_of_tests(findings: Iterable[Finding], files: Iterable[ProjectFile]) -> tuple[Finding, ...]:
+def unread_tests(findings: Iterable[Finding], files: Iterable[ProjectFile]) -> tuple[Finding, ...]:
     """Return the findings on test files, including losses that the reader did not report, by place.
 
     A file of a version that is too high, which Rasa skips, is a fault here: its tests would be lost.
@@ -81,7 +81,7 @@ def losses_of_tests(findings: Iterable[Finding], files: Iterable[ProjectFile]) -
     return tuple(sorted((*read, *ours), key=lambda finding: finding.location.sort_key))
 
 
-def _all_losses(project: Project) -> Iterator[tuple[str, Finding]]:
+def _all_unreadable(project: Project) -> Iterator[tuple[str, Finding]]:
     faults: dict[str, list[Finding]] = {}
     for finding in project.findings:
         if finding.code in _ABSENT:

@@ -1,0 +1,210 @@
+"""Fill the generated parts of the pages in docs/: commands, inputs, outputs, documents; a test keeps them equal.
+
+python tools/make_reference.py
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from turncheck.cli import build_parser
+from turncheck.settings.options import default_of, options
+from turncheck.validation.registry import CHECKS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+DOCUMENTS = ("report", "comparison", "verdict", "calibration", "engines")
+"""The documents for machines, in the order of the page."""
+
+
+def pages() -> dict[str, str]:
+    """Return the pages as they should be, by file name."""
+    blocks = {
+        "cli.md": {"commands": commands},
+        "settings.md": {"inputs": inputs_table, "outputs": outputs_table},
+        "report.md": {"documents": documents},
+        "why.md": {"errors": errors_table},
+    }
+    filled = {}
+    for name, parts in blocks.items():
+        text = (DOCS / name).read_text("utf-8")
+        for block, make in parts.items():
+            text = _replace(text, name, block, make())
+        filled[name] = text
+    return filled
+
+
+def inputs_table() -> str:
+    """Return the table of inputs."""
+    rows = ["| input | meaning | default |", "|---|---|---|"]
+    for name, option in options().items():
+        if option.action_input:
+            mark = "" if option.file_key else "°"
+            rows.append(f"| `{name}`{mark} | {_cell(_sentence(option.help))} | {_default(name)} |")
+    return "\n".join(rows)
+
+
+def outputs_table() -> str:
+    """Return the table of outputs."""
+    action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+    rows = ["| output | meaning |", "|---|---|"]
+    rows += [f"| `{name}` | {_cell(output['description'])} |" for name, output in action["outputs"].items()]
+    return "\n".join(rows)
+
+
+def errors_table() -> str:
+    """Return the table of findings that are errors."""
+    errors = [check for check in CHECKS.values() if check.severity == "error"]
+    rows = [f"| [`{check.code}`](findings.md#{check.code}) | {_cell(check.title)} |" for check in errors]
+    return "\n".join(["| code | what is wrong |", "|---|---|", *rows])
+
+
+def commands() -> str:
+    """Return a section for each command, with a table of its arguments."""
+    return "\n\n".join(_section(parser) for parser in _leaves(build_parser()))
+
+
+def documents() -> str:
+    """Return a section for each document, with a table for each type in it; a type of several documents comes once."""
+    described: dict[str, Any] = {}
+    sections = []
+    for document in DOCUMENTS:
+        schema = json.loads((DOCS / f"{document}.schema.json").read_text("utf-8"))
+        sections.append(f"### `{_FILES[document]}`\n\nSchema: [{document}.schema.json]({document}.schema.json)")
+        for name, definition in schema["$defs"].items():
+            if name not in described:
+                described[name] = definition
+                sections.append(_type_section(name, definition))
+    return "\n\n".join(sections)
+
+
+_FILES = {
+    "report": "report.json",
+    "comparison": "comparison.json",
+    "verdict": "verdict.json",
+    "calibration": ".turncheck/calibration.json",
+    "engines": "engines.json",
+}
+
+
+def _type_section(name: str, definition: dict[str, Any]) -> str:
+    rows = ["| field | type | meaning |", "|---|---|---|"]
+    for field, value in definition.get("properties", {}).items():
+        rows.append(f"| `{field}` | {_cell(_type(value))} | {_cell(_prose(value.get('description', '')))} |")
+    table = "\n".join(rows) if len(rows) > 2 else ""
+    return "\n\n".join(part for part in (f"#### {name}", _prose(definition.get("description", "")), table) if part)
+
+
+def _type(value: dict[str, Any]) -> str:
+    if "$ref" in value:
+        name = value["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in value:
+        return " or ".join(_type(option) for option in value["anyOf"])
+    if "enum" in value:
+        return " or ".join(f"`{json.dumps(word)}`" for word in value["enum"])
+    kind = value.get("type", "any")
+    if kind == "array":
+        inner = value.get("items") or next(iter(value.get("prefixItems", [])), None)
+        return f"list of {_type(inner)}" if inner else "list"
+    if kind == "object" and isinstance(value.get("additionalProperties"), dict):
+        return f"object of {_type(value['additionalProperties'])}"
+    return str(kind) if isinstance(kind, str) else " or ".join(kind)
+
+
+def _prose(text: str) -> str:
+    return " ".join(text.replace("``", "`").split())
+
+
+def _leaves(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """Return the parsers that a user can call: those of commands with kinds only if a kind may be left out."""
+    kinds = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]  # noqa: SLF001 - argparse lists them nowhere else
+    if not kinds or (not kinds[0].required and parser.prog != "turncheck"):
+        yield parser
+    for action in kinds:
+        for kind in dict.fromkeys(action.choices.values()):
+            yield from _leaves(kind)
+
+
+def _section(parser: argparse.ArgumentParser) -> str:
+    parts = [f"### `{parser.prog}`", _literal(_prose(parser.description or ""))]
+    for group in parser._action_groups:  # noqa: SLF001 - as above
+        rows = [_row(parser, action) for action in group._group_actions if _is_shown(action)]  # noqa: SLF001
+        if rows:
+            title = {"positional arguments": "argument", "options": "flag"}.get(
+                group.title or "", f"flag: {group.title}"
+            )
+            parts.append("\n".join([f"| {title} | meaning |", "|---|---|", *rows]))
+    if parser.epilog:
+        parts.append(_literal(_prose(parser.epilog)))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _is_shown(action: argparse.Action) -> bool:
+    hidden = isinstance(action, argparse._HelpAction | argparse._SubParsersAction)  # noqa: SLF001 - as above
+    return action.help != argparse.SUPPRESS and not hidden
+
+
+def _row(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
+    formatter = parser._get_formatter()  # noqa: SLF001 - as above
+    value = "" if action.nargs == 0 else formatter._format_args(action, _metavar(action))  # noqa: SLF001 - as above
+    names = ", ".join(f"`{name}`" for name in action.option_strings)
+    shown = f"{names} `{value}`" if names and value else names or f"`{value or _metavar(action)}`"
+    help_text = formatter._expand_help(action) if action.help else ""  # noqa: SLF001 - as above
+    return f"| {_cell(shown)} | {_cell(_literal(_sentence(_prose(help_text))))} |"
+
+
+def _metavar(action: argparse.Action) -> str:
+    if isinstance(action.metavar, str):
+        return action.metavar
+    if action.choices is not None:
+        return "|".join(map(str, action.choices))
+    return action.dest.upper()
+
+
+def _literal(text: str) -> str:
+    """Return a help text as Markdown, which would read its asterisks, underscores and angle brackets."""
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(part if part.startswith("`") else re.sub(r"([*<_])", r"\\\1", part) for part in parts)
+
+
+def _default(name: str) -> str:
+    if name == "token":
+        return "the job's own"
+    value = default_of(name)
+    if value in (None, (), ""):
+        return ""
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    return f"`{', '.join(value)}`" if isinstance(value, tuple) else f"`{value}`"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _replace(text: str, page: str, name: str, content: str) -> str:
+    block = f"<!-- {name} -->\n{content}\n<!-- /{name} -->"
+    pattern = rf"<!-- {name} -->(?:.*?<!-- /{name} -->)?"
+    if not re.search(pattern, text, re.DOTALL):
+        raise SystemExit(f"docs/{page} has no place for {name}: <!-- {name} -->")
+    return re.sub(pattern, lambda _: block, text, count=1, flags=re.DOTALL)
+
+
+if __name__ == "__main__":
+    for name, text in pages().items():
+        (DOCS / name).write_text(text, "utf-8")
+        print(DOCS / name)

@@ -1,0 +1,1 @@
+"""The release, in steps that each look first whether they have been done (docs/release.md)."""

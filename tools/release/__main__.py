@@ -1,0 +1,97 @@
+"""Runs one step of the release, or all of them in order: `python -m tools.release STEP` (docs/release.md)."""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tools.release import agreed, agreement, github, package_index, registry, smoke, tags
+from tools.release.build import build, build_image, built
+from tools.release.place import Place, ReleaseError
+from tools.release.prepare import prepare
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).parents[2]
+
+
+def check(place: Place) -> bool:
+    """Is the commit on the branch, and does everything in it name the same version?"""
+    agreement.ensure(place)
+    return False
+
+
+def push(place: Place) -> bool:
+    """Push the image under a tag that names the commit."""
+    source = f"oci:{place.dist / 'image'}"
+    return registry.ensure_tag(place, place.candidate, built(place).digest, source)
+
+
+def commit(place: Place) -> bool:
+    """Make the release commit, whose action.yml names the image by digest."""
+    print(tags.release_commit(place))
+    return True
+
+
+def image_tag(place: Place) -> bool:
+    """Give the image the version as its tag."""
+    if tags.remote_tags(place).get(place.tag) != tags.release_commit(place):
+        raise ReleaseError(f"{place.tag} is not on {place.remote}: the image gets its version after the tag")
+    digest = built(place).digest
+    return registry.ensure_tag(place, place.version, digest, f"docker://{place.image}@{digest}")
+
+
+STEPS: dict[str, Callable[[Place], bool]] = {
+    "check": check,
+    "image": build_image,
+    "build": build,
+    "push": push,
+    "smoke": smoke.smoke_test,
+    "commit": commit,
+    "tag": tags.ensure_tag,
+    "image-tag": image_tag,
+    "github": github.ensure_release,
+    "major": tags.move_major,
+    "pypi": package_index.ensure_published,
+    "agreed": agreed.ensure_published,
+}
+"""In their order. Each returns whether there was something to do; before `tag`, nothing public names the version."""
+
+
+def main(arguments: list[str]) -> int:
+    """Run what was asked for; return 1 with a message if it cannot be done."""
+    parser = argparse.ArgumentParser(prog="python -m tools.release", description=__doc__)
+    parser.add_argument("step", choices=[*STEPS, "all", "prepare", "digest"])
+    parser.add_argument("version", nargs="?", help="of `prepare`: the version to come")
+    parser.add_argument("--source", type=Path, default=ROOT, help="the checkout (default: this one)")
+    parser.add_argument("--dist", type=Path, default=Path("dist"), help="where what is built lies (default: dist)")
+    parser.add_argument("--remote", default="origin")
+    parser.add_argument("--branch", default="main")
+    parser.add_argument("--repository", default="turncheck/turncheck")
+    parser.add_argument("--image", default="ghcr.io/turncheck/turncheck")
+    parser.add_argument("--api", default="https://api.github.com")
+    parser.add_argument("--upload", default="https://upload.pypi.org/legacy/")
+    parser.add_argument("--index", default="https://pypi.org/simple/")
+    asked = vars(parser.parse_args(arguments))
+    step, version = asked.pop("step"), asked.pop("version")
+    place = Place(**{**asked, "dist": asked["dist"].absolute()})
+    try:
+        if step == "prepare":
+            prepare(place, version or "", dt.datetime.now(dt.UTC).date().isoformat())
+        elif step == "digest":
+            print(built(place).digest)
+        else:
+            for name in STEPS if step == "all" else [step]:
+                print(f"{name}: {'done' if STEPS[name](place) else 'nothing to do'}", flush=True)
+    except ReleaseError as error:
+        print(f"release: {step}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
