@@ -94,6 +94,7 @@ class RunSettings(GateSettings, EngineSettings, total=False):
     cache_folder: AnyPath
     cache_key: str
     slot_order: str
+    repeats: str | bool | Mapping[str, object]
     strength: str
     strength_budget: int
     robustness: bool

@@ -38,6 +38,8 @@ class Tally:
     """How many more reasons there are, if they were not run for several."""
     tolerated: tuple[FailedTest, ...] = ()
     """Tests that fail on an engine standing in for the assistant's own: by themselves they do not fail the run."""
+    unclear: tuple[NotRunTest, ...] = ()
+    """Tests that were run several times, whose runs do not say how they fare."""
 
     @property
     def none_ran(self) -> bool:
@@ -69,8 +71,11 @@ def _end_to_end(report: Report) -> Tally:
     cases = report.e2e.cases if report.e2e else ()
     skipped = [case for case in cases if case.outcome == "skipped"]
     failed = [
-        FailedTest("e2e", case.name, location=case.location) for case in cases if case.outcome in {"failed", "error"}
+        FailedTest("e2e", case.name, repeats=case.repeats, location=case.location)
+        for case in cases
+        if case.outcome in {"failed", "error"}
     ]
+    unclear = (case for case in cases if case.outcome == "unclear")
     misunderstood = [
         FailedTest("e2e", case.name, case.misunderstood, location=case.location)
         for case in cases
@@ -83,7 +88,16 @@ def _end_to_end(report: Report) -> Tally:
     reason = reasons[0] if reasons else _left_out(report, "e2e", ran=bool(ran))
     not_run = tuple(NotRunTest("e2e", case.name, case.reason or "", location=case.location) for case in skipped)
     others = max(0, len(reasons) - 1)
-    return Tally("e2e", ran, tuple(failed), tuple(misunderstood), not_run, reason, others)
+    return Tally(
+        "e2e",
+        ran,
+        tuple(failed),
+        tuple(misunderstood),
+        not_run,
+        reason,
+        others,
+        unclear=tuple(NotRunTest("e2e", case.name, case.reason or "", location=case.location) for case in unclear),
+    )
 
 
 def _batch(report: Report) -> Tally:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
@@ -32,10 +32,12 @@ from turncheck.report.conversations import (
     CaseStep,
     Core,
     EndToEnd,
+    HowRepeated,
     Misunderstanding,
     NearSentence,
     Outcome,
     PolicyEntities,
+    Repeats,
     StepOutcome,
     StoriesAsWritten,
     StoryOutcome,
@@ -503,6 +505,8 @@ class GateSettings(Part, frozen=True, kw_only=True):
     """How a bot over HTTP is asked, and where its answers have what: ``replies: $.messages[*].text`` …"""
     artifact_name: str | None = None
     """The name of the artifact, which reports of earlier runs are looked for by."""
+    repeats: str | UnsetType = UNSET
+    """How often cases are run: ``off``, ``auto``, or rules; not there: ``auto``."""
 
 
 class Report(Part, frozen=True, kw_only=True):

@@ -41,6 +41,7 @@ from turncheck.settings.parsers import (
     whole_number,
     words_of,
 )
+from turncheck.settings.repeats import AUTO, read_repeats
 
 if TYPE_CHECKING:
     from turncheck.process.environment import Secret
@@ -231,6 +232,13 @@ class Settings:
         one_of("strict", "any"),
         "order of consecutive slot_was_set steps of end-to-end cases: strict (as the slots are set) or any",
         choices=("strict", "any"),
+    )
+    repeats: str = setting(
+        AUTO,
+        read_repeats,
+        "how often end-to-end cases are run: off, auto (several times if the engine's answers vary), or rules such as"
+        " 'first: 2, most: 30' (docs/varying.md)",
+        metavar="RULES",
     )
     strength: str = setting(
         "off",

@@ -31,6 +31,7 @@ GROUPS = {
             "shard",
             "strict",
             "slot-order",
+            "repeats",
             "vectors",
             "today",
             "allow-custom-code",
