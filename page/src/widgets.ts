@@ -19,7 +19,7 @@ export function change(difference: string, judgement: string, words: string): HT
 
 const SIGNS: Record<string, string> = {
   passed: "✓", right: "✓", failed: "✕", wrong: "✕", error: "✕", warning: "!", misunderstood: "!", info: "i",
-  skipped: "–", "not understood": "?",
+  skipped: "–", "not understood": "?", unclear: "?",
 };
 
 /** An outcome: a sign and its word. */

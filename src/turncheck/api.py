@@ -71,6 +71,9 @@ class EngineSettings(TypedDict, total=False):
     kore_client_secret: str
     kore_version: str
     kore_timeout: int
+    bot_url: str
+    bot_token: str
+    bot_parallel: int
 
 
 class RunSettings(GateSettings, EngineSettings, total=False):
@@ -91,6 +94,7 @@ class RunSettings(GateSettings, EngineSettings, total=False):
     cache_folder: AnyPath
     cache_key: str
     slot_order: str
+    repeats: str | bool | Mapping[str, object]
     strength: str
     strength_budget: int
     robustness: bool
@@ -99,6 +103,7 @@ class RunSettings(GateSettings, EngineSettings, total=False):
     junit_flavour: str
     output_format: Words
     kore_way: str
+    bot_url_base: str
     notes: str
     action_endpoint: str
     action_server: str

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.rasa_server import answers
-from turncheck.engines.rasa_server.client import Access, RasaClient, ServerError
+from turncheck.engines.rasa_server.client import Access, RasaClient
 from turncheck.engines.rasa_server.conversation import RasaConversations, RasaNlu, RasaPolicies, describe
+from turncheck.engines.remote import ServerError, UnreadableError
 from turncheck.evaluation.e2e import evaluate_cases
 from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.evaluation.nlu import evaluate_held_out
@@ -97,7 +98,7 @@ def test_what_is_no_answer_is_not_read_as_one(name: str, body: bytes) -> None:
     if (name, body) in {("webhook", b"[]"), ("predict", b"null")}:  # nothing was said; the model knows no dialogue
         assert not readers()[name](body)
         return
-    with pytest.raises(answers.UnreadableError):
+    with pytest.raises(UnreadableError):
         readers()[name](body)
 
 
@@ -127,13 +128,13 @@ WRONG = [
 
 @pytest.mark.parametrize(("name", "body"), WRONG, ids=lambda value: str(value)[:40])
 def test_a_wrong_type_deep_within_is_told_with_its_place(name: str, body: Any) -> None:
-    with pytest.raises(answers.UnreadableError, match=r"- at `\$|missing required field"):
+    with pytest.raises(UnreadableError, match=r"- at `\$|missing required field"):
         readers()[name](json.dumps(body).encode())
 
 
 def test_the_place_in_an_event_is_told() -> None:
     body = {"sender_id": "s", "slots": {}, "events": [{"event": "restart"}, {"event": "slot", "name": 5, "value": 1}]}
-    with pytest.raises(answers.UnreadableError, match=r"Expected `str`, got `int` - at `\$\.events\[1\]\.name`"):
+    with pytest.raises(UnreadableError, match=r"Expected `str`, got `int` - at `\$\.events\[1\]\.name`"):
         readers()["tracker"](json.dumps(body).encode())
 
 
@@ -184,7 +185,7 @@ def test_an_answer_is_read_or_an_error_in_words(name: str, data: st.DataObject) 
     told = "read"
     try:
         readers()[name](body)
-    except answers.UnreadableError as error:
+    except UnreadableError as error:
         told = str(error)
     assert told
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from fake_rasa import FakeRasa, Fault, Json, serving
 
-from turncheck.engines.rasa_server.client import Access, RasaClient, ServerError
+from turncheck.engines.rasa_server.client import Access, RasaClient
 from turncheck.engines.rasa_server.conversation import RasaConversations, RasaNlu, describe
 from turncheck.engines.rasa_server.process import RasaPool
+from turncheck.engines.remote import ServerError
 from turncheck.evaluation.e2e import evaluate_cases
 from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.messages.errors import EngineError

@@ -19,7 +19,7 @@ from turncheck.dialogue.event_reading import from_json
 from turncheck.dialogue.events import UserUttered
 from turncheck.dialogue.tracker import Tracker
 from turncheck.engines.rasa_server.answers import read_parse, read_prediction
-from turncheck.engines.rasa_server.client import Access, RasaClient, ServerError, SlowAnswerError
+from turncheck.engines.rasa_server.client import Access, RasaClient
 from turncheck.engines.rasa_server.conversation import (
     RasaConversation,
     RasaConversations,
@@ -27,6 +27,7 @@ from turncheck.engines.rasa_server.conversation import (
     RasaPolicies,
     describe,
 )
+from turncheck.engines.remote import ServerError, SlowAnswerError
 from turncheck.evaluation.e2e_steps import Exercised
 from turncheck.messages.errors import CutShortError, EngineError, PassingError
 from turncheck.project.reader import read_project
@@ -182,7 +183,7 @@ def listening(answer: Callable[[bytes], bytes]) -> tuple[int, list[bytes]]:
 def test_plain_http_that_never_answers_the_beginning_of_tls_is_told_soon(
     monkeypatch: pytest.MonkeyPatch, timing: Timing
 ) -> None:
-    monkeypatch.setattr("turncheck.engines.rasa_server.client.CONNECT_TIMEOUT", 0.3)
+    monkeypatch.setattr("turncheck.engines.remote.CONNECT_TIMEOUT", 0.3)
     hello = b"HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n"
     port, received = listening(lambda sent: hello if sent.startswith(b"HEAD / HTTP/1.1\r\n") else b"")
     with timing.at_most(5, time.monotonic):
@@ -199,7 +200,7 @@ def test_plain_http_that_never_answers_the_beginning_of_tls_is_told_soon(
 def test_a_server_that_begins_no_tls_and_speaks_no_http_is_not_reached(
     monkeypatch: pytest.MonkeyPatch, reply: bytes
 ) -> None:
-    monkeypatch.setattr("turncheck.engines.rasa_server.client.CONNECT_TIMEOUT", 0.2)
+    monkeypatch.setattr("turncheck.engines.remote.CONNECT_TIMEOUT", 0.2)
     monkeypatch.setattr("turncheck.engines.rasa_server.client._PROBE_SECONDS", 0.2)
     port, _ = listening(lambda sent: reply if sent.startswith(b"HEAD") else b"")
     with pytest.raises(SlowAnswerError, match=r"cannot be reached within 0\.2 seconds"):

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING
 import pytest
 from real_rasa import ROOT, Trained, assert_like_rasa, call, server, turncheck
 
-from turncheck.engines.rasa_server.client import Access, RasaClient, ServerError
+from turncheck.engines.rasa_server.client import Access, RasaClient
 from turncheck.engines.rasa_server.conversation import describe
+from turncheck.engines.remote import ServerError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

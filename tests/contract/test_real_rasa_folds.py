@@ -9,8 +9,9 @@ import pytest
 from real_rasa import ROOT, server, turncheck
 
 from turncheck.comparison.metrics import metrics_of
-from turncheck.engines.rasa_server.client import Access, RasaClient, ServerError
+from turncheck.engines.rasa_server.client import Access, RasaClient
 from turncheck.engines.rasa_server.conversation import describe
+from turncheck.engines.remote import ServerError
 
 pytestmark = pytest.mark.rasa
 

@@ -25,6 +25,7 @@ PIZZERIA = ROOT / "examples" / "pizzeria"
 STUB = ROOT / "src" / "turncheck" / "__init__.pyi"
 PUBLIC = ["Outcome", "Report", "UserError", "__version__", "compare", "parse", "read_project", "run", "validate"]
 NOT_FOR_PROGRAMS = {
+    "bot",
     *("project", "projects", "shard", "shards", "ignore", "out"),
     *("comment", "check_run", "annotations", "retention_days", "run_id"),
 }

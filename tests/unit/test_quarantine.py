@@ -19,7 +19,7 @@ from turncheck.project.quarantine import QUARANTINE_FILE, read_quarantine, unkno
 from turncheck.render.wording.gates import judge
 from turncheck.render.wording.verdict import GateResult, Verdict
 from turncheck.report.codec import decode, encode
-from turncheck.report.model import GateSettings, Report
+from turncheck.report.model import CaseResult, GateSettings, Repeats, Report
 from turncheck.report.quarantine import Quarantine, QuarantinedTest
 
 TODAY = date(2026, 11, 26)
@@ -299,6 +299,23 @@ def test_a_test_that_is_expected_to_fail_and_passes_fails_the_run() -> None:
     assert _verdict(_report(PASSES, OTHER), failing).passed, "it was released in the same change"
 
 
+def _repeated(runs: str, outcome: str) -> CaseResult:
+    passed = case("pays", "a" if outcome in {"passed", "flaky"} else "a!b")
+    return structs.replace(passed, repeats=Repeats(runs=runs, outcome=outcome, base="PPPPPPPPPPPPPPPPPPPF"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("expect", "passes"), [("flaky", False), ("failing", True)])
+def test_a_flaky_test_that_fails_more_often_than_it_used_to_fails_the_run(expect: str, passes: bool) -> None:
+    entries = _quarantine("pays", expect=expect)
+    other = case("o", "a")
+    base = _report(cases=[_repeated("PPPPPPPPPPPPPPPPPPPF", "flaky"), other], quarantine=entries)
+    worse = _report(cases=[_repeated("FFffff", "regressed"), other], quarantine=entries)
+    for fail_on in ("new-failures", "test-failures"):
+        assert _verdict(worse, base, fail_on=fail_on).passed == passes
+    as_usual = _report(cases=[_repeated("FPfp", "failed"), other], quarantine=entries)
+    assert _verdict(as_usual, base).passed
+
+
 def test_a_run_whose_tests_are_all_in_quarantine_tested_nothing() -> None:
     entries = _quarantine("pays", "a sentence")
     head = _report(PASSES, examples=[example("a sentence", "greet")], quarantine=entries)
@@ -330,6 +347,8 @@ def test_passes_in_a_row_are_counted_on_from_the_base() -> None:
         return counted.tests[0].passes
 
     assert [passes(passed, before), passes(failed, before), passes(passed, _report(PASSES))] == [20, 0, 1]
+    runs = _report(cases=[structs.replace(case("pays", "a"), repeats=Repeats(runs="PFPPp", outcome="flaky"))])
+    assert passes(with_results(runs, _quarantine("pays")), before) == 3, "since it last failed"
     assert passes(with_results(_report(OTHER), _quarantine("pays")), before) == 19, "it did not run"
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from documentation import ROOT, fences
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,6 +49,16 @@ def holds(found: Finding, expected: dict[str, Any]) -> bool:
     first, last = expected["within"]
     line = found.location.line or 0
     return found.code == expected["code"] and first <= line <= last and bool(found.hint)
+
+
+@pytest.mark.parametrize(("language", "name", "cases"), [("json", "a.json", 6), ("text", "a.csv", 2)])
+def test_the_suites_of_the_manual_are_read(language: str, name: str, cases: int, tmp_path: Path) -> None:
+    (text,) = [one.text for one in fences(ROOT / "docs" / "kore.md") if one.language == language]
+    suites = read(tmp_path, text, name)
+    assert not suites.errors
+    assert not suites.findings
+    (suite,) = suites.suites
+    assert len(suite.cases) == cases
 
 
 @pytest.mark.parametrize("name", EXPECTED)

@@ -35,6 +35,8 @@ _NAMED: Final[dict[str, tuple[Any, ...]]] = {
     "family": ("typo", "casing"),
     "operator": ("drop-step",),
     "date": ("2026-11-12",),
+    "until": ("2026-12-31",),
+    "today": ("2026-11-12",),
     "measured": ("2026-11-12T17:43:05Z",),
     "code": ("unused-intent", "legacy-project", "action-not-in-domain"),
     "start": (0, 3),
@@ -44,7 +46,12 @@ _NAMED: Final[dict[str, tuple[Any, ...]]] = {
     "stopped": (None,),
     "entity": ("city", "topping"),
     "name": _WORDS,
+    "runs": ("PFpf", "FPp"),
+    "base": ("PPPF", "P"),
+    "false_alarms": (0.01,),
 }
+_RUNS_SAY: Final = {"passed": "flaky", "failed": "regressed", "unclear": "unclear"}
+"""What the runs of a case say, by what became of it."""
 _ROW: Final = {"precision": 0.5, "recall": 1.0, "f1-score": 0.67, "support": 3, "confused_with": {"inform": 1}}
 _ROWS: Final = {"greet": _ROW, "inform": _ROW, "city": _ROW, "accuracy": 0.5, "micro avg": _ROW, "weighted avg": _ROW}
 _STEPS: Final[tuple[dict[str, Any], ...]] = (
@@ -76,6 +83,10 @@ def with_right_totals(document: dict[str, Any]) -> dict[str, Any]:
     return document
 
 
+def _of_quarantine(part: dict[str, Any]) -> None:
+    part["tests"] = list({test["case"]: test for test in part["tests"]}.values())
+
+
 def _of_findings(part: dict[str, Any]) -> None:
     severities = [finding["severity"] for finding in part["findings"]]
     part["counts"] = {name: severities.count(name) for name in ("error", "warning", "info")}
@@ -91,6 +102,11 @@ def _of_stories(part: dict[str, Any]) -> None:
 
 
 def _of_cases(part: dict[str, Any]) -> None:
+    for case in part["cases"]:
+        if case["outcome"] in _RUNS_SAY and "repeats" in case:
+            case["repeats"]["outcome"] = _RUNS_SAY[case["outcome"]]
+        else:
+            case.pop("repeats", None)
     outcomes = [case["outcome"] for case in part["cases"]]
     part |= {name: outcomes.count(name) for name in ("passed", "failed", "skipped", "misunderstood")}
     part["failed"] += outcomes.count("error")
@@ -111,6 +127,7 @@ def _of_suites(part: dict[str, Any]) -> None:
 
 
 _TOTALS: Final = {
+    "quarantine": _of_quarantine,
     "validation": _of_findings,
     "nlu": _of_sentences,
     "core": _of_stories,
@@ -155,7 +172,7 @@ def _value(hint: Any, name: str, chance: random.Random) -> Any:
     if origin is Literal:
         return chance.choice(arguments)
     if origin in {Union, types.UnionType}:
-        wanted = [one for one in arguments if one is not type(None)]
+        wanted = [one for one in arguments if one not in {type(None), msgspec.UnsetType}]
         known = [one for one in _NAMED.get(name, ()) if type(one) in (*wanted, type(None))]
         return chance.choice(known) if known else _value(chance.choice(wanted), name, chance)
     if origin is tuple:

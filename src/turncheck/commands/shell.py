@@ -66,7 +66,7 @@ def run_shell(
     """
     project = read_dialogue_assistant(options.settings, endpoints=options.endpoints)
     if options.models.named is None:  # errors show up before anything is trained
-        read_fixtures(shell.fixtures, DialogueDomain.of(project).slots)
+        read_fixtures(shell.fixtures, None if project.native else DialogueDomain.of(project).slots)
     with (
         opened_engine(
             options.settings,
@@ -78,7 +78,9 @@ def run_shell(
         ) as engines,
         assistant_in_use(engines, options, project, environment, screen) as engine,
     ):
-        fixtures = read_fixtures(shell.fixtures, engines.ensemble.domain.slots)
+        decides = engines.capabilities.no_dialogue is None
+        domain = engines.ensemble.domain if decides else engines.domain
+        fixtures = read_fixtures(shell.fixtures, None if project.native else domain.slots)
         return talk(engine.conversation(channel=shell.channel, fixtures=fixtures), shell, ends)
 
 
@@ -91,19 +93,19 @@ def talk(conversation: Conversation, shell: ShellOptions, ends: Terminal) -> int
     return _talk_interactively(conversation, ends.lines, ends.output)
 
 
-def read_fixtures(written: Sequence[str], slots: Iterable[str]) -> dict[str, Any]:
-    """Read ``slot=value``: a value that is not JSON is text.
+def read_fixtures(written: Sequence[str], slots: Iterable[str] | None) -> dict[str, Any]:
+    """Read ``slot=value``: a value that is not JSON is text. ``slots``: ``None`` if no file says which there are.
 
     Raises:
         UserError: no ``=``, or a slot that the domain does not have.
     """
-    known = set(slots)
+    known = None if slots is None else set(slots)
     fixtures = {}
     for pair in written:
         name, equals, value = pair.partition("=")
         if not equals:
             raise UserError(f"'{pair}' is not a fixture", remedy="Write it as slot=value.")
-        if name not in known:
+        if known is not None and name not in known:
             raise UserError(f"the domain has no slot '{name}'", remedy=f"It has: {', '.join(sorted(known)) or 'none'}.")
         try:
             fixtures[name] = json.loads(value)

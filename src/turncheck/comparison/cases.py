@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from msgspec import UNSET, UnsetType
+
 from turncheck.comparison.misunderstood import expected_and_predicted, understanding_in_words
 from turncheck.messages.finding import SEVERITIES
 from turncheck.report.model import CaseResult, StoryResult
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
         CaseStep,
         Misunderstanding,
         NluPrediction,
+        Repeats,
         Report,
         StoryStep,
     )
@@ -134,6 +137,8 @@ class Case:
 
     misunderstood: bool = False
     """Whether it did not pass only because of how its sentences were understood."""
+    unclear: bool = False
+    """Whether its runs do not say how it fares."""
     sentences: tuple[Misunderstanding, ...] = ()
     """Sentences of a story that were understood differently than written, or of an end-to-end case, than before."""
     again: str = ""
@@ -184,8 +189,13 @@ class Case:
 
     @property
     def failed(self) -> bool:
-        """Whether it failed by itself: not passed, and not only misunderstood."""
-        return not self.passed and not self.misunderstood
+        """Whether it failed by itself: not passed, and neither only misunderstood nor unclear."""
+        return not self.passed and not self.misunderstood and not self.unclear
+
+    @property
+    def repeats(self) -> Repeats | UnsetType:
+        """The runs of an end-to-end case, if it was run several times."""
+        return self.result.repeats if isinstance(self.result, CaseResult) else UNSET
 
 
 def intent_cases(report: Report) -> list[Case]:
@@ -419,6 +429,7 @@ def end_to_end_cases(report: Report, *, all_there: bool = False) -> list[Case]:
                     remark=(wrong.reason or "") if wrong and not wrong.actual else "",
                     judged=case.outcome != "skipped",
                     misunderstood=case.outcome == "misunderstood",
+                    unclear=case.outcome == "unclear",
                     sentences=case.misunderstood if case.outcome == "misunderstood" else misparsed_messages(case),
                     again=judged_again(case),
                     said=message.text if message else "",

@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from turncheck.messages.finding import Name
 from turncheck.messages.location import Location
-from turncheck.report.model import Misunderstanding
+from turncheck.report.model import Misunderstanding, Repeats
 from turncheck.report.part import Part
 
 if TYPE_CHECKING:
@@ -210,6 +210,8 @@ class CaseChange(Part, frozen=True, kw_only=True):
     """Names of the project that the wrong steps rest on, here and on the base, the nearest first."""
     rules: tuple[ChangedPart, ...] = ()
     """The rules and training stories of the wrong step that this change edited or removed."""
+    repeats: Repeats | UnsetType = UNSET
+    """The runs of an end-to-end case, if it was run several times."""
 
     @property
     def number(self) -> int:
@@ -217,9 +219,14 @@ class CaseChange(Part, frozen=True, kw_only=True):
         return 1 + self.copies
 
     @property
+    def unclear(self) -> bool:
+        """Whether its runs do not say how it fares."""
+        return not isinstance(self.repeats, UnsetType) and self.repeats.outcome == "unclear"
+
+    @property
     def failed(self) -> bool:
-        """Whether it fails by itself now: not passed, and not only misunderstood."""
-        return not self.passed and not self.misunderstood
+        """Whether it fails by itself now: not passed, and neither only misunderstood nor unclear."""
+        return not self.passed and not self.misunderstood and not self.unclear
 
     @property
     def base_failed(self) -> bool:

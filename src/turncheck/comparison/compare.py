@@ -66,6 +66,7 @@ from turncheck.comparison.model import (
 )
 from turncheck.comparison.quarantine import counting_alone, counting_beside, without_quarantined
 from turncheck.comparison.renames import renamed_names, validation_beside
+from turncheck.comparison.repeated import many_losses
 from turncheck.comparison.significance import paired_predictions
 from turncheck.comparison.training_changes import cut_intents, relabelled, stripped, without_stripped
 from turncheck.comparison.understood_differently import not_yet_recorded, with_messages
@@ -368,6 +369,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         fallback=None if other_mode else fallback_change(base, head, paired_predictions(base, head), metrics),
         renamed=renamed,
         base_tests=base_tests(base, stories, cases, utterances),
+        many_losses=many_losses(head),
     )
 
 
@@ -458,7 +460,7 @@ def _settings_changed(base: Report, head: Report) -> tuple[SettingChange, ...]:
     """Gate rules, selections of tests and ways of measuring that differ; older reports do not record all of them."""
     changes = []
     for field in head.settings.__struct_fields__:
-        one, other = getattr(base.settings, field), getattr(head.settings, field)
+        one, other = (_unless_unset(getattr(side.settings, field)) for side in (base, head))
         if one == other or one is None or other is None or {one, other} == {(), _USUAL.get(field)}:
             continue
         names = re.sub("_", "-", field)
@@ -470,6 +472,11 @@ def _settings_changed(base: Report, head: Report) -> tuple[SettingChange, ...]:
         more = ", with other numbers" if one == other else ""
         changes.append(SettingChange(name="calibration", base=one, value=f"{other}{more}"))
     return tuple(changes)
+
+
+def _unless_unset(value: object) -> object:
+    """A setting that a report does not have, since it changes nothing, is left to turncheck."""
+    return "auto" if value is UNSET else value
 
 
 def plugins_in_words(report: Report) -> str:

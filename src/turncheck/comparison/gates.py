@@ -47,13 +47,15 @@ from turncheck.comparison.judged import (
 from turncheck.comparison.metric_deltas import is_counted
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Measured, NotMeasured, find_metric, metric_of, metrics_of
 from turncheck.comparison.renames import message_of
+from turncheck.comparison.repeats import wilson
+from turncheck.evaluations.e2e import JUDGED_BY_BOUND, first_runs, repeats_of
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from turncheck.comparison.changes import ChangedCases
-    from turncheck.comparison.gate_rules import Places, Regression, Threshold
+    from turncheck.comparison.gate_rules import GateOutcome, Places, Regression, Threshold
     from turncheck.comparison.judged import Cause
     from turncheck.comparison.metrics import MetricDelta, SharedDelta
     from turncheck.comparison.model import Comparison
@@ -83,10 +85,27 @@ def judge_threshold(report: Report, comparison: Comparison | None, rule: Thresho
         if there:
             return Judged(name, "not judged", "no base", metric=rule.name, needs_base=True)
         return Judged(name, "not judged", "", (NoFigure(metric.reason),), metric=rule.name, needs_base=change)
+    if rule.name in JUDGED_BY_BOUND and rule.operator in {">=", ">"} and report.e2e is not None:
+        return _judge_share_of_runs(report, comparison, rule, metric)
     holds = rule.holds(metric.value)
     causes = () if holds else _behind(report, comparison, rule.name)
     facts = (Value(rule, metric),)
     return Judged(name, "passed" if holds else "failed", "", facts, metric=rule.name, causes=causes)
+
+
+def _judge_share_of_runs(report: Report, comparison: Comparison | None, rule: Threshold, metric: Measured) -> Judged:
+    """Judge a share of runs by its 95 % interval: the runs are a sample, which may not say enough."""
+    first = [first_runs(one) for one in repeats_of(report.e2e)] if report.e2e else []
+    runs = sum(number for _, number in first)
+    interval = wilson(metric.value * runs, runs)
+    outcome: GateOutcome = "not judged"
+    if rule.holds(interval[0]):
+        outcome = "passed"
+    elif not rule.holds(interval[1]):
+        outcome = "failed"
+    causes = () if outcome == "passed" else _behind(report, comparison, rule.name)
+    facts = (Value(rule, metric, interval),)
+    return Judged(f"threshold: {rule.text}", outcome, "", facts, metric=rule.name, causes=causes)
 
 
 def _measured(report: Report, comparison: Comparison | None, name: str) -> Measured | NotMeasured:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from msgspec import UNSET, UnsetType
+
 from turncheck.comparison.faults import cause_of, causes_of, faults_of
 from turncheck.comparison.judged import (
     BadFinding,
@@ -14,6 +16,7 @@ from turncheck.comparison.judged import (
     GoneTest,
     GoneTests,
     Judged,
+    LossesOverall,
     LostAssistant,
     LostEvaluation,
     NoFigure,
@@ -21,7 +24,7 @@ from turncheck.comparison.judged import (
     NotRunTest,
 )
 from turncheck.comparison.matching import has_results
-from turncheck.comparison.quarantine import entry_of, in_quarantine
+from turncheck.comparison.quarantine import entry_of, is_excused
 from turncheck.comparison.tally import tallies
 from turncheck.evaluations.kinds import KINDS, TESTS, WITHOUT_TESTS
 from turncheck.messages.finding import Finding
@@ -52,7 +55,13 @@ def judge_failed_tests(report: Report) -> Judged:
         return Judged(name, "not judged", "no tests")
     if any(tally.none_ran for tally in found):
         return _none_ran(name, found)
-    return Judged(name, "passed", "passed")
+    return _unclear(name, found) or Judged(name, "passed", "passed")
+
+
+def _unclear(name: str, found: Sequence[Tally]) -> Judged | None:
+    """Tests whose runs do not say how they fare: it is not known whether they failed."""
+    causes = tuple(cause for tally in found for cause in tally.unclear)
+    return Judged(name, "not judged", "unclear", causes=causes) if causes else None
 
 
 def _none_ran(name: str, found: Sequence[Tally]) -> Judged:
@@ -68,11 +77,14 @@ def judge_new_failures(report: Report, comparison: Comparison | None) -> Judged:
     """Judge failed tests and errors in the data that the base does not have; without a baseline these are all."""
     name = "new-failures"
     tests, errors = _new_failures(report, comparison)
-    if tests or errors:
-        return Judged(name, "failed", "newly failed", causes=(*tests, *errors))
-    if any(tally.none_ran for tally in tallies(report)):
-        return _none_ran(name, tallies(report))
-    return Judged(name, "passed", "nothing new")
+    losses = comparison.many_losses if comparison and comparison.judged else UNSET
+    facts = () if isinstance(losses, UnsetType) or not losses.real else (LossesOverall(losses),)
+    if tests or errors or facts:
+        return Judged(name, "failed", "newly failed", facts, causes=(*tests, *errors))
+    found = tallies(report)
+    if any(tally.none_ran for tally in found):
+        return _none_ran(name, found)
+    return _unclear(name, found) or Judged(name, "passed", "nothing new")
 
 
 def _new_failures(
@@ -82,7 +94,12 @@ def _new_failures(
     if comparison and comparison.judged:
         new = tuple(
             FailedTest(
-                name, case.name, case.sentences if case.misunderstood else None, case.copies, location=case.location
+                name,
+                case.name,
+                case.sentences if case.misunderstood else None,
+                case.copies,
+                case.repeats,
+                location=case.location,
             )
             for name, cases in tests_of(comparison)
             for case in failing_of(report, cases)
@@ -108,7 +125,7 @@ def _newly_unexpected(report: Report, comparison: Comparison) -> list[FailedTest
 def failing_of(report: Report, cases: ChangedCases) -> tuple[CaseChange, ...]:
     """Return the cases that newly count as failed: misunderstood ones only if the settings say so."""
     also = cases.newly_misunderstood if report.settings.misunderstood == "fail" else ()
-    return (*cases.newly_failing, *(case for case in also if not in_quarantine(report, case)))
+    return (*cases.newly_failing, *(case for case in also if not is_excused(report, case)))
 
 
 def newly_misunderstood(
@@ -118,7 +135,7 @@ def newly_misunderstood(
     if comparison is None or report.settings.misunderstood == "fail":
         return []
     found = (
-        (name, tuple(case for case in cases.newly_misunderstood if not in_quarantine(report, case)))
+        (name, tuple(case for case in cases.newly_misunderstood if not is_excused(report, case)))
         for name, cases in tests_of(comparison)
     )
     return [(name, cases) for name, cases in found if cases]
@@ -150,7 +167,7 @@ def judge_something_was_tested(report: Report, *, switched_off: bool) -> Judged:
     found = tallies(report)
     if not switched_off and judged_without_tests(report):
         return Judged(name, "passed", "not asked for tests")
-    if _judged_sentences(report) or any(tally.ran > tally.in_quarantine for tally in found):
+    if _judged_sentences(report) or any(tally.ran > tally.in_quarantine + len(tally.unclear) for tally in found):
         return Judged(name, "passed", "ran")
     if faults := faults_of(report):  # once they are fixed, something is tested
         return Judged(name, "failed", "nothing tested", causes=causes_of(faults))
@@ -158,7 +175,7 @@ def judge_something_was_tested(report: Report, *, switched_off: bool) -> Judged:
         FaultOf(skipped.reason, skipped=skipped.evaluation, location=skipped.location)
         for skipped in report.skipped_to_report
     ]
-    causes += [cause for tally in found for cause in tally.not_run]
+    causes += [cause for tally in found for cause in (*tally.not_run, *tally.unclear)]
     all_held = bool(report.nlu and report.nlu.examples) or any(tally.ran for tally in found)
     return Judged(name, "failed", "all in quarantine" if all_held else "nothing tested", causes=tuple(causes))
 

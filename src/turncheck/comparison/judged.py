@@ -8,15 +8,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from msgspec import UNSET, UnsetType
+
 if TYPE_CHECKING:
     from turncheck.comparison.changes import CaseChange, FindingChange
     from turncheck.comparison.gate_rules import GateOutcome, Regression, Threshold
     from turncheck.comparison.metrics import Measured, MetricDelta
-    from turncheck.comparison.model import OneSided
+    from turncheck.comparison.model import ManyLosses, OneSided
     from turncheck.messages.finding import Finding, Severity
     from turncheck.messages.location import Location
     from turncheck.report.evaluations import Evaluation
-    from turncheck.report.model import Misunderstanding, Skipped
+    from turncheck.report.model import Misunderstanding, Repeats, Skipped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +36,8 @@ class FailedTest(_Placed):
     name: str
     misunderstood: tuple[Misunderstanding, ...] | None = field(default=None, compare=False)
     copies: int = 0
+    repeats: Repeats | UnsetType = field(default=UNSET, compare=False)
+    """Its runs, if it was run several times."""
     passes: bool = False
     """Whether it passes although its quarantine says that it fails."""
 
@@ -113,10 +117,11 @@ Cause = FailedTest | NotRunTest | GoneTest | BadFinding | FaultOf | WrongSentenc
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A figure and its limit."""
+    """A figure and its limit; ``interval``: where a share of runs is, with a probability of 95 %."""
 
     rule: Threshold
     measured: Measured
+    interval: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,20 +171,27 @@ class LostEvaluation:
 
 
 @dataclass(frozen=True, slots=True)
+class LossesOverall:
+    """More runs fail than on the base, over all cases, although no single case need have regressed."""
+
+    losses: ManyLosses
+
+
+@dataclass(frozen=True, slots=True)
 class LostAssistant:
     """An assistant that only the base measures."""
 
     path: str
 
 
-Fact = Value | Drop | NoFigure | Findings | GoneTests | LostEvaluation | LostAssistant
+Fact = Value | Drop | NoFigure | Findings | GoneTests | LostEvaluation | LostAssistant | LossesOverall
 
 Why = Literal[
     "", "no base", "nothing to judge", "stopped", "faults", "failed", "newly failed", "no tests", "tests not run",
     "nothing new", "passed", "gone", "base faults", "ancestor", "accepted", "all there", "not asked for tests",
     "nothing tested", "left out", "not run", "ran", "suppressions not known", "suppressed", "none suppressed",
     "no findings", "new not known", "base has no such metric", "only on base", "files unread", "agreement",
-    "no shared example", "all in quarantine",
+    "no shared example", "unclear", "all in quarantine",
 ]  # fmt: skip
 """Why a gate ended as it did; empty: its facts say it."""
 

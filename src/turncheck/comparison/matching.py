@@ -254,7 +254,11 @@ def changed_cases(matched: Matched) -> ChangedCases:
 
 def _is_better(pair: Pair) -> bool:
     """Whether it passes now and did not before, or is only misunderstood now and failed by itself before."""
-    return not pair.base.passed and (pair.head.passed or (pair.base.failed and pair.head.misunderstood))
+    return (
+        not pair.base.passed
+        and not pair.base.unclear
+        and (pair.head.passed or (pair.base.failed and pair.head.misunderstood))
+    )
 
 
 def changed_tests(matched: Matched) -> ChangedCases:
@@ -289,7 +293,7 @@ def _change(pair: Pair) -> CaseChange:
     return msgspec.structs.replace(
         unpaired_case(newly_wrong_first(pair.head, pair.base)),
         base_location=pair.base.location,
-        base_passed=pair.base.passed,
+        base_passed=None if pair.base.unclear else pair.base.passed,
         base_actual=pair.base.actual,
         edits=pair.edits,
         base_misunderstood=pair.base.misunderstood,
@@ -318,6 +322,7 @@ def unpaired_case(case: Case) -> CaseChange:
         said=case.said,
         understood=case.heard(case.said),
         rests_on=_rests_on(case),
+        repeats=case.repeats,
     )
 
 

@@ -20,6 +20,7 @@ from turncheck.comparison.metrics import (
     known_metric,
     metrics_of,
 )
+from turncheck.comparison.repeated import tested_runs
 from turncheck.comparison.significance import (
     Tested,
     flipped,
@@ -128,9 +129,10 @@ def metric_deltas(
     pairs = paired_predictions(base, head) if known else []
     tested = tested_figures(base, head, same, pairs) | tested_batch(base, head)
     tested |= tested_plugins(base, head) if known else {}
+    tested |= tested_runs(tests["e2e"].pairs) if "e2e" in tests else {}
     same_intents = known and len(same) == len(intents.pairs) and not intents.added and not intents.removed
     same_expectations = same_intents and {len(predictions(base)), len(predictions(head))} == {len(pairs)}
-    same_cases = "batch" not in tests or tests["batch"].is_whole
+    same_cases = {name: matched.is_whole for name, matched in tests.items()}
     counted = dict(_counted(tests))
     for section in ("core", "e2e"):
         tested |= _tested_by_sentences(section, tests[section], before, after) if section in tests else {}
@@ -200,10 +202,11 @@ def _delta(
     )
 
 
-def _is_same(name: str, intents: bool, expectations: bool, cases: bool) -> bool:
+def _is_same(name: str, intents: bool, expectations: bool, cases: Mapping[Evaluation, bool]) -> bool:
     """Whether both sides judged the same examples for a figure."""
-    if name.startswith("batch"):
-        return cases
+    for evaluation in ("batch", "e2e"):
+        if name.startswith(evaluation):
+            return cases.get(evaluation, True)
     return intents if name.startswith("nlu.intents") else expectations
 
 

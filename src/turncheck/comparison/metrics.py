@@ -174,15 +174,15 @@ Judgement = Literal["better", "worse", "noise", "same", "not judged"]
 class Significance(Part, frozen=True, kw_only=True):
     """How a difference was judged.
 
-    ``mcnemar`` gives a p-value, ``bootstrap`` the 95 % interval of the difference, ``counted`` neither: stories, cases
-    and findings are not a sample of anything, so each one that changes matters. ``changed``: how many examples count
-    differently now.
+    ``mcnemar`` and ``permutation`` give a p-value, ``bootstrap`` the 95 % interval of the difference, ``counted``
+    neither: stories, cases and findings are not a sample of anything, so each one that changes matters. ``changed``:
+    how many examples count differently now.
     """
 
-    method: Literal["mcnemar", "bootstrap", "counted"]
-    """The test: ``mcnemar``, ``bootstrap``, or ``counted`` if every single change matters."""
+    method: Literal["mcnemar", "bootstrap", "counted", "permutation"]
+    """The test: ``mcnemar``, ``bootstrap``, ``permutation`` of runs, or ``counted`` if every single change matters."""
     p_value: float | None = None
-    """How likely chance alone would cause such a difference (``mcnemar``)."""
+    """How likely chance alone would cause such a difference (``mcnemar``, ``permutation``)."""
     low: float | None = None
     """The lower end of the 95 % interval of the difference (``bootstrap``)."""
     high: float | None = None

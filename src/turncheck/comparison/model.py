@@ -26,7 +26,7 @@ from turncheck.messages.location import Location
 from turncheck.report.codec import file_of
 from turncheck.report.evaluations import Evaluation
 from turncheck.report.model import BatchCase, CaseMessage, CaseResult, Confusion, Count, StoryResult, Validation
-from turncheck.report.part import Part
+from turncheck.report.part import Figure, Part
 from turncheck.report.quarantine import Quarantine
 
 if TYPE_CHECKING:
@@ -178,6 +178,23 @@ class CaseMessages(Part, frozen=True, kw_only=True):
     """All of its messages."""
 
 
+class ManyLosses(Part, frozen=True, kw_only=True):
+    """The runs of all cases that both sides ran several times, those that every case gets: many small losses add up."""
+
+    failed: Count
+    """How many runs failed."""
+    runs: Count
+    """How many there are."""
+    base_failed: Count
+    """How many failed on the base."""
+    base_runs: Count
+    """How many the base has."""
+    p_value: Figure
+    """How likely it is by chance that so many fail here, if each case fails as often as on the base."""
+    real: bool
+    """Whether that is too unlikely to be chance."""
+
+
 class BaseTests(Part, frozen=True, kw_only=True):
     """The base's results of tests that changed sides or were edited, as its report has them."""
 
@@ -279,6 +296,8 @@ class Comparison(Part, frozen=True, kw_only=True):
     """The entries of the quarantine that count; left out if there is no such file."""
     base_tests: BaseTests = BaseTests()
     """The base's results of the tests that changed, step by step."""
+    many_losses: ManyLosses | UnsetType = UNSET
+    """Whether more runs fail over all end-to-end cases, if these were run several times on both sides."""
 
     @property
     def judged(self) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
 from msgspec import UNSET, UnsetType, structs
 
 from turncheck.comparison.changes import CaseChange, ChangedCases, SettingChange
@@ -16,6 +15,7 @@ from turncheck.report.quarantine import Quarantine, QuarantinedTest, days_left
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from turncheck.comparison.judged import FailedTest
     from turncheck.messages.location import Location
     from turncheck.report.model import Report
 
@@ -106,14 +106,19 @@ def entry_of(report: Report, name: str, location: Location | None) -> Quarantine
     return None if isinstance(report.quarantine, UnsetType) else report.quarantine.entry_of(name, location)
 
 
-def in_quarantine(report: Report, case: CaseChange) -> bool:
-    """Whether a changed test is in quarantine; not if it stands for copies that have other names."""
-    return not case.copies and entry_of(report, case.name, case.location) is not None
+def is_excused(report: Report, test: FailedTest | CaseChange) -> bool:
+    """Whether a test may fail, since it is in quarantine.
+
+    Not if it stands for copies, which have other names, nor if one that is flaky fails more often than it used to.
+    """
+    entry = None if test.copies else entry_of(report, test.name, test.location)
+    is_worse = not isinstance(test.repeats, UnsetType) and test.repeats.outcome == "regressed"
+    return entry is not None and not (is_worse and entry.expect == "flaky")
 
 
 def without_quarantined(kind: ChangedCases, report: Report) -> ChangedCases:
     """Return the changed tests of a kind; of those that newly fail, the ones in quarantine are a group of their own."""
-    held = tuple(case for case in (*kind.worse, *kind.added_failing) if in_quarantine(report, case))
+    held = tuple(case for case in (*kind.worse, *kind.added_failing) if is_excused(report, case))
     if not held:
         return kind
     worse, added = (tuple(case for case in cases if case not in held) for cases in (kind.worse, kind.added_failing))
@@ -140,21 +145,26 @@ def _counted(quarantine: Quarantine, report: Report, base: Quarantine | UnsetTyp
     results = list(_results(report))
 
     def counted(test: QuarantinedTest) -> QuarantinedTest:
-        found = [passed for name, path, passed in results if test.is_about(name, path)]
-        passes = before.get(test.case, 0) + bool(found) if all(found) else 0
-        return msgspec.structs.replace(test, passes=passes)
+        found = [runs for name, path, runs in results if test.is_about(name, path)]
+        last = min((len(runs) - len(runs.rstrip("P")) for runs in found), default=0)
+        return structs.replace(test, passes=last if "F" in "".join(found) else before.get(test.case, 0) + last)
 
     return quarantine.with_tests(map(counted, quarantine.tests))
 
 
-def _results(report: Report) -> Iterator[tuple[str, str, bool]]:
-    """Yield name, file and result of each test, and of each test sentence."""
+def _results(report: Report) -> Iterator[tuple[str, str, str]]:
+    """Yield name, file and runs of each test, and of each test sentence: ``P`` passed, ``F`` failed."""
     for story in report.core.stories if report.core else ():
-        yield story.name, story.location.path, story.passed
+        yield story.name, story.location.path, _run(story.passed)
     for case in report.e2e.cases if report.e2e else ():
         if case.outcome != "skipped":
-            yield case.name, case.location.path, case.passed
+            runs = _run(case.passed) if isinstance(case.repeats, UnsetType) else case.repeats.runs.upper()
+            yield case.name, case.location.path, runs
     for suite in report.batch.suites if report.batch else ():
-        yield from ((one.text, one.location.path, one.passed) for one in suite.cases)
+        yield from ((one.text, one.location.path, _run(one.passed)) for one in suite.cases)
     for example in report.nlu.predictions if report.nlu else ():
-        yield example.text, example.location.path, example.correct
+        yield example.text, example.location.path, _run(example.correct)
+
+
+def _run(passed: bool) -> str:
+    return "P" if passed else "F"

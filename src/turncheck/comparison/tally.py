@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import UnsetType
 
 from turncheck.comparison.judged import FailedTest, NotRunTest
-from turncheck.comparison.quarantine import entry_of
+from turncheck.comparison.quarantine import entry_of, is_excused
 from turncheck.evaluations.kinds import BY_DEFAULT
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ class Tally:
     """How many more reasons there are, if they were not run for several."""
     tolerated: tuple[FailedTest, ...] = ()
     """Tests that fail on an engine standing in for the assistant's own: by themselves they do not fail the run."""
+    unclear: tuple[NotRunTest, ...] = ()
+    """Tests that were run several times, whose runs do not say how they fare."""
     quarantined: tuple[FailedTest, ...] = ()
     """Tests that fail and do not count, since they are in quarantine."""
     unexpected: tuple[FailedTest, ...] = ()
@@ -71,7 +73,7 @@ def _with_quarantine(tally: Tally, report: Report) -> Tally:
     ]
 
     def left(failed: Iterable[FailedTest]) -> tuple[FailedTest, ...]:
-        return tuple(test for test in failed if entry_of(report, test.name, test.location) is None)
+        return tuple(test for test in failed if not is_excused(report, test))
 
     known = (*tally.failed, *tally.tolerated, *tally.misunderstood)
     return replace(
@@ -79,7 +81,8 @@ def _with_quarantine(tally: Tally, report: Report) -> Tally:
         failed=left(tally.failed),
         tolerated=left(tally.tolerated),
         misunderstood=left(tally.misunderstood),
-        quarantined=tuple(test for test in known if entry_of(report, test.name, test.location) is not None),
+        unclear=tuple(test for test in tally.unclear if entry_of(report, test.name, test.location) is None),
+        quarantined=tuple(test for test in known if is_excused(report, test)),
         unexpected=tuple(
             replace(test, passes=True) for test, passed, entry in tests if passed and entry.expect == "failing"
         ),
@@ -119,8 +122,11 @@ def _end_to_end(report: Report) -> Tally:
     cases = report.e2e.cases if report.e2e else ()
     skipped = [case for case in cases if case.outcome == "skipped"]
     failed = [
-        FailedTest("e2e", case.name, location=case.location) for case in cases if case.outcome in {"failed", "error"}
+        FailedTest("e2e", case.name, repeats=case.repeats, location=case.location)
+        for case in cases
+        if case.outcome in {"failed", "error"}
     ]
+    unclear = (case for case in cases if case.outcome == "unclear")
     misunderstood = [
         FailedTest("e2e", case.name, case.misunderstood, location=case.location)
         for case in cases
@@ -133,7 +139,16 @@ def _end_to_end(report: Report) -> Tally:
     reason = reasons[0] if reasons else _left_out(report, "e2e", ran=bool(ran))
     not_run = tuple(NotRunTest("e2e", case.name, case.reason or "", location=case.location) for case in skipped)
     others = max(0, len(reasons) - 1)
-    return Tally("e2e", ran, tuple(failed), tuple(misunderstood), not_run, reason, others)
+    return Tally(
+        "e2e",
+        ran,
+        tuple(failed),
+        tuple(misunderstood),
+        not_run,
+        reason,
+        others,
+        unclear=tuple(NotRunTest("e2e", case.name, case.reason or "", location=case.location) for case in unclear),
+    )
 
 
 def _batch(report: Report) -> Tally:

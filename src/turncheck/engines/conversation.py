@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent
@@ -54,6 +54,7 @@ class Turn:
     again, if it did; ``timed_out`` whether that was for lack of time. ``remarks`` are about what went wrong besides
     custom actions and was skipped, as Rasa does: a response that could not be filled, an unknown follow-up action.
     ``unseen_actions`` are custom actions that must have run according to the events, but left no trace themselves.
+    ``not_reported``: kinds of steps about which the events say nothing, whatever happened, each with the reason.
     """
 
     user: str | None
@@ -66,6 +67,7 @@ class Turn:
     timed_out: bool = False
     remarks: tuple[str, ...] = ()
     unseen_actions: tuple[str, ...] = ()
+    not_reported: Mapping[str, str] = field(default_factory=dict)
 
 
 class Conversation(Protocol):

@@ -175,20 +175,20 @@ def run_unless_lost(
         try:
             outcome = _run_repeatedly(engine, case, run)
         except PassingError:
-            outcome = _run_repeatedly(engine, case, run)
+            outcome = _run_repeatedly(engine, case, run, again=True)
     except EngineError as error:
         lost[number] = error
         return None
     return dataclasses.replace(outcome, seconds=time.perf_counter() - begin)
 
 
-def _run_repeatedly(engine: ConversationEngine, case: E2ECase, run: CaseRun) -> CaseOutcome:
+def _run_repeatedly(engine: ConversationEngine, case: E2ECase, run: CaseRun, *, again: bool = False) -> CaseOutcome:
     """Run the case as often as requested; the first failed attempt becomes the result."""
     if case.not_judged is not None:
         return CaseOutcome(skipped_case(case, f"not judged: {case.not_judged.why}"), Exercised())
     if case.expects_nothing:
         return CaseOutcome(skipped_case(case, EXPECTS_NOTHING), Exercised())
-    outcomes = [run_case(engine, case, run, attempt) for attempt in range(run.repeat)]
+    outcomes = [run_case(engine, case, run, attempt, again=again) for attempt in range(run.repeat)]
     if run.repeat == 1:
         return outcomes[0]
     runs = tuple(outcome.result.passed for outcome in outcomes)

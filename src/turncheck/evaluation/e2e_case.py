@@ -20,7 +20,7 @@ from turncheck.evaluation.e2e_steps import (
     trace_of,
 )
 from turncheck.evaluation.misunderstood import heard_in
-from turncheck.messages.errors import EngineError, UserError
+from turncheck.messages.errors import EngineError, UnansweredError, UserError
 from turncheck.project.e2e.model import FlowsAsserted, MessageAsserted
 from turncheck.report.model import CaseMessage, CaseResult, CaseStep, Outcome, StepOutcome
 from turncheck.yaml_tree.shapes import SEARCH_SECONDS, EndlessSearchError, is_found
@@ -74,7 +74,7 @@ def judge_assertions(
     for assertion in assertions:
         if failed:
             judged.append(_not_run(assertion, "not run, since an assertion before it failed"))
-        elif reason := _why_not(assertion.kind, has_flows=has_flows):
+        elif reason := _why_not(assertion.kind, has_flows=has_flows) or _not_reported(assertion, turn):
             judged.append(_not_run(assertion, reason))
         else:
             found = _check(assertion, turn.events, position)
@@ -85,6 +85,12 @@ def judge_assertions(
                 judged.append(_judged(assertion, "failed", found.reason, found.actual))
                 failed = True
     return judged
+
+
+def _not_reported(assertion: Assertion, turn: Turn) -> str | None:
+    """Why the turn says nothing about it, if that is so."""
+    names_response = isinstance(assertion.wanted, MessageAsserted) and assertion.wanted.utter_name is not None
+    return turn.not_reported.get("utter" if names_response else assertion.kind)
 
 
 def _why_not(kind: str, *, has_flows: bool) -> str | None:
@@ -331,11 +337,13 @@ class CaseOutcome:
     left_out: bool = False
 
 
-def run_case(engine: ConversationEngine, case: E2ECase, run: CaseRun, attempt: int = 0) -> CaseOutcome:
+def run_case(
+    engine: ConversationEngine, case: E2ECase, run: CaseRun, attempt: int = 0, *, again: bool = False
+) -> CaseOutcome:
     """Hold the case's conversation and judge it. After a failed turn the conversation goes on.
 
     A case that lacks a custom action is skipped, unless something had failed before; a case whose action server became
-    unavailable is an error.
+    unavailable is an error. ``again``: it was run before, and went wrong in a way that may be temporary.
 
     Raises:
         EngineError: the engine cannot hold conversations any more.
@@ -361,6 +369,10 @@ def run_case(engine: ConversationEngine, case: E2ECase, run: CaseRun, attempt: i
                 spoken = talk.spoken(expected)
                 turn = conversation.say(spoken.user or "", spoken.metadata or None)
                 talk.take(spoken, turn, run.slot_order)
+    except UnansweredError as error:
+        if not again:
+            raise
+        talk.error = str(error)
     except EngineError:
         raise
     except UserError as error:

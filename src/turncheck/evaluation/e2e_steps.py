@@ -87,6 +87,8 @@ def judge_steps(expectations: Sequence[Expectation], turn: Turn, slot_order: Slo
     by_index |= _judge_slots(_of_kind(expectations, "slot_was_set"), happened.slots, slot_order)
     for index, expected in _of_kind(expectations, "slot_was_not_set"):
         by_index[index] = _judge_slot_not_set(expected, happened.slots)
+    for kind, reason in turn.not_reported.items():
+        by_index |= {index: _not_judged(expected, reason) for index, expected in _of_kind(expectations, kind)}
     return [by_index[index] for index in range(len(expectations))]
 
 
@@ -314,6 +316,18 @@ def failed(expectation: Expectation, actual: str | None, reason: str | None, lin
         reason=reason,
     )
     return Judged(step, tuple(lines))
+
+
+def _not_judged(expectation: Expectation, reason: str) -> Judged:
+    line = shown(expectation)
+    step = CaseStep(
+        kind=expectation.kind,
+        expected=_expected(line),
+        outcome="skipped",
+        location=expectation.location,
+        reason=reason,
+    )
+    return Judged(step, (f"  {line}",))
 
 
 def _expected(line: str) -> str:

@@ -58,8 +58,14 @@ _TYPES: Final[Mapping[str, type]] = {
         *(TurnEvent, TurnTrace, BatchSetting),
     )
 }
+_NEVER: Final = frozenset({"repeats"})
+"""Fields that no single answer has: it takes several runs, which only a whole run can judge."""
 _NAMES: Final[Mapping[type, tuple[str, ...]]] = {
-    one: tuple(field.name for field in (fields(one) if is_dataclass(one) else msgspec.structs.fields(one)))
+    one: tuple(
+        field.name
+        for field in (fields(one) if is_dataclass(one) else msgspec.structs.fields(one))
+        if field.name not in _NEVER
+    )
     for one in _TYPES.values()
 }
 _ANNOTATED: Final = {

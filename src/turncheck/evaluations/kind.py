@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 
 Better = Literal["higher", "lower", "neither"]
 Unit = Literal["score", "count"]
-Noise = Literal["counted", "mcnemar", "bootstrap", "as it says"]
+Noise = Literal["counted", "mcnemar", "bootstrap", "permutation", "as it says"]
 """How a difference is judged. ``counted``: stories, cases and findings are all there are, not a sample, so that any
 difference is real (unless only sentences moved it). Figures about a sample of what people write are judged on what both
 sides judged: ``mcnemar`` by how many changed sides, ``bootstrap`` by drawing from them
-(:mod:`turncheck.comparison.significance`). ``as it says``: as the figure itself says, which is a plugin's."""
+(:mod:`turncheck.comparison.significance`); figures about runs by ``permutation``, which of them are whose
+(:mod:`turncheck.comparison.repeats`). ``as it says``: as the figure itself says, which is a plugin's."""
 
 SCORES: Final = "(?:precision|recall|f1)"
 """The scores of a label, as a part of a metric's pattern."""

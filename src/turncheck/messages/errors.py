@@ -111,6 +111,10 @@ class PassingError(EngineError):
     """The problem may be temporary: a conversation that is started again may succeed."""
 
 
+class UnansweredError(PassingError):
+    """One conversation went wrong, as another need not: if it does so again, only that one has no result."""
+
+
 class CutShortError(EngineError):
     """An engine stopped answering in the middle of something, or it was interrupted.
 

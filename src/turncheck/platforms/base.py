@@ -35,6 +35,8 @@ class Platform:
     ``one``, ``many``: its assistants in words. ``package``: where its modules are; ``brings``: those that it has. What
     it lacks is as for a Rasa project: read from several files, and checked, trained and covered as one.
 
+    ``engine``: the only one that runs its assistants, "" if others do as well.
+
     ``export_names``: how a file that is a complete assistant is called; ``no_export``: what a file that is none is not,
     and what to name instead.
 
@@ -50,6 +52,7 @@ class Platform:
     many: str
     package: str
     brings: tuple[Part, ...] = ()
+    engine: str = ""
     export_names: tuple[str, ...] = ()
     no_export: Refusal | None = None
     no_dialogues: str | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from turncheck.platforms.http.platform import HTTP
 from turncheck.platforms.kore.platform import KORE
 from turncheck.platforms.rasa.platform import RASA
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 _ROWS: Final = (
     RASA,
     KORE,
+    HTTP,
 )
 PLATFORMS: Final[Mapping[str, Platform]] = {row.name: row for row in _ROWS}
 DEFAULT: Final = RASA

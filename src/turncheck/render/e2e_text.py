@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from turncheck.report.model import CaseResult, EndToEnd, KindCoverage
 
 WIDTH: Final = 80
-MARKS: Final = {"passed": ".", "failed": "F", "misunderstood": "m", "error": "E", "skipped": "s"}
+MARKS: Final = {"passed": ".", "failed": "F", "misunderstood": "m", "error": "E", "skipped": "s", "unclear": "?"}
 _COLOURS: Final = {"- ": "\x1b[31m", "+ ": "\x1b[32m", "? ": "\x1b[2m"}
 _RESET: Final = "\x1b[0m"
 _GUIDE: Final = re.compile(r"[ ^+~-]*")

@@ -24,6 +24,7 @@ from urllib.parse import urlencode
 from xml.etree import ElementTree as ET
 
 from junit_xml import TestCase, TestSuite
+from msgspec import UnsetType
 from msgspec.structs import replace
 
 from turncheck.comparison.cases import batch_actual, batch_expected, decisive_step, judged_again, misparsed_messages
@@ -225,6 +226,10 @@ class Suite:
     def _written(self, case: TestCase) -> str:
         built = TestSuite("", [case]).build_xml_doc()
         self.counts.update({count: int(built.get(count, "0")) for count in COUNTS})
+        if properties := getattr(case, "properties", None):
+            written = ET.Element("properties")
+            written.extend(ET.Element("property", name=name, value=value) for name, value in properties.items())
+            built[0].insert(0, written)
         return text_of(built[0])
 
     def pieces(self) -> Iterator[str]:
@@ -450,6 +455,7 @@ class SuiteWriter:
         reason = self._rooted.text(result.reason or result.outcome)
         words = plain(expected_got(wrong.expected, wrong.actual or "nothing")) if wrong else reason
         page = self._on_page(self._keys.cases[number])
+        written.properties = _runs(result, self._flavour)
         match result.outcome:
             case "failed":
                 lines = [*result.difference, *heard(self._rooted, result), *page]
@@ -459,7 +465,7 @@ class SuiteWriter:
             case "error":
                 message = reason if result.reason else words
                 written.add_error_info(attribute(message), self._text([*result.difference, *page], place), "error")
-            case "skipped":
+            case "skipped" | "unclear":
                 _skip(written, reason)
             case "passed" if result.warning is not None:
                 written.stdout = element(f"passed, although: {reason}")
@@ -521,6 +527,13 @@ class SuiteWriter:
         else:
             written.stdout = element(reason)
         return written
+
+
+def _runs(result: CaseResult, flavour: JunitFlavour) -> dict[str, str]:
+    """Properties of a case that was run several times; Jenkins' xunit plugin refuses those of cases."""
+    if isinstance(repeats := result.repeats, UnsetType) or flavour != "common":
+        return {}
+    return {**({"flaky": "true"} if repeats.outcome == "flaky" else {}), "runs": repeats.runs.upper()}
 
 
 def _skip(case: TestCase, reason: str) -> None:

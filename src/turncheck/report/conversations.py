@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
 
 from turncheck.messages.location import Location
 from turncheck.report.part import Count, Figure, Part
 from turncheck.report.understanding import Confusion, EntitySpan, ExpectedParse, RankedIntent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # --- dialogue --------------------------------------------------------------------------------------------------------
 
@@ -254,7 +260,7 @@ class Core(Part, frozen=True, kw_only=True):
 # The part of the report about end-to-end cases.
 
 StepOutcome = Literal["passed", "failed", "skipped", "error"]
-Outcome = Literal["passed", "failed", "misunderstood", "skipped", "error"]
+Outcome = Literal["passed", "failed", "misunderstood", "skipped", "error", "unclear"]
 
 FALLBACK: Final = "nlu_fallback"
 """The intent that stands for one that is too unsure."""
@@ -290,6 +296,87 @@ class Attempt(Part, frozen=True, kw_only=True):
     """How many times it was run."""
     runs: tuple[bool, ...] = ()
     """Whether it passed, run by run."""
+
+
+LONGEST_BASE: Final = 100
+"""How many runs of the base a case is compared with at most: the latest."""
+
+Runs = Annotated[str, msgspec.Meta(pattern=r"^[PFpf]*(?!\n)$", max_length=1000)]
+"""Runs in their order: ``P`` passed, ``F`` failed; small letters: run because others of the case had failed."""
+RepeatedOutcome = Literal["passed", "flaky", "failed", "regressed", "unclear"]
+_OUTCOMES: Final[Mapping[str, Outcome]] = {
+    "passed": "passed",
+    "flaky": "passed",
+    "failed": "failed",
+    "regressed": "failed",
+    "unclear": "unclear",
+}
+"""What became of a case, by the outcome of its runs."""
+
+
+class Repeats(Part, frozen=True, kw_only=True):
+    """How a case fared that was run several times, since the assistant's answers vary.
+
+    ``flaky``: it fails in some runs, no more often than on the base; ``regressed``: more often; ``failed``: it fails as
+    it did on the base, or is new and fails too often; ``unclear``: its runs do not say which.
+    """
+
+    runs: Runs
+    """Its runs, in their order: ``P`` passed, ``F`` failed; in small letters those that it alone needed."""
+    outcome: RepeatedOutcome
+    """What its runs say."""
+    errors: Count = 0
+    """How many more runs ended in an error, which says nothing of the assistant."""
+    base: Runs = ""
+    """The runs of the base that they were compared with, the latest last; empty: the base has none."""
+
+    def __post_init__(self) -> None:
+        """Refuse an outcome that the runs contradict.
+
+        Raises:
+            ValueError: it does not fit them.
+        """
+        fits = {
+            "passed": self.passed and not self.failed,
+            "flaky": self.passed and self.failed,
+            "failed": self.failed,
+            "regressed": self.failed and self.base,
+            "unclear": True,
+        }
+        if not fits[self.outcome]:
+            raise ValueError(f"the runs '{self.runs[:40]}' cannot be '{self.outcome}'")
+
+    @property
+    def passed(self) -> int:
+        """How many runs passed."""
+        return self.runs.count("P") + self.runs.count("p")
+
+    @property
+    def failed(self) -> int:
+        """How many runs failed."""
+        return len(self.runs) - self.passed
+
+    @property
+    def base_passed(self) -> int:
+        """How many of the base's runs passed."""
+        return self.base.count("P") + self.base.count("p")
+
+    @property
+    def usual_runs(self) -> str:
+        """All runs that say how it usually fares, the latest last: what a later change is compared with."""
+        before = "" if self.outcome == "regressed" else self.base
+        return f"{before}{self.runs}"[-LONGEST_BASE:]
+
+
+class HowRepeated(Part, frozen=True, kw_only=True):
+    """How the cases were repeated."""
+
+    first: Count
+    """How often each was run."""
+    most: Count
+    """How often those were run at most that failed in some of these runs."""
+    false_alarms: Annotated[float, msgspec.Meta(gt=0, le=1)]
+    """How often a run without any change may fail."""
 
 
 class TurnEvent(Part, frozen=True, kw_only=True):
@@ -393,6 +480,19 @@ class CaseResult(Part, frozen=True, kw_only=True):
     """What the assistant did before the first message: its session's start, the fixtures' slots."""
     as_before: bool | None = None
     """Whether it passes with its messages understood as when it passed; ``None``: it was not judged so."""
+    repeats: Repeats | UnsetType = UNSET
+    """Its runs, if the assistant's answers vary."""
+
+    def __post_init__(self) -> None:
+        """Refuse an outcome that those of its runs contradict.
+
+        Raises:
+            ValueError: it does not follow from them.
+        """
+        if not isinstance(self.repeats, UnsetType) and _OUTCOMES[self.repeats.outcome] != self.outcome:
+            raise ValueError(f"a case whose runs are '{self.repeats.outcome}' cannot be '{self.outcome}'")
+        if self.outcome == "unclear" and isinstance(self.repeats, UnsetType):
+            raise ValueError("a case is only unclear after several runs")
 
     @property
     def misunderstood(self) -> tuple[Misunderstanding, ...]:
@@ -430,6 +530,8 @@ class EndToEnd(Part, frozen=True, kw_only=True):
     """What a reader must know about how they were run, a sentence each."""
     exercised: dict[str, tuple[str, ...]] = {}
     """What of the project the cases came by, by kind (``intents``, ``actions``, ``slots`` …), sorted."""
+    repeats: HowRepeated | UnsetType = UNSET
+    """How the cases were repeated, if the assistant's answers vary."""
 
     @property
     def warned(self) -> tuple[CaseResult, ...]:

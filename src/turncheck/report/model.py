@@ -32,10 +32,12 @@ from turncheck.report.conversations import (
     CaseStep,
     Core,
     EndToEnd,
+    HowRepeated,
     Misunderstanding,
     NearSentence,
     Outcome,
     PolicyEntities,
+    Repeats,
     StepOutcome,
     StoriesAsWritten,
     StoryOutcome,
@@ -319,7 +321,7 @@ class EngineInfo(Part, frozen=True, kw_only=True):
     """The engine that understood and answered."""
 
     name: str
-    """``embedded``, ``rasa`` or ``kore``."""
+    """``embedded``, ``rasa``, ``kore`` or ``http``."""
     version: str
     """Its version."""
     substitutions: tuple[Substitution, ...] = ()
@@ -500,8 +502,12 @@ class GateSettings(Part, frozen=True, kw_only=True):
     """Whether the test sentences are varied."""
     kore_version: str | None = None
     """The version of the Kore.ai assistant that is tested."""
+    bot: tuple[str, ...] | None = None
+    """How a bot over HTTP is asked, and where its answers have what: ``replies: $.messages[*].text`` …"""
     artifact_name: str | None = None
     """The name of the artifact, which reports of earlier runs are looked for by."""
+    repeats: str | UnsetType = UNSET
+    """How often cases are run: ``off``, ``auto``, or rules; not there: ``auto``."""
 
 
 class Report(Part, frozen=True, kw_only=True):

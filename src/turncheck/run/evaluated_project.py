@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from msgspec import structs
+from msgspec import UnsetType, structs
 
 from turncheck.comparison.gate_rules import read_rules
 from turncheck.comparison.quarantine import with_results
@@ -19,6 +19,7 @@ from turncheck.run.cases_again import EngineRejudge
 from turncheck.run.inputs import NONE_PRECOMPUTED
 from turncheck.run.plugin_figures import Subject, evaluate_by_plugins, with_metrics_of_plugins
 from turncheck.run.reading import file_of_all, read_given, read_tests
+from turncheck.run.repeats import ensure_repeats_are_possible
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.trainable import ensure_assistant_here
 from turncheck.run.under_way import RunInProgress
@@ -27,7 +28,7 @@ from turncheck.settings.gates import gate_settings
 from turncheck.work.workplace import workplace_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from turncheck.engines.base import Engine
     from turncheck.messages.location import Location
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from turncheck.project.nlu_data import NluData
     from turncheck.project.project_file import Role
     from turncheck.report.batch import Batch
-    from turncheck.report.model import Core, EndToEnd, KindCoverage, Nlu, PluginFigure, Report
+    from turncheck.report.model import Core, EndToEnd, KindCoverage, Nlu, PluginFigure, ProjectInfo, Report
     from turncheck.run.cases_again import Rejudge
     from turncheck.run.inputs import Inputs, PrecomputedAnswers
     from turncheck.run.reading import Tests
@@ -99,11 +100,18 @@ def report_of_project(inputs: Inputs, screen: Console) -> Report:
 
 
 def evaluate_project(
-    inputs: Inputs, screen: Console, precomputed: PrecomputedAnswers = NONE_PRECOMPUTED, *, in_folds: bool = False
+    inputs: Inputs,
+    screen: Console,
+    precomputed: PrecomputedAnswers = NONE_PRECOMPUTED,
+    *,
+    in_folds: bool = False,
+    find_base: Callable[[Report], Report | None] = lambda _: None,
 ) -> EvaluatedProject:
     """Read the project and run every requested evaluation for which it has files.
 
-    With ``in_folds``, language understanding is cross-validated even if there are test sentences.
+    With ``in_folds``, language understanding is cross-validated even if there are test sentences. ``find_base`` returns
+    the report of the base, given one that only says what is measured: tests of an assistant whose answers vary are run
+    until they are judged against it.
 
     An engine that can no longer answer ends the run, as an interrupt does: the report has what was finished,
     and ``stopped`` says why.
@@ -123,7 +131,17 @@ def evaluate_project(
             engine_of_run(inputs, project, precomputed, screen) as engines,
             workplace_of(inputs.settings, screen) as work,
         ):
-            run = RunInProgress(inputs, project, tests, engines, screen, work=work, precomputed=precomputed)
+            run = RunInProgress(
+                inputs,
+                project,
+                tests,
+                engines,
+                screen,
+                work=work,
+                precomputed=precomputed,
+                base_report=lambda: find_base(_report_without_results(inputs, project)),
+            )
+            ensure_repeats_are_possible(run)
             run.evaluate(needs_engine=True)
             of_plugins = evaluate_by_plugins(Subject(project, tests, engines, inputs.settings))
         run.evaluate(needs_engine=False)
@@ -135,7 +153,8 @@ def evaluate_project(
     if run.quarantine is not None:
         report = with_results(report, run.quarantine.quarantine)
     judge = None
-    if report.e2e is not None and run.engines.capabilities.accepts_parses:
+    once = report.e2e is not None and isinstance(report.e2e.repeats, UnsetType)
+    if once and run.engines.capabilities.accepts_parses:
         judge = EngineRejudge(run.cases.cases, run.engines, project, inputs, screen)
     return EvaluatedProject(report, project, judge)
 
@@ -178,17 +197,22 @@ def engine_of_run(
         yield engine
 
 
+def _project_of(inputs: Inputs, project: Project) -> ProjectInfo:
+    file = file_of_all(project.root, inputs.settings_file, _by_role(project))
+    return project_info(project, name=inputs.name, root=inputs.root, file=file)
+
+
+def _report_without_results(inputs: Inputs, project: Project) -> Report:
+    settings = structs.replace(gate_settings(inputs.settings), projects=inputs.projects)
+    return report_of(_project_of(inputs, project), inputs.settings.seed, source=inputs.source, settings=settings)
+
+
 def _report(inputs: Inputs, project: Project, tests: Tests, run: RunInProgress, screen: Console) -> Report:
     settings = inputs.settings
     sections = {KINDS[name].begins: section for name, section in run.sections.items()}
     nlu, core, e2e, batch = (sections.get(name) for name in ("nlu", "core", "e2e", "batch"))
     return report_of(
-        project_info(
-            project,
-            name=inputs.name,
-            root=inputs.root,
-            file=file_of_all(project.root, inputs.settings_file, _by_role(project)),
-        ),
+        _project_of(inputs, project),
         settings.seed,
         source=inputs.source,
         engine=run.engines.info(measured=run.measured_engine),

@@ -328,6 +328,8 @@ class BaselineSearch:
             self._troubles.append(
                 "earlier runs cannot be asked for here: a token is missing, or which workflow this is"
             )
+        if wanted == "auto" and there and base.commit and _asked_at_base(self._settings_there(there)) is not None:
+            reports = None  # somebody named where the base runs, to be measured beside the change
         left = self._asked(_EARLIER, lambda: _left_by_a_run(reports, base)) if reports is not None else None
         if reports is not None and left is not None and self._has_same_plugins(left, report):
             return Present(left.report, "artifact", left.commit, left.run_id, reports.in_words())
@@ -380,9 +382,13 @@ class BaselineSearch:
         """
         own = self._settings_there(there)
         if not ENGINES[own.engine].from_files:
-            self._out_of_reach = True
-            self._troubles.append(f"the engine '{own.engine}' cannot measure another commit here")
-            return None
+            deployed = _asked_at_base(own)
+            if deployed is None:
+                # On somebody's own machine, nothing says where the base would run: there is none to compare with.
+                self._out_of_reach |= ENGINES[own.engine].on_base is None or bool(self.host.name)
+                self._troubles.append(_cannot_measure(own.engine))
+                return None
+            own = deployed
         if lacking := next(filter(None, map(there.files.lacks, there.tree.paths_of(own))), None):
             self._out_of_reach = True
             self._troubles.append(f"not all of its files can be had: '{lacking}' is missing")
@@ -522,6 +528,21 @@ def _settings_file_of(folder: Path) -> tuple[SettingsFile, bool]:
         return read_settings_file(folder, faulty=True), True
     except UserError:
         return SettingsFile(), True
+
+
+def _asked_at_base(own: Settings) -> Settings | None:
+    """Return the settings with which the base is asked where it runs; ``None`` if nobody said where that is."""
+    on_base = ENGINES[own.engine].on_base
+    if on_base is None or getattr(own, on_base[1]) is None:
+        return None
+    there: dict[str, Any] = {on_base[0]: getattr(own, on_base[1]), on_base[1]: None}
+    return replace(own, **there)
+
+
+def _cannot_measure(engine: str) -> str:
+    on_base = ENGINES[engine].on_base
+    without = "" if on_base is None else f" without --{on_base[1].replace('_', '-')}"
+    return f"the engine '{engine}' cannot measure another commit here{without}"
 
 
 def is_tracked(named: str, checkout: Checkout | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -25,6 +26,27 @@ if TYPE_CHECKING:
 FindBaseline = Callable[["Report"], "Baseline"]
 
 
+@dataclass(eq=False)
+class _Search:
+    """The search for the baseline: done once, when it is first needed, which may be in the middle of the run."""
+
+    find: FindBaseline
+    screen: Console
+    _found: Baseline | None = field(default=None, init=False)
+
+    def baseline(self, report: Report) -> Baseline:
+        """Return what a report is compared with; its results do not matter for that."""
+        if self._found is None:
+            with self.screen.step("baseline", "Looking for the baseline"):
+                self._found = self.find(report)
+        return self._found
+
+    def report(self, report: Report) -> Report | None:
+        """Return the same, if it is a report."""
+        found = self.baseline(report)
+        return found.report if isinstance(found, Present) else None
+
+
 def run_and_conclude(
     inputs: Inputs,
     links: Links,
@@ -44,13 +66,13 @@ def run_and_conclude(
     Raises:
         UserError: the run could not be done at all.
     """
-    evaluated = evaluate_project(inputs, screen, precomputed)
+    search = _Search(find_baseline, screen)
+    evaluated = evaluate_project(inputs, screen, precomputed, find_base=search.report)
     report = evaluated.report
     baseline: Baseline = Missing("not searched completely, since the run was interrupted")
     if report.stopped != INTERRUPTED:
         try:
-            with screen.step("baseline", "Looking for the baseline"):
-                baseline = find_baseline(report)
+            baseline = search.baseline(report)
             if isinstance(baseline, Present):
                 report = rejudged_against_base(report, baseline.report, evaluated.project, evaluated.cases_again)
                 report = with_passes_of_base(report, baseline.report)

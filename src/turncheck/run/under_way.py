@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from turncheck.project.model import Project
     from turncheck.project.quarantine import QuarantineFile
     from turncheck.report.evaluations import Evaluation
-    from turncheck.report.model import Batch, EngineInfo
+    from turncheck.report.model import Batch, EngineInfo, Report
     from turncheck.run.inputs import Inputs, PrecomputedAnswers
     from turncheck.run.reading import Tests
     from turncheck.settings.options import Settings
@@ -67,6 +67,7 @@ class RunInProgress:
         *,
         work: Executor = INLINE,
         precomputed: PrecomputedAnswers = NONE_PRECOMPUTED,
+        base_report: Callable[[], Report | None] = lambda: None,
     ) -> None:
         self.inputs = inputs
         self.settings = inputs.settings
@@ -76,6 +77,8 @@ class RunInProgress:
         self.screen = screen
         self.work = work
         self.precomputed = precomputed
+        self.base_report = base_report
+        """Returns what the run is compared with, if there is anything: searched for when it is first asked for."""
         self.refused: dict[Evaluation, UserError] = {}
         """Why evaluations could not be trained."""
         engines.recall(precomputed.parts)

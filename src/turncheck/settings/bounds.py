@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Console
 
 MOST_REPETITIONS: Final = 10_000
+MOST_BOT_PARALLEL: Final = 256
 MOST_FOLDS: Final = 10_000
 MOST_RASA_SERVERS: Final = 64
 MOST_SEED: Final = 2**32 - 1

@@ -17,6 +17,8 @@ class RegisteredEngine:
     runs, ``None``: of all. ``uploads``: the
     setting, and its value, with which it has a batch suite run as a whole by a platform that limits their size.
     ``variants``: the setting, and its values, that name one of several assistants that it can ask (``kore:published``).
+    ``described_by``: the key of the project's own ``turncheck.yml`` that says how the assistant is asked.
+    ``on_base``: the setting that names where the assistant runs, and the one that names where its base runs.
     """
 
     module: str
@@ -25,6 +27,8 @@ class RegisteredEngine:
     kinds: tuple[str, ...] | None = None
     uploads: tuple[str, str] | None = None
     variants: tuple[str, tuple[str, ...]] | None = None
+    described_by: str = ""
+    on_base: tuple[str, str] | None = None
 
 
 ENGINES: Final = Registry(
@@ -38,6 +42,12 @@ ENGINES: Final = Registry(
             has_languages=True,
             uploads=("kore_way", "batch"),
             variants=("kore_version", ("in-development", "published")),
+        ),
+        "http": RegisteredEngine(
+            "turncheck.engines.http.engines",
+            from_files=False,
+            described_by="bot",
+            on_base=("bot_url", "bot_url_base"),
         ),
     },
     RegisteredEngine,

@@ -18,6 +18,8 @@ from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence, pars
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from turncheck.yaml_tree.tree import YamlNode
+
 _LIMIT: Final = 1024 * 1024
 _GATES: Final = ("fail-on", "fail-on-warnings", "thresholds", "max-regression", "require")
 _RULES: Final = ("thresholds", "max-regression")
@@ -69,6 +71,8 @@ def read_settings_file(folder: Path, *, faulty: bool = False) -> SettingsFile:
     written = {str(key): value for key, value in root.data.items()}
     if written.get("ignore", "") is None:  # a list whose entries are all commented out
         del written["ignore"]
+    if (shape := root.at("bot")) is not None:
+        written = _with_bot(written, shape, faulty=faulty)
     values = _without_faults(written, locate) if faulty else from_file(written, locate)
     for name in ("projects", *PATHS):
         if name in values and not isinstance(values[name], bool):
@@ -77,6 +81,20 @@ def read_settings_file(folder: Path, *, faulty: bool = False) -> SettingsFile:
         values["baseline"] = _below(folder, values["baseline"])
     gates = {name: root.key_location(name) for name in _GATES if root.at(name) is not None}
     return SettingsFile(values, _ignored(root), _rules(root), path, gates)
+
+
+def _with_bot(written: Mapping[str, Any], node: YamlNode, *, faulty: bool) -> dict[str, Any]:
+    """Return the settings with the bot's shape read: its faults have their own places."""
+    from turncheck.settings.bot import read_bot  # few projects have one
+
+    values = dict(written)
+    try:
+        values["bot"] = read_bot(node)
+    except UserError:
+        if not faulty:
+            raise
+        del values["bot"]
+    return values
 
 
 def _without_faults(written: Mapping[str, Any], locate: Callable[[str], Location]) -> dict[str, Any]:

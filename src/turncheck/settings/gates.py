@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Literal, cast
 
+from msgspec import UNSET
+
 from turncheck.messages.location import shown_path
 from turncheck.report.model import GateSettings
+from turncheck.settings.engines import ENGINES
 from turncheck.settings.file import read_settings_file
+from turncheck.settings.repeats import AUTO
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,7 +60,9 @@ def gate_settings(settings: Settings) -> GateSettings:
         strength_budget=settings.strength_budget,
         robustness=settings.robustness,
         kore_version=settings.kore_version,
+        bot=() if settings.bot is None else settings.bot.lines,
         artifact_name=settings.artifact_name,
+        repeats=UNSET if settings.repeats == AUTO and ENGINES[settings.engine].from_files else settings.repeats,
     )
 
 

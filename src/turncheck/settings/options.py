@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from turncheck.report.evaluations import EVALUATIONS
-from turncheck.settings.bounds import MOST_FOLDS, MOST_RASA_SERVERS, MOST_SEED, MOST_WORKERS
+from turncheck.settings.bounds import MOST_BOT_PARALLEL, MOST_FOLDS, MOST_RASA_SERVERS, MOST_SEED, MOST_WORKERS
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.parsers import (
     FAIL_ON,
@@ -37,12 +37,15 @@ from turncheck.settings.parsers import (
     read_switch,
     read_switch_or_folder,
     read_text,
+    read_typed_bot,
     whole_number,
     words_of,
 )
+from turncheck.settings.repeats import AUTO, read_repeats
 
 if TYPE_CHECKING:
     from turncheck.process.environment import Secret
+    from turncheck.settings.bot import Bot
     from turncheck.settings.parsers import Parser
 
 
@@ -229,6 +232,13 @@ class Settings:
         one_of("strict", "any"),
         "order of consecutive slot_was_set steps of end-to-end cases: strict (as the slots are set) or any",
         choices=("strict", "any"),
+    )
+    repeats: str = setting(
+        AUTO,
+        read_repeats,
+        "how often end-to-end cases are run: off, auto (several times if the engine's answers vary), or rules such as"
+        " 'first: 2, most: 30' (docs/varying.md)",
+        metavar="RULES",
     )
     strength: str = setting(
         "off",
@@ -446,6 +456,36 @@ class Settings:
         3600, whole_number(1, _MOST_SECONDS), "time limit of a run on Kore.ai's platform, in seconds", metavar="N"
     )
     notes: str = setting("", read_notes, "notes on this run of batch suites, at most 1,024 characters", metavar="TEXT")
+    bot_url: str | None = setting(
+        None,
+        read_text,
+        "address of the bot that `bot:` in turncheck.yml describes (engine 'http')",
+        file_key=False,
+        metavar="URL",
+        engine="http",
+    )
+    bot_url_base: str | None = setting(
+        None,
+        read_text,
+        "address of the bot as it is on the base, to be measured as well",
+        file_key=False,
+        metavar="URL",
+        engine="http",
+    )
+    bot_token: Secret | None = setting(
+        None, read_hidden, "token of the bot", file_key=False, metavar="TOKEN", engine="http"
+    )
+    bot_parallel: int = setting(
+        8,
+        whole_number(1, MOST_BOT_PARALLEL),
+        "number of conversations with the bot at the same time",
+        file_key=False,
+        metavar="N",
+        engine="http",
+    )
+    bot: Bot | None = setting(
+        None, read_typed_bot, "how a bot over HTTP is asked (docs/http.md)", flag=False, action_input=False
+    )
     action_endpoint: str | None = setting(
         None,
         read_text,

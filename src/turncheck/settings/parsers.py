@@ -238,6 +238,15 @@ def read_addresses(value: Any) -> str:
     return " ".join(read_items(value, r"\s+"))
 
 
+def read_typed_bot(value: Any) -> Any:
+    """Take what :func:`turncheck.settings.bot.read_bot` has read: its places are in a file."""
+    from turncheck.settings.bot import Bot  # few projects have one
+
+    if not isinstance(value, Bot):
+        raise ValueError("expected what `bot:` in turncheck.yml is read as")
+    return value
+
+
 def read_hidden(value: Any) -> Secret:
     """Take a secret, which is never shown."""
     return read_secret(read_text(value))

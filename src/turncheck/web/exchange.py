@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, TypeVar
 from urllib.parse import urljoin
@@ -210,6 +211,17 @@ def _chunks(answer: requests.Response, limit: int) -> Iterator[bytes]:
         if size > limit:
             raise AnswerTooLargeError(limit)
         yield chunk
+
+
+def seconds_to_wait(retry_after: str, now: float) -> float | None:
+    """Read ``Retry-After``: seconds, or a date (RFC 9110, 10.2.3); ``now``: the time since the epoch."""
+    text = retry_after.strip()
+    if text.isascii() and text.isdigit() and len(text) <= 9:
+        return float(text)
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - now)
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None
 
 
 def fetch(url: str, network: Network, *, seconds: float, limit: int) -> tuple[int, bytes]:

@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import requests
@@ -226,6 +226,10 @@ class Deadline:
     def after(cls, seconds: float) -> Self:
         """Set a deadline."""
         return cls(seconds, time.monotonic() + seconds)
+
+    def later(self, seconds: float) -> Self:
+        """Return the same deadline, put off by so many seconds."""
+        return replace(self, end=self.end + seconds)
 
     def left(self) -> float:
         """Return the seconds that are left, negative when it has passed."""

@@ -17,6 +17,7 @@ _KORE: Final = (
     *("kore-host", "kore-bot-id", "kore-bot-name", "kore-client-id", "kore-client-secret", "kore-version", "kore-way"),
     *("kore-timeout", "notes"),
 )
+_HTTP: Final = ("bot-url", "bot-token", "bot-parallel")
 _OTHERS: Final = ("plugins", "action-endpoint", "action-server", "allow-hosts", "env")
 
 
@@ -36,8 +37,8 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
         action="extend",
         required=True,
         metavar="NAME",
-        help="the engines: embedded, rasa, kore, kore:published, kore:in-development; the first one that answers is"
-        " what the others are compared with",
+        help="the engines: embedded, rasa, kore, kore:published, kore:in-development, http; the first one that answers"
+        " is what the others are compared with",
     )
     parser.add_argument(
         "--thresholds",
@@ -52,6 +53,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
         ("evaluation", _MEASURED),
         ("engine rasa", _RASA),
         ("engine kore", _KORE),
+        ("engine http", _HTTP),
         ("all engines", _OTHERS),
     )
     for title, names in groups:
@@ -65,6 +67,6 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
 def _compare_engines(namespace: argparse.Namespace) -> int:
     from turncheck.commands.compare_engines import run_compare_engines  # not for --help
 
-    names = (*_READ, *_MEASURED, *_RASA, *_KORE, *_OTHERS)
+    names = (*_READ, *_MEASURED, *_RASA, *_KORE, *_HTTP, *_OTHERS)
     flags = {name: getattr(namespace, name.replace("-", "_")) for name in names}
     return run_compare_engines(flags, namespace.engines, namespace.thresholds, screen_of(namespace))

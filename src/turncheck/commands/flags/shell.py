@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from turncheck.commands.flags.engine import add_assistant, assistant_of
+from turncheck.commands.flags.engine import TALK_FLAGS, add_assistant, add_engine_flags, assistant_of
 from turncheck.commands.flags.shared import add_channel, add_verbosity, screen_of
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def add_shell(subparsers: argparse._SubParsersAction[Any]) -> None:
         help="fill a slot before the conversation; the value is JSON, else a string (repeatable)",
     )
     add_channel(talk)
+    add_engine_flags(parser, *TALK_FLAGS)
     add_verbosity(parser)
     parser.set_defaults(handler=_shell, remote_storage=None)
 

@@ -14,14 +14,11 @@ from typing import Any, Final, Literal, TypeVar
 import msgspec
 
 from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent, SelectedResponse
+from turncheck.engines.remote import UnreadableError, decoded
 from turncheck.web.exchange import typed
 
 Json = Mapping[str, Any]
 Shape = TypeVar("Shape")
-
-
-class UnreadableError(ValueError):
-    """An answer has an unexpected shape; the message says where."""
 
 
 # --- what is looked at ------------------------------------------------------------------------------------------------
@@ -185,17 +182,17 @@ _EVENTS: Final[Mapping[str, type[msgspec.Struct]]] = {
 
 def read_version(body: bytes) -> str:
     """Read ``/version``."""
-    return _shaped(_json(body), _Version).version
+    return _shaped(decoded(body), _Version).version
 
 
 def read_served(body: bytes) -> Served:
     """Read ``/status``."""
-    return _shaped(_json(body), Served)
+    return _shaped(decoded(body), Served)
 
 
 def read_parse(body: bytes, text: str) -> Parse:
     """Read ``/model/parse`` for a text."""
-    found = _json(body)
+    found = decoded(body)
     answer = _shaped(found, _Understood)
     for number, entity in enumerate(answer.entities):
         if not 0 <= entity.start <= entity.end:
@@ -218,7 +215,7 @@ def read_parse(body: bytes, text: str) -> Parse:
 
 def read_prediction(body: bytes) -> Prediction | None:
     """Read ``/model/predict``: ``null`` if the model has no dialogue part."""
-    found = _json(body)
+    found = decoded(body)
     if found is None:
         return None
     prediction = _shaped(found, Prediction)
@@ -229,7 +226,7 @@ def read_prediction(body: bytes) -> Prediction | None:
 
 def read_tracker(body: bytes, sender: str, *, events: Literal["ALL", "NONE"]) -> TrackerState:
     """Read ``/conversations/…/tracker``, whose ``events`` are complete or omitted, as requested."""
-    tracker = _shaped(_json(body), TrackerState)
+    tracker = _shaped(decoded(body), TrackerState)
     if tracker.sender_id != sender:
         raise UnreadableError("the conversation of somebody else - at `$.sender_id`")
     if events == "ALL" and tracker.events is None:
@@ -242,7 +239,7 @@ def read_tracker(body: bytes, sender: str, *, events: Literal["ALL", "NONE"]) ->
 
 def read_messages(body: bytes) -> list[Json]:
     """Read what the REST channel answers: a list of messages, which may be empty."""
-    found = _json(body)
+    found = decoded(body)
     _shaped(found, list[_Message])
     messages: list[Json] = found
     return messages
@@ -252,18 +249,6 @@ def read_nothing(body: bytes) -> None:
     """Read an empty answer."""
     if body:
         raise UnreadableError("more than nothing")
-
-
-def _json(body: bytes) -> Any:
-    """Decode strictly: no NaN, no number beyond a float, no lone surrogates, no unlimited depth."""
-    if not body.strip():
-        raise UnreadableError("an empty answer")
-    try:
-        return msgspec.json.decode(body)
-    except UnicodeDecodeError:
-        raise UnreadableError("no UTF-8") from None
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise UnreadableError(f"no JSON: {error}") from None
 
 
 def _shaped(found: Any, shape: type[Shape], place: str = "") -> Shape:

@@ -11,7 +11,7 @@ from turncheck.dialogue.domain import ACTION_VALIDATE_SLOT_MAPPINGS
 from turncheck.dialogue.events import UserUttered
 from turncheck.engines.at_once import ask_all
 from turncheck.engines.conversation import CustomAction, Decision, Turn
-from turncheck.engines.rasa_server.client import CutError, ServerError, SlowAnswerError
+from turncheck.engines.remote import CutError, ServerError, SlowAnswerError
 from turncheck.report.model import EngineInfo
 from turncheck.web.timed import Deadline
 

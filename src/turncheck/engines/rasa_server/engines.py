@@ -21,10 +21,11 @@ from turncheck.engines.base import NOTHING_TO_LEARN, Capabilities, Engine
 from turncheck.engines.embedded.models import named_model
 from turncheck.engines.embedded.nlu.catalogue import known_component
 from turncheck.engines.embedded.remote_models import fetch_model
-from turncheck.engines.rasa_server.client import CONCURRENCY, Access, CutError, RasaClient
+from turncheck.engines.rasa_server.client import CONCURRENCY, Access, RasaClient
 from turncheck.engines.rasa_server.conversation import NAME, RasaConversations, RasaNlu, RasaPolicies, describe
 from turncheck.engines.rasa_server.process import RasaFiles, RasaPool, RasaProcess, rasa_process
 from turncheck.engines.rasa_server.stub_server import StubServer, serving_stubs
+from turncheck.engines.remote import CutError
 from turncheck.evaluations.kinds import KINDS
 from turncheck.messages.errors import CutShortError, EngineError, UserError
 from turncheck.process.environment import FileVariables, expand, for_child

@@ -14,7 +14,8 @@ from urllib.parse import unquote
 
 import yaml
 
-from turncheck.engines.rasa_server.client import Access, CutError, NoModelError, RasaClient, ServerError
+from turncheck.engines.rasa_server.client import Access, NoModelError, RasaClient
+from turncheck.engines.remote import CutError, ServerError
 from turncheck.messages.errors import EngineError, UserError
 from turncheck.process.child_process import running_child, split_command
 from turncheck.process.output_files import temporary_folder

@@ -9,11 +9,13 @@ from turncheck.dialogue.domain import DialogueDomain
 from turncheck.evaluation.answers import unanswered
 from turncheck.evaluation.e2e import case_units, evaluate_cases, run_elsewhere
 from turncheck.evaluation.e2e_case import CaseRun
+from turncheck.evaluation.e2e_repeats import evaluate_repeatedly
 from turncheck.messages.phrasing import at_paths, count
 from turncheck.report.model import Skipped
 from turncheck.run.assistant import action_server, where_actions_are
 from turncheck.run.cases_again import slot_order_of
 from turncheck.run.reading import CASES_BELOW
+from turncheck.run.repeats import rules_of
 from turncheck.run.trainable import elsewhere, fault_of, has_text, not_understood, with_tests
 from turncheck.validation.case_names import check_cases
 
@@ -40,7 +42,9 @@ def measure(run: RunInProgress) -> EndToEnd | None:
         run.skip(with_tests(why_not, [case.name for case in run.cases.cases] if whole else None))
         return None
     read = run.cases
-    faults = (*read.findings, *check_cases(read, DialogueDomain.of(run.project), run.project.flows))
+    has_domain = run.project.native is None
+    checked = check_cases(read, DialogueDomain.of(run.project), run.project.flows) if has_domain else ()
+    faults = (*read.findings, *checked)
     run.case_findings = faults
     if errors := [fault for fault in faults if fault.severity == "error"]:
         run.skip(fault_of("e2e", "the end-to-end cases are faulty", errors))
@@ -60,12 +64,23 @@ def measure(run: RunInProgress) -> EndToEnd | None:
 def _judged(run: RunInProgress, cases: Sequence[E2ECase]) -> EndToEnd:
     """Run the conversations of the cases; the action server is started if any of them has no answers yet."""
     settings, answers = run.settings, run.precomputed.answers
+    rules = rules_of(run)
     how = CaseRun(slot_order=slot_order_of(settings), workers=max(run.engines.at_once, settings.workers))
     engine: ConversationEngine | None = None
     with ExitStack() as stack:
         if unanswered(answers, case_units(cases)):
             server = stack.enter_context(action_server(run.inputs, run.project, run.screen))
             engine = run.engines.assistant(server)
+            if not rules.once:
+                return evaluate_repeatedly(
+                    engine,
+                    cases,
+                    how,
+                    rules,
+                    lambda: base.e2e if (base := run.base_report()) is not None else None,
+                    say=run.screen.progress,
+                    timed=run.screen.timer("e2e"),
+                )
             if (place := where_actions_are(server, run.work, settings, run.screen)).size:
                 answers = run_elsewhere(engine, cases, how, answers, place)
         return evaluate_cases(engine, cases, how, timed=run.screen.timer("e2e"), answers=answers)

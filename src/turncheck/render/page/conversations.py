@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Generic
 
 import msgspec
+from msgspec import UnsetType
 
 from turncheck.comparison.cases import judged_again
 from turncheck.comparison.matching import Result, ResultsByPlace, places_of
@@ -119,7 +120,7 @@ def _listed(make: Callable[[], Conversation], key: str) -> Listed:
 def _worst_first(listed: Listed) -> int:
     if listed.outcome in {"failed", "error"}:
         return 0
-    return 1 if listed.outcome == "misunderstood" else 2 if listed.side else 3
+    return 1 if listed.outcome in {"misunderstood", "unclear"} else 2 if listed.side else 3
 
 
 class _Changes(Generic[Result]):
@@ -230,6 +231,7 @@ class _Transcripts:
         """An end-to-end case: each message, and the expectations that follow it."""
         side, case = changes.of(result.name, result)
         attempts = result.attempts
+        runs = [] if isinstance(result.repeats, UnsetType) else [run in "Pp" for run in result.repeats.runs]
         again = judged_again(result)
         return Conversation(
             key="",
@@ -241,8 +243,8 @@ class _Transcripts:
             side=side,
             base=changes.base(case, result.outcome, self._case_turns),
             reason=result.reason or "",
-            attempts=(attempts.passed, attempts.of) if attempts else None,
-            runs=list(attempts.runs) if attempts else [],
+            attempts=(sum(runs), len(runs)) if runs else (attempts.passed, attempts.of) if attempts else None,
+            runs=runs or (list(attempts.runs) if attempts else []),
             turns=list(self._case_turns(result)),
             events=[f"{action}: {how}" for action, how in result.actions.items()],
             remarks=[*([again] if again else []), *_drawn_away(result)],

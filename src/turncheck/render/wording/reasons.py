@@ -22,9 +22,11 @@ from turncheck.comparison.judged import (
     Drop,
     Findings,
     GoneTests,
+    LossesOverall,
     LostAssistant,
     LostEvaluation,
     NoFigure,
+    NotRunTest,
     Value,
 )
 from turncheck.comparison.matching import has_results
@@ -34,6 +36,7 @@ from turncheck.messages.finding import LEGACY_PROJECT
 from turncheck.messages.phrasing import count, first_line
 from turncheck.render.wording.changes import old_in_words, suppressed_in_words
 from turncheck.render.wording.figures import change, few, figure, no_verdict, why_no_baseline
+from turncheck.render.wording.repeats import losses_in_words
 from turncheck.render.wording.tests import (
     HOW_TO_RUN_ACTIONS,
     all_failed_of,
@@ -155,7 +158,13 @@ def _failed_tests(gate: Judged, run: _Run) -> str:
 
 
 def _newly_failed(gate: Judged, run: _Run) -> str:
-    """What failed in tests or in the data and did not on the base."""
+    """What failed in tests or in the data and did not on the base; or more runs of all cases."""
+    losses = [losses_in_words(fact.losses) for fact in gate.facts if isinstance(fact, LossesOverall)]
+    words = [_new_failures(gate, run)] if gate.causes or not losses else []
+    return "; ".join([*words, *losses])
+
+
+def _new_failures(gate: Judged, run: _Run) -> str:
     compared = run.compared
     match gate.facts:
         case (Findings() as findings,):
@@ -202,6 +211,11 @@ def _nothing_new(_: Judged, run: _Run) -> str:
     return "; ".join(words)
 
 
+def _unclear(gate: Judged, _: _Run) -> str:
+    cases = [cause for cause in gate.causes if isinstance(cause, NotRunTest)]
+    return f"{count(len(cases), 'end-to-end case')} unclear: {cases[0].name}: {cases[0].reason}"
+
+
 def _base_faults(gate: Judged, _: _Run) -> str:
     unknown = [fact.lost for fact in gate.facts if isinstance(fact, LostEvaluation)]
     named = names_of(one.evaluation for one in unknown)
@@ -233,6 +247,7 @@ _REASONS: Final[Mapping[Why, Callable[[Judged, _Run], str]]] = {
     "not run": lambda gate, _: f"{gate.requires} was not run",
     "ran": lambda gate, run: f"{gate.requires} was run" if gate.requires else _tested(run.report),
     "suppressed": lambda _, run: suppressed_in_words(run.compared.new_suppressions if run.compared else ()),
+    "unclear": _unclear,
     "no findings": _no_findings,
     "new not known": _new_not_known,
 }
@@ -241,6 +256,9 @@ _REASONS: Final[Mapping[Why, Callable[[Judged, _Run], str]]] = {
 def _value(value: Value) -> str:
     rule, measured = value.rule, value.measured
     shown = f"{rule.name} is {figure(measured.value, measured.kind, apart_from=rule.limit)}"
+    if value.interval is not None:
+        low, high = value.interval
+        return f"{shown} (95 % interval {low:.3f} to {high:.3f}), the limit is {rule.limit:g}"
     return shown if rule.holds(measured.value) else f"{shown}, not {rule.operator} {rule.limit:g}"
 
 

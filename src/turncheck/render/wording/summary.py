@@ -39,6 +39,7 @@ from turncheck.render.wording.changes import (
 )
 from turncheck.render.wording.figures import NO_BASE
 from turncheck.render.wording.reasons import STAND_IN, errors_in_words, reason_in_short, reason_of
+from turncheck.render.wording.repeats import repeats_in_words
 from turncheck.render.wording.tests import (
     all_failed_of,
     by_cause,
@@ -495,6 +496,7 @@ def summarize(report: Report, comparison: Comparison | None, gates: Sequence[Jud
         first = [taken, _passed(report, compared), *broken, *others]
     said = [
         *(clause.words for clause in first),
+        repeats_in_words(report),
         *uncounted_clauses(report, compared, gates, settings),
         unseen_in_words(compared, report.engine.name) if compared and report.engine else "",
         accepted_in_words(report, compared, gates),
@@ -521,6 +523,8 @@ def reservation(report: Report, comparison: Comparison | None, gates: Sequence[J
         return "a change cannot be judged" if len(comparison.unseen_changes) == 1 else "changes cannot be judged"
     if any(tally.none_ran for tally in found):
         return "not all tests were run"
+    if any(tally.unclear for tally in found):
+        return "not all tests are clear"
     if not_judged(report, gates):
         return "not all gates were judged"
     return "old failures only" if fails else ""

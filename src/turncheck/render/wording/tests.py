@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from msgspec import UnsetType
+
 from turncheck.comparison.changes import number_of
 from turncheck.comparison.faults import faults_of
 from turncheck.comparison.gates_on_tests import failing_of, no_longer_checked, tests_of
@@ -12,6 +14,7 @@ from turncheck.comparison.tally import tallies
 from turncheck.evaluations.kinds import KINDS, TESTS
 from turncheck.messages.phrasing import count
 from turncheck.render.wording.figures import expected_got
+from turncheck.render.wording.repeats import runs_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -64,7 +67,7 @@ def all_failed_of(tally: Tally) -> str:
 
 def passed_in_words(tally: Tally) -> str:
     """``2 stories``, or ``2 of 3 stories`` if the others are only misunderstood."""
-    others = len(tally.misunderstood) + len(tally.tolerated) + len(tally.quarantined)
+    others = len(tally.misunderstood) + len(tally.tolerated) + len(tally.unclear) + len(tally.quarantined)
     return f"{tally.ran - others:,} of {counted(tally, tally.ran)}" if others else counted(tally, tally.ran)
 
 
@@ -118,7 +121,7 @@ def failed_test(test: FailedTest) -> str:
     if test.passes:
         return f"{name} passes, but its quarantine expects it to fail: release it"
     if test.misunderstood is None:
-        return name
+        return name if isinstance(test.repeats, UnsetType) else f"{name}: {runs_in_words(test.repeats)}"
     parts = [_difference(misunderstanding, case=test.evaluation != "core") for misunderstanding in test.misunderstood]
     return f"{name}, misunderstood: {'; '.join(parts) or 'the imported files do not say which sentence'}"
 

@@ -108,6 +108,7 @@ Reservation = Literal[
     "an end-to-end case is misunderstood",
     "end-to-end cases are misunderstood",
     "not all tests were run",
+    "not all tests are clear",
     "not all gates were judged",
     "not compared with the base",
 ]

@@ -15,8 +15,10 @@ from turncheck.report.evaluations import EVALUATIONS
 from turncheck.report.model import Tool
 from turncheck.run.evaluated_project import engine_of_run, read_all
 from turncheck.run.inputs import PrecomputedAnswers
+from turncheck.run.repeats import refuse_repeats_of_shards
 from turncheck.run.shards.document import EngineHead, PackedAnswers, Refusal, ShardHead, project_digest, shared_settings
 from turncheck.run.under_way import RunInProgress
+from turncheck.settings.repeats import AUTO
 from turncheck.work.workplace import workplace_of
 
 if TYPE_CHECKING:
@@ -73,8 +75,9 @@ def measure_shard(
         Its head, and its answers. ``stopped`` in the head says why some are missing.
 
     Raises:
-        UserError: nothing could be measured at all.
+        UserError: nothing could be measured at all, or cases are to be repeated.
     """
+    refuse_repeats_of_shards(inputs.settings)
     inputs, project, tests = read_all(inputs, screen)
     answers = ShardAnswers(shard)
     with (
@@ -82,6 +85,8 @@ def measure_shard(
         workplace_of(inputs.settings, screen) as work,
     ):
         run = RunInProgress(inputs, project, tests, engines, screen, work=work, precomputed=PrecomputedAnswers(answers))
+        if engines.capabilities.varies and inputs.settings.repeats == AUTO:
+            screen.note("repeats: in a shard, each case is run once: only a whole run can judge what varies.")
         try:
             run.evaluate(needs_engine=True)
         except KeyboardInterrupt:

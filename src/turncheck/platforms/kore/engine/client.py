@@ -14,7 +14,6 @@ import time
 import uuid
 from collections import deque
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from functools import cache
 from json import dumps
 from threading import Lock
@@ -29,7 +28,15 @@ from turncheck.process.environment import redact_all, remember
 from turncheck.process.screen import duration
 from turncheck.web import timed
 from turncheck.web.addresses import Network, is_http, origin_of, without_login
-from turncheck.web.exchange import AnswerTooLargeError, Call, RedirectRefusedError, anywhere, exchange, read_body
+from turncheck.web.exchange import (
+    AnswerTooLargeError,
+    Call,
+    RedirectRefusedError,
+    anywhere,
+    exchange,
+    read_body,
+    seconds_to_wait,
+)
 from turncheck.web.timed import was_refused
 
 if TYPE_CHECKING:
@@ -372,7 +379,7 @@ class KoreClient:
             unreadable = error
         reason = self._reason(answer, body)
         if _is_limited(status, answer, reason):
-            raise _LimitError(_seconds(headers.get("Retry-After", ""), time.time()))
+            raise _LimitError(seconds_to_wait(headers.get("Retry-After", ""), time.time()))
         has_answer = isinstance(answer, dict) and "response" in answer and "/findIntent" in question.path
         if status >= 300 and not (status == 400 and has_answer):
             raise self._refused(question, status, reason, headers.get("Location", ""))
@@ -523,14 +530,3 @@ def _is_limited(status: int, answer: Any, reason: str) -> bool:
     """
     words = message_of(answer) if answer is not None or status < 300 else reason
     return status == 429 or _RATE_LIMIT in words.lower()
-
-
-def _seconds(retry_after: str, now: float) -> float | None:
-    """Read how long to wait: seconds, or a date (RFC 9110, 10.2.3)."""
-    text = retry_after.strip()
-    if text.isascii() and text.isdigit() and len(text) <= 9:
-        return float(text)
-    try:
-        return max(0.0, parsedate_to_datetime(text).timestamp() - now)
-    except (ValueError, TypeError, OverflowError, IndexError):
-        return None

@@ -1,0 +1,181 @@
+"""Is a test case worse than on its base, if the assistant's answers vary? Statistics of runs that pass or fail.
+
+One case: Wald's sequential test of the rate at which it fails (A. Wald, Sequential Analysis, 1947), which asks after
+each run whether the runs speak for its usual rate or for a worse one. The usual rate is the upper end of the 90 %
+Jeffreys interval of the base's rate, since the base's runs are a sample as well: with the mean, a suite without any
+change would fail far more often than it is allowed to. What is worse is not one rate but two, weighted equally: the
+least that matters, and that of a case that never passes, which is thus found in fewer runs. The mean of two likelihood
+ratios has the same bound on false alarms as one. Several cases at once: Holm's step-down method (S. Holm, 1979).
+
+All cases together: a stratified permutation test. If nothing changed, it is chance which of a case's runs fail here
+and which on the base; the number of those here is the sum of independent hypergeometric numbers, so that the test is
+exact, whatever the number of cases.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil, comb, exp, log, sqrt
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Decision = Literal["usual", "worse", "open"]
+
+_FLOOR: Final = 0.02
+"""No case is taken for one that fails more rarely."""
+_DEAD: Final = 0.99
+"""The rate of a case that never passes, unless by accident."""
+_EVEN: Final = 0.5
+"""A case that fails in half of its runs is worse than one may be, however well it did."""
+_MISSES: Final = 0.05
+"""How often a case that is worse may be taken for as usual (Wald's beta)."""
+_JEFFREYS: Final = 0.95
+"""The upper end of a 90 % interval, of which 5 % are above."""
+_WILSON: Final = 1.959963984540054
+"""The normal deviate of a 95 % interval."""
+
+
+# One case.
+
+
+@dataclass(frozen=True, slots=True)
+class RateTest:
+    """The sequential test of one case: the rate at which it usually fails, and a worse one."""
+
+    usual: float
+    worse: float
+
+    def evidence(self, failed: int, passed: int) -> float:
+        """Return how strongly runs speak for something worse, as the logarithm of a likelihood ratio."""
+        ratios = [self._ratio(rate, failed, passed) for rate in (self.worse, _DEAD)]
+        most = max(ratios)
+        return most + log(sum(exp(ratio - most) for ratio in ratios) / len(ratios))
+
+    def decide(self, failed: int, passed: int, false_alarms: float) -> Decision:
+        """Return what the runs so far say; ``false_alarms``: how often a usual case may be called worse."""
+        if self.evidence(failed, passed) >= alarm_at(false_alarms):
+            return "worse"
+        as_usual = self._ratio(self.worse, failed, passed) <= log(_MISSES / (1 - false_alarms))
+        return "usual" if as_usual else "open"
+
+    def can_tell(self, runs: int, false_alarms: float) -> bool:
+        """Whether a case that fails in all of so many runs would be found to be worse."""
+        return self.evidence(runs, 0) >= alarm_at(false_alarms)
+
+    def _ratio(self, rate: float, failed: int, passed: int) -> float:
+        return failed * log(rate / self.usual) + passed * log((1 - rate) / (1 - self.usual))
+
+
+def rate_test(failed: int, runs: int, worth: float) -> RateTest | None:
+    """Return the test of a case that failed in some of its runs on the base; ``None``: nothing could be worse.
+
+    Without any runs there, it is expected to pass: it may fail as often as is still ``worth`` less than half the time.
+
+    Args:
+        failed: how many runs of the base failed.
+        runs: how many the base has.
+        worth: by how much it must fail more often to matter.
+    """
+    usual = max(_FLOOR, upper_limit(failed, runs) if runs else _EVEN - worth)
+    worse = min(max(_EVEN, usual + worth), _DEAD)
+    return RateTest(usual, worse) if usual < worse else None
+
+
+@lru_cache(maxsize=10_000)
+def upper_limit(failed: int, runs: int) -> float:
+    """Return the upper end of the 90 % Jeffreys interval of a rate; 1 if every run failed.
+
+    >>> round(upper_limit(0, 20), 3), upper_limit(3, 3)
+    (0.09, 1.0)
+    """
+    if failed >= runs:
+        return 1.0
+    from scipy.stats import beta  # only where cases are run several times
+
+    return float(beta.ppf(_JEFFREYS, failed + 0.5, runs - failed + 0.5))
+
+
+def alarm_at(false_alarms: float) -> float:
+    """Return the evidence at which a case is worse (Wald's upper boundary)."""
+    return log((1 - _MISSES) / false_alarms)
+
+
+def alarms(evidence: Mapping[int, float], false_alarms: float, cases: int, before: int) -> list[int]:
+    """Return the cases that are worse, by Holm's method: each that is found leaves more room for the others.
+
+    Args:
+        evidence: how strongly the runs of each open case, by its number, speak for something worse.
+        false_alarms: how often any case of an unchanged assistant may be called worse.
+        cases: how many cases there are in all.
+        before: how many were found to be worse before.
+    """
+    found: list[int] = []
+    for case in sorted(evidence, key=lambda case: -evidence[case]):
+        if evidence[case] < alarm_at(false_alarms / max(1, cases - before - len(found))):
+            break
+        found.append(case)
+    return found
+
+
+# All cases.
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """The runs of one case on both sides, of which some failed."""
+
+    failed: int
+    runs: int
+    base_failed: int
+    base_runs: int
+
+
+def p_value_of_losses(cases: Iterable[Stratum]) -> float:
+    """Return how likely so many runs fail here, or more, if each case fails as often as on the base.
+
+    >>> round(p_value_of_losses([Stratum(2, 2, 0, 2)]), 4)  # one of the six ways to draw two of four
+    0.1667
+    """
+    import numpy as np  # a run without repeats needs none of this
+
+    distribution, failed = np.ones(1), 0
+    for case in cases:
+        in_all = case.failed + case.base_failed
+        failed += case.failed
+        if in_all:
+            here = range(min(case.runs, in_all) + 1)
+            ways = [comb(case.runs, one) * comb(case.base_runs, in_all - one) for one in here]
+            total = sum(ways)
+            distribution = np.convolve(distribution, [way / total for way in ways])
+    return min(1.0, float(distribution[failed:].sum()))
+
+
+# Shares of runs.
+
+
+def wilson(passed: float, runs: int) -> tuple[float, float]:
+    """Return the 95 % Wilson interval of a share.
+
+    >>> [round(end, 3) for end in wilson(35, 35)]
+    [0.901, 1.0]
+    """
+    if not runs:
+        return 0.0, 1.0
+    share, square = passed / runs, _WILSON**2
+    middle = (share + square / (2 * runs)) / (1 + square / runs)
+    half = _WILSON / (1 + square / runs) * sqrt(share * (1 - share) / runs + square / (4 * runs**2))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def runs_needed(least: float) -> int | None:
+    """Return how many runs must pass, all of them, to show a share of at least this; ``None``: no number does.
+
+    >>> runs_needed(0.9), runs_needed(1.0)
+    (35, None)
+    """
+    if least >= 1:
+        return None
+    return max(1, ceil(_WILSON**2 * max(0.0, least) / (1 - least) - 1e-9))

@@ -1,0 +1,1 @@
+"""Any bot over HTTP as an engine, asked as ``bot:`` in ``turncheck.yml`` says."""

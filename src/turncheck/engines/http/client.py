@@ -1,0 +1,209 @@
+"""Calls a bot over HTTP; see :mod:`turncheck.engines.remote` for limits, retries and failures."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from json import dumps
+from typing import TYPE_CHECKING, Any, Final
+
+import requests
+
+from turncheck.engines.http.signature import AwsKey, signed
+from turncheck.engines.remote import (
+    SHOWN,
+    TIMEOUT,
+    Question,
+    RemoteClient,
+    Response,
+    ServerError,
+    UnreadableError,
+    decoded,
+)
+from turncheck.messages.errors import EngineError, UnansweredError, UserError
+from turncheck.settings.bot import filled, filled_path
+from turncheck.web.addresses import Network
+from turncheck.web.timed import was_refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from turncheck.settings.bot import Bot, BotRequest
+    from turncheck.web.timed import Deadline
+
+MOST_FAULTS: Final = 10
+"""After this many turns in a row without a usable answer no more are sent."""
+_MOST_BYTES: Final = 8 << 20
+_ALTOGETHER: Final = frozenset({502, 503, 504, 500})
+
+
+class TurnFailedError(UserError):
+    """One turn has no usable answer: its case is an error, and others go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Where a bot is, and the token for it."""
+
+    url: str = field(repr=False)
+    token: str | None = field(default=None, repr=False)
+    timeout: float = TIMEOUT
+    network: Network = field(default=Network(), repr=False)
+
+
+class _RefusedTurnError(ServerError):
+    """The bot refuses this one call."""
+
+
+class _TooLargeError(ServerError):
+    """This one answer is too large."""
+
+
+class UnansweredServerError(ServerError, UnansweredError):
+    """The bot failed in one conversation, which may go well the next time."""
+
+    attempts = 3
+
+
+class BotClient(RemoteClient):
+    """A bot's API, as its shape says."""
+
+    noun = "bot"
+    most_bytes = _MOST_BYTES
+
+    def __init__(
+        self, access: Access, bot: Bot, *, at_once: int = 1, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self.access = access
+        self.bot = bot
+        self._key = AwsKey.read(access.token or "") if bot.token.signature else None
+        secrets = [access.token] if access.token else []
+        if self._key is not None:
+            secrets = [secret for secret in (access.token, self._key.secret, self._key.session) if secret]
+        super().__init__(access.url, access.network, secrets, at_once=at_once, timeout=access.timeout, sleep=sleep)
+        self.pause = sleep
+        self._faults = 0
+        self._has_answered = False
+        self._lock = threading.Lock()
+
+    def send(
+        self,
+        request: BotRequest,
+        values: Mapping[str, Any],
+        until: Deadline | None,
+        *,
+        cookies: dict[str, str] | None = None,
+        repeatable: bool = False,
+        may_be_empty: bool = False,
+    ) -> Any:
+        """Send a request with these values in its placeholders, and return the answer's JSON.
+
+        ``cookies``: those of the conversation, to which the answer's are added. ``may_be_empty``: an answer without
+        content is ``None``.
+
+        Raises:
+            TurnFailedError: it is not a usable answer.
+            ServerError: there is none, and there will be none.
+        """
+        question = self._question(request, {"token": self.access.token or "", **values}, cookies or {}, repeatable)
+        try:
+            response = self.ask(question, until)
+        except (_RefusedTurnError, _TooLargeError) as error:
+            raise self.fault(error.what) from None
+        if cookies is not None:
+            cookies.update(response.cookies)
+        if may_be_empty and not response.body.strip():
+            return None
+        try:
+            answer = decoded(response.body)
+        except UnreadableError as error:
+            raise self.fault(self._unreadable(question, response, str(error))) from None
+        return answer
+
+    def is_usable(self) -> None:
+        """Note that an answer could be used."""
+        with self._lock:
+            self._faults, self._has_answered = 0, True
+
+    def fault(self, what: str) -> UserError:
+        """Return the error for a turn without a usable answer; after many in a row, that of a bot that has none."""
+        with self._lock:
+            self._faults += 1
+            too_many = self._faults >= MOST_FAULTS
+        if too_many:
+            return EngineError(f"the bot gave no usable answer {MOST_FAULTS} times in a row, the last time: {what}")
+        return TurnFailedError(what)
+
+    def refused(self, response: Response, question: Question) -> ServerError:
+        """Return the error for an answer that is not a success: it may only be about this one call."""
+        status = response.status
+        what = f"the bot at {self.name} answers {question.shown} with {status}: {self._reason(response)}"
+        if 300 <= status < 400:
+            return self.redirected(response, question)
+        if status == 401 or (status == 403 and not self._has_answered):
+            remedy = "Give its token with --bot-token; `token` under `bot:` says into which header it goes."
+            return ServerError(
+                f"the bot at {self.name} refuses {question.shown}: {self._reason(response)}", remedy=remedy
+            )
+        if status in {404, 405} and not self._has_answered:
+            remedy = "Are --bot-url, and `path` and `method` under `bot:`, right?"
+            return ServerError(what, location=None, remedy=remedy)
+        if status in {404, 410}:
+            return _RefusedTurnError(f"{what}. Has it forgotten the conversation?")
+        if status == requests.codes.too_many_requests:
+            return super().refused(response, question)
+        if status in _ALTOGETHER:
+            failure = UnansweredServerError(what)
+            failure.attempts = 2 if status == 500 else 3
+            return failure
+        return _RefusedTurnError(what)
+
+    def too_large(self, question: Question) -> UserError:
+        """Return the error for an answer that is larger than the limit: it is only about this one call."""
+        return _TooLargeError(
+            f"the bot at {self.name} answers {question.shown} with more than {self.most_bytes >> 20} MiB"
+        )
+
+    def _unreachable(self, error: Exception, question: Question) -> ServerError:
+        """Distinguish a bot that is gone from one that cut off one answer."""
+        is_gone = isinstance(error, requests.ConnectionError) and was_refused(error)
+        if isinstance(error, requests.exceptions.SSLError) or is_gone or not self._was_there:
+            return super()._unreachable(error, question)
+        return UnansweredServerError(f"the bot at {self.name} cut the connection when it was asked {question.shown}")
+
+    def _unreadable(self, question: Question, response: Response, why: str) -> str:
+        begins = self.shown(response.body[: 8 * SHOWN].decode("utf-8", "replace"))
+        what = f"the bot at {self.name} answers {question.shown} with what is not JSON"
+        if not begins:
+            return f"{what}: it is empty"
+        if begins.startswith("<"):
+            return f"{what}, but a web page (is there a login or a proxy before it?). It begins: {begins}"
+        return f"{what} ({why}). It begins: {begins}"
+
+    def _question(
+        self, request: BotRequest, values: Mapping[str, Any], cookies: Mapping[str, str], repeatable: bool
+    ) -> Question:
+        path = filled_path(request.path, values)
+        body = b"" if request.body is None else dumps(filled(request.body, values), allow_nan=False).encode()
+        headers = {"Accept": "application/json", **request.headers}
+        if body:
+            headers = {"Content-Type": "application/json", **headers}
+        if cookies:
+            headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in cookies.items())
+        return Question(
+            request.method,
+            path,
+            f"{request.method} {request.path}",
+            body or None,
+            headers,
+            self._credentials(request.method, path, body),
+            repeatable=repeatable,
+        )
+
+    def _credentials(self, method: str, path: str, body: bytes) -> dict[str, str]:
+        token = self.bot.token
+        if self._key is not None:
+            return signed(self._key, method, self._base + path, body, token.service, datetime.now(UTC))
+        return {token.header: f"{token.prefix}{self.access.token}"} if self.access.token else {}

@@ -1,0 +1,301 @@
+"""Conversations with a bot over HTTP, in the turns and events that cases are judged by."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+from turncheck.engines.conversation import CustomAction, Turn
+from turncheck.engines.http.answers import AnswerError, Said, read_answer
+from turncheck.engines.remote import SlowAnswerError
+from turncheck.messages.errors import EngineError
+from turncheck.web.json_path import PathError, outline
+from turncheck.web.timed import Deadline
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from turncheck.engines.http.client import BotClient
+    from turncheck.report.model import EngineInfo
+
+NAME: Final = "http"
+NO_STUBS: Final = "a bot over HTTP runs its own actions: they cannot be stubbed"
+NO_FIXTURES: Final = (
+    "nothing under `bot:` sends the slots of fixtures: write {slots} where the bot takes them, in `open` or `request`"
+)
+_FIRST_PAUSE: Final = 0.05
+_LONGEST_PAUSE: Final = 0.5
+"""Seconds between two calls that fetch messages."""
+_MOST_POLLED: Final = 200
+"""No turn has more messages."""
+OVER: Final = "the bot had ended the conversation"
+
+
+def not_reported(client: BotClient) -> dict[str, str]:
+    """Return the kinds of steps that cannot be judged, since the bot's answers do not say it, each with the reason."""
+    bot = client.bot
+    reasons: dict[str, str] = {}
+    if bot.slots is None:
+        reasons |= dict.fromkeys(
+            ("slot_was_set", "slot_was_not_set"),
+            "the bot's answers do not say which slots are set (`slots` under `bot:` names where they would)",
+        )
+    if bot.tools is None:
+        reasons["action_executed"] = (
+            "the bot's answers do not say which actions ran (`tools` under `bot:` names where they would)"
+        )
+    reasons["utter"] = "the bot's answers do not name responses: compare the text (`bot:`, or `text_matches`)"
+    return reasons
+
+
+@dataclass(frozen=True, slots=True)
+class BotConversations:
+    """May be used by several threads: conversations share connections, and the ids that were given so far."""
+
+    client: BotClient
+    info: EngineInfo
+    has_flows: bool = False
+    ids: set[str] = field(default_factory=set, repr=False)
+    lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def conversation(
+        self,
+        *,
+        channel: str = "rest",  # noqa: ARG002 - the bot's API is the one there is
+        fixtures: Mapping[str, Any] | None = None,
+        stubs: Mapping[str, Mapping[str, Any]] | None = None,
+        turn_timeout: float | None = None,
+        attempt: int = 0,  # noqa: ARG002 - each conversation is one of its own anyway
+    ) -> BotConversation:
+        """Begin a conversation. One that needs stubs or fixtures that the bot cannot be given is not held."""
+        lacking = None
+        if stubs is not None:
+            lacking = CustomAction("stub_custom_actions", "no server", NO_STUBS)
+        elif fixtures and not self.client.bot.takes_slots:
+            lacking = CustomAction("fixtures", "no server", NO_FIXTURES)
+        return BotConversation(self, dict(fixtures or {}), turn_timeout, lacking)
+
+    def take_id(self, name: str) -> bool:
+        """Note the id of a conversation, and return whether it is a new one."""
+        with self.lock:
+            is_new = name not in self.ids
+            self.ids.add(name)
+        return is_new
+
+
+class BotConversation:
+    """One user talking to the bot."""
+
+    def __init__(
+        self,
+        engine: BotConversations,
+        fixtures: Mapping[str, Any],
+        timeout: float | None,
+        lacking: CustomAction | None,
+    ) -> None:
+        self._engine = engine
+        self._client = engine.client
+        self._bot = engine.client.bot
+        self._unseen = not_reported(engine.client)
+        self._timeout = timeout
+        self._lacking = lacking
+        self._opened = self._ended = False
+        self._session = self._user = str(uuid4())  # 36 characters: Dialogflow takes no more
+        self._fixtures = dict(fixtures)
+        self._slots: dict[str, Any] = dict(fixtures)
+        self._history: list[dict[str, str]] = []
+        self._cookies: dict[str, str] | None = {} if self._bot.session.cookie else None
+        self._cursor: Any = ""
+
+    def open(self, metadata: Mapping[str, Any] | None = None) -> Turn:
+        """Open the session, if the bot has such; what it says unasked is in the turn.
+
+        Raises:
+            UserError: it cannot be opened.
+        """
+        self._opened = True
+        if self._lacking is not None:
+            return Turn(None, (), {}, None, (), custom_actions=(self._lacking,))
+        opened = self._bot.session.opened
+        if opened is None:
+            return self._turn(None, Said())
+        until = self._deadline()
+        try:
+            answer = self._client.send(
+                opened, self._values(metadata), until, cookies=self._cookies, repeatable=True, may_be_empty=True
+            )
+            self._take_id(answer)
+            said = self._read(answer, lenient=True)
+            if self._bot.poll is not None:
+                said = _together(said, self._fetched(until, wait=self._bot.quiet))
+        except SlowAnswerError as error:
+            return self._too_slow(None, error)
+        return self._turn(None, said)
+
+    def say(self, text: str, metadata: Mapping[str, Any] | None = None) -> Turn:
+        """Send a message and return the turn. The first one opens the conversation where :meth:`open` did not.
+
+        Raises:
+            UserError: there is no usable answer.
+        """
+        if not self._opened:
+            opening = self.open(metadata)
+            if opening.timed_out or opening.custom_actions:
+                return opening
+        if self._ended:
+            return Turn(text, (), dict(self._slots), None, (), stopped=OVER, not_reported=self._unseen)
+        self._history.append({"role": "user", "content": text})
+        until = self._deadline()
+        values = {**self._values(metadata), "text": text, "history": list(self._history)}
+        fetches = self._bot.poll is not None
+        try:
+            answer = self._client.send(self._bot.request, values, until, cookies=self._cookies, may_be_empty=fetches)
+            said = self._read(answer, lenient=fetches)
+            if fetches:
+                said = _together(said, self._fetched(until, wait=self._bot.wait))
+        except SlowAnswerError as error:
+            return self._too_slow(text, error)
+        return self._turn(text, said)
+
+    # --- what is sent -------------------------------------------------------------------------------------------------
+
+    def _values(self, metadata: Mapping[str, Any] | None) -> dict[str, Any]:
+        return {
+            "session": self._session,
+            "user": self._user,
+            "slots": self._fixtures,
+            "metadata": dict(metadata or {}),
+            "cursor": self._cursor,
+        }
+
+    def _take_id(self, answer: Any) -> None:
+        path = self._bot.session.id
+        if path is None:
+            return
+        try:
+            found = path.value(answer)
+        except PathError as error:
+            raise self._client.fault(f"the bot's answer cannot be searched for `id: {path.text}`: {error}") from None
+        if isinstance(found, bool) or not isinstance(found, str | int) or found == "":
+            raise self._client.fault(
+                f"the bot opened a session without an id at `id: {path.text}` ({path.location})"
+                f"; its answer has {outline(answer)}"
+            )
+        self._session = str(found)
+        if not self._engine.take_id(self._session):
+            raise self._client.fault(
+                f"the bot gave the id '{self._client.shown(self._session, 80)}' to two sessions: each conversation"
+                " needs one of its own"
+            )
+
+    # --- what is answered ---------------------------------------------------------------------------------------------
+
+    def _read(self, answer: Any, *, lenient: bool = False) -> Said:
+        """Read an answer, which must belong to this conversation."""
+        if answer is None and lenient:
+            return Said()
+        try:
+            said = read_answer(self._bot, answer, lenient=lenient)
+        except AnswerError as error:
+            raise self._client.fault(self._client.shown(f"the bot's answer {error}", 1000)) from None
+        others = [name for name in said.echo if name != self._session]
+        if others:
+            raise self._client.fault(
+                f"the bot answered for another conversation: '{self._client.shown(others[0], 80)}'"
+            )
+        self._client.is_usable()
+        return said
+
+    def _fetched(self, until: Deadline | None, wait: float) -> Said:
+        """Fetch messages until none has come for a while; ``wait``: how long the first one may take."""
+        poll, said, pause = self._bot.poll, Said(), _FIRST_PAUSE
+        if poll is None:
+            return said
+        silent_until = Deadline.after(wait)
+        while True:
+            answer = self._client.send(
+                poll.request, self._values(None), until, cookies=self._cookies, repeatable=True, may_be_empty=True
+            )
+            new = self._read(answer, lenient=True)
+            self._move_cursor(answer)
+            said = _together(said, new)
+            if len(said.replies) > _MOST_POLLED:
+                raise self._client.fault(f"the bot sent more than {_MOST_POLLED} messages in a turn")
+            if new.replies:
+                silent_until, pause = Deadline.after(self._bot.quiet), _FIRST_PAUSE
+            if said.ended or silent_until.left() <= 0:
+                return said
+            self._client.pause(max(0.0, min(pause, silent_until.left())))
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _move_cursor(self, answer: Any) -> None:
+        poll = self._bot.poll
+        if poll is not None and poll.cursor is not None and answer is not None:
+            try:
+                found = poll.cursor.value(answer)
+            except PathError as error:
+                raise self._client.fault(f"the bot's answer cannot be searched for `cursor`: {error}") from None
+            self._cursor = self._cursor if found is None else found
+
+    # --- turns --------------------------------------------------------------------------------------------------------
+
+    def _turn(self, text: str | None, said: Said) -> Turn:
+        self._history += [{"role": "assistant", "content": reply} for reply in said.replies]
+        self._ended = self._ended or said.ended
+        return Turn(
+            user=text,
+            responses=tuple({"text": reply} for reply in said.replies),
+            slots=dict(self._slots) | dict(said.slots or {}),
+            active_loop=None,
+            events=tuple(self._events(text, said)),
+            remarks=(said.remark,) if said.remark else (),
+            not_reported=self._unseen,
+        )
+
+    def _events(self, text: str | None, said: Said) -> list[Mapping[str, Any]]:
+        """Return the turn in Rasa's events; a slot is set if its value differs from the one before."""
+        events: list[Mapping[str, Any]] = []
+        if text is not None and said.intent is not None:
+            intent = {"name": said.intent, "confidence": said.confidence}
+            events.append({"event": "user", "text": text, "parse_data": {"intent": intent, "entities": []}})
+        events += [{"event": "action", "name": tool, "policy": None, "confidence": None} for tool in said.tools]
+        for name, value in (said.slots or {}).items():
+            if name in self._slots and self._slots[name] == value:
+                continue
+            if value is None and self._slots.get(name) is None:
+                continue
+            events.append({"event": "slot", "name": name, "value": value})
+            self._slots[name] = value
+        events += [{"event": "bot", "text": reply, "data": {}, "metadata": {}} for reply in said.replies]
+        return events
+
+    def _deadline(self) -> Deadline | None:
+        return None if self._timeout is None else Deadline.after(self._timeout)
+
+    def _too_slow(self, text: str | None, error: SlowAnswerError) -> Turn:
+        """A turn that took too long; a bot that is always too slow is not asked for ever.
+
+        Raises:
+            EngineError: it has not answered for many turns.
+        """
+        what = "the turn" if text is not None else "the opening of the conversation"
+        over = error.what if self._timeout is None else f"{what} took longer than {self._timeout:g} seconds"
+        failure = self._client.fault(over)
+        if isinstance(failure, EngineError):
+            raise failure
+        return Turn(text, (), {}, None, (), stopped=over, timed_out=True, not_reported=self._unseen)
+
+
+def _together(one: Said, other: Said) -> Said:
+    """Return what two answers of one turn hold; of what both name, the later one counts."""
+    return Said(
+        one.replies + other.replies,
+        other.intent or one.intent,
+        one.confidence if other.confidence is None else other.confidence,
+        one.slots if not other.slots else {**(one.slots or {}), **other.slots},
+        one.tools + other.tools,
+        ended=one.ended or other.ended,
+        remark=one.remark or other.remark,
+    )

@@ -1,0 +1,205 @@
+"""Any bot over HTTP as the engine of a run: it converses, and understands where its answers say so."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from turncheck.dialogue.domain import DialogueDomain
+from turncheck.engines.at_once import ask_all
+from turncheck.engines.base import Capabilities, Engine, SuiteAnswers, UtteranceAnswer
+from turncheck.engines.http.client import Access, BotClient, TurnFailedError
+from turncheck.engines.http.conversation import NAME, BotConversations
+from turncheck.engines.parse import Parse, PredictedIntent
+from turncheck.messages.errors import CutShortError, EngineError, UnansweredError, UserError
+from turncheck.messages.phrasing import first_line
+from turncheck.project.batch.model import comparable
+from turncheck.report.model import EngineInfo
+from turncheck.web.addresses import Network, is_http, without_login
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from turncheck.engines.base import Models
+    from turncheck.engines.conversation import ActionServer, Turn
+    from turncheck.process.environment import FileVariables
+    from turncheck.process.screen import Console
+    from turncheck.project.batch.model import Suite, SuiteCase
+    from turncheck.project.model import Project
+    from turncheck.settings.options import Settings
+
+NO_SHAPE: Final = "the engine 'http' needs to know how the bot is asked"
+NO_DIALOGUE: Final = "a bot over HTTP does not say what it would do next: its dialogues are tested by end-to-end cases"
+NO_TRAINING: Final = "a bot over HTTP cannot be trained here: without test sentences there is nothing to measure it by"
+NO_INTENTS: Final = "the bot's answers do not say which intent was understood (`intent` under `bot:` names where)"
+NO_ENTITIES: Final = "the bot's answers are not searched for entities"
+NO_TRAITS: Final = "the bot's answers do not name traits"
+
+
+@dataclass(frozen=True, slots=True)
+class BotNlu:
+    """Sentences understood by the bot, each as the first message of a conversation of its own."""
+
+    conversations: BotConversations
+    info: EngineInfo
+    timeout: float
+    extractors: tuple[str, ...] = ()
+
+    def parse(self, texts: Sequence[str]) -> list[Parse]:
+        """Understand each text; several at a time, with the answers in the texts' order.
+
+        Raises:
+            CutShortError: the bot failed; ``finished`` holds the answers so far.
+        """
+        return ask_all(self._parse, texts, self.conversations.client.at_once)
+
+    def _parse(self, text: str) -> Parse:
+        try:
+            return self.understood(text)
+        except TurnFailedError as error:
+            raise EngineError(error.what, remedy=error.remedy) from None
+
+    def understood(self, text: str) -> Parse:
+        """Understand a text.
+
+        Raises:
+            UserError: there is no usable answer.
+        """
+        try:
+            turn = self._turn(text)
+        except (TurnFailedError, UnansweredError):
+            turn = self._turn(text)
+        event = next((event for event in turn.events if event["event"] == "user"), None)
+        if event is None:
+            return Parse(text, PredictedIntent(None, 0.0))
+        found = event["parse_data"]["intent"]
+        intent = PredictedIntent(found["name"], 1.0 if found["confidence"] is None else found["confidence"])
+        return Parse(text, intent, (intent,))
+
+    def _turn(self, text: str) -> Turn:
+        turn = self.conversations.conversation(turn_timeout=self.timeout).say(text)
+        if turn.timed_out:
+            raise TurnFailedError(turn.stopped or "the turn took too long")
+        return turn
+
+
+@dataclass(eq=False)
+class BotEngine(Engine):
+    """A bot over HTTP as the engine of one project."""
+
+    project: Project
+    client: BotClient
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """It converses; it understands if its answers say so. What it answers may differ from time to time."""
+        no_nlu = NO_INTENTS if self.client.bot.intent is None else None
+        return Capabilities(
+            no_nlu=no_nlu,
+            no_dialogue=NO_DIALOGUE,
+            no_training=NO_TRAINING,
+            no_channel="--channel is for the embedded engine: a bot over HTTP has the one that `bot:` describes",
+            answers_suites=True,
+            no_batch=no_nlu,
+            varies=True,
+        )
+
+    @property
+    def at_once(self) -> int:
+        """How many conversations are held at the same time."""
+        return self.client.at_once
+
+    @cached_property
+    def domain(self) -> DialogueDomain:
+        """The project's own."""
+        return DialogueDomain.of(self.project)
+
+    @property
+    def understands(self) -> bool:
+        """A bot always understands, whether or not it says what."""
+        return True
+
+    @cached_property
+    def _conversations(self) -> BotConversations:
+        return BotConversations(self.client, self.info())
+
+    @property
+    def nlu(self) -> BotNlu:
+        """Language understanding, from the bot's answers."""
+        return BotNlu(self._conversations, self.info(), self.client.timeout)
+
+    def assistant(self, server: ActionServer) -> BotConversations:  # noqa: ARG002 - the bot runs its actions itself
+        """Return the bot."""
+        return self._conversations
+
+    def info(self, *, measured: EngineInfo | None = None, conversations: bool = True) -> EngineInfo:  # noqa: ARG002
+        """Return the kind of bot; its address is nobody else's business."""
+        return EngineInfo(name=NAME, version=self.client.bot.kind)
+
+    def answer_suite(self, suite: Suite, screen: Console) -> SuiteAnswers:  # noqa: ARG002 - it takes seconds
+        """Answer a suite, an utterance at a time; one that the bot cannot answer has the reason.
+
+        Raises:
+            CutShortError: the bot can no longer answer.
+        """
+        nlu = self.nlu
+
+        def answer(case: SuiteCase) -> UtteranceAnswer:
+            if case.is_trait:
+                return UtteranceAnswer(error=NO_TRAITS)
+            try:
+                parse = nlu.understood(case.text)
+            except (TurnFailedError, UnansweredError) as error:
+                return UtteranceAnswer(error=error.what)
+            return UtteranceAnswer(
+                matched=(parse.intent.name,) if parse.intent.name else (),
+                scores={intent.name: intent.confidence for intent in parse.ranking if intent.name},
+                unknown_entities=dict.fromkeys((comparable(entity.name) for entity in case.entities), NO_ENTITIES),
+            )
+
+        try:
+            return SuiteAnswers(tuple(ask_all(answer, suite.cases, self.at_once)))
+        except CutShortError as error:
+            not_asked = UtteranceAnswer(error=f"not run: {first_line(error.what)}")
+            so_far = error.finished or [None] * len(suite.cases)
+            answers = tuple(not_asked if given is None else given for given in so_far)
+            raise CutShortError(error, SuiteAnswers(answers)) from error
+
+
+@contextmanager
+def opened(  # noqa: PLR0917 - as of all engines
+    settings: Settings,
+    project: Project,
+    environment: Mapping[str, str],
+    hosts: tuple[str, ...] | None,  # noqa: ARG001 - the host is given by flag or input, never by the project
+    models: Models | None = None,  # noqa: ARG001 - it is trained elsewhere
+    variables: FileVariables | None = None,  # noqa: ARG001 - of the project's files none is asked for
+) -> Iterator[BotEngine]:
+    """Yield the engine that the settings describe; see :func:`turncheck.engines.choice.chosen_engines`.
+
+    Raises:
+        UserError: the bot's address or its shape is missing, or the address is none.
+    """
+    url, bot = settings.bot_url, settings.bot
+    if bot is None:
+        raise UserError(
+            NO_SHAPE, remedy="Describe it as `bot:` in turncheck.yml (docs/http.md); `bot: {kind: rest, …}` begins it."
+        )
+    if url is None:
+        raise UserError("the engine 'http' needs the address of the bot", remedy="Give --bot-url URL.")
+    for name, address in (("--bot-url", url), ("--bot-url-base", settings.bot_url_base)):
+        if address is None:
+            continue
+        if not is_http(address):
+            what = f"'{without_login(address)}' of {name} is not an address"
+            raise UserError(what, remedy="Write it as https://bot.example.")
+        if "?" in address or "#" in address:
+            raise UserError(
+                f"the address of {name} ({without_login(address)}) has a query or a fragment",
+                remedy="Omit what begins with ? or #; paths and queries are in `bot:`.",
+            )
+    token = settings.bot_token.reveal() if settings.bot_token else None
+    access = Access(url, token, network=Network.of(environment))
+    yield BotEngine(project, BotClient(access, bot, at_once=settings.bot_parallel))

@@ -1,0 +1,55 @@
+"""Runs of cases, in words: how an assistant whose answers vary fared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck.evaluations.e2e import repeats_of
+from turncheck.messages.phrasing import count
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from turncheck.comparison.model import ManyLosses
+    from turncheck.report.model import Repeats, Report
+
+
+def runs_in_words(repeats: Repeats) -> str:
+    """``0 of 6 runs pass; base 19 of 20``."""
+    base = f"; base {repeats.base_passed:,} of {len(repeats.base):,}" if repeats.base else ""
+    number = len(repeats.runs)
+    return f"{repeats.passed:,} of {count(number, 'run')} {'passes' if number == 1 else 'pass'}{base}"
+
+
+def repeats_in_words(report: Report) -> str:
+    """``2 regressed (0 of 6 runs pass; base 19 of 20), 3 flaky as before, 1 unclear``; the worst of each is shown."""
+    found = repeats_of(report.e2e) if report.e2e else []
+    parts = [
+        _some([one for one in found if one.outcome == "regressed"], "regressed"),
+        _some([one for one in found if one.outcome == "failed" and not one.base], "failing"),
+        _number([one for one in found if one.outcome == "failed" and one.base], "failing as before"),
+        _number([one for one in found if one.outcome == "flaky" and one.base], "flaky as before"),
+        _number([one for one in found if one.outcome == "flaky" and not one.base], "flaky"),
+        _number([one for one in found if one.outcome == "unclear"], "unclear"),
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _number(repeated: Sequence[Repeats], what: str) -> str:
+    return f"{len(repeated):,} {what}" if repeated else ""
+
+
+def _some(repeated: Sequence[Repeats], what: str) -> str:
+    if not repeated:
+        return ""
+    worst = min(repeated, key=lambda one: one.passed / len(one.runs))
+    return f"{len(repeated):,} {what} ({runs_in_words(worst)})"
+
+
+def losses_in_words(losses: ManyLosses) -> str:
+    """``31 of 200 runs fail over all cases, on the base 12 of 400 (p = 0.0004)``."""
+    p_value = "< 0.0001" if losses.p_value < 0.0001 else f"= {losses.p_value:.2g}"
+    return (
+        f"{losses.failed:,} of {count(losses.runs, 'run')} fail over all cases,"
+        f" on the base {losses.base_failed:,} of {losses.base_runs:,} (p {p_value})"
+    )

@@ -1,0 +1,464 @@
+"""The shape of a bot over HTTP, as ``bot:`` in ``turncheck.yml`` has it: what is sent, and where its answers have what.
+
+A pull request may change that file: it names paths, fields and headers, but neither a host nor a secret. Where values
+belong there are placeholders (``{text}``, ``{session}``), which are filled in as values, never pasted into JSON.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from json import dumps
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from turncheck.messages.errors import UserError
+from turncheck.messages.location import NOWHERE, Location
+from turncheck.messages.phrasing import not_one_of
+from turncheck.settings.bot_presets import PRESETS
+from turncheck.web.json_path import JsonPath, PathError, compiled
+from turncheck.yaml_tree.shapes import Anything, Either, Fault, Key, MapOf, Record, Text, read
+from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+QUIET: Final = 1.0
+WAIT: Final = 15.0
+
+
+# The types.
+
+
+@dataclass(frozen=True, slots=True)
+class BotRequest:
+    """A call: its ``path`` and its ``body`` (``None``: it has none) have placeholders."""
+
+    method: str
+    path: str
+    body: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    location: Location = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionShape:
+    """How conversations are told apart: by an id of ours, or by what ``opened`` returns (at ``id``, if it names one).
+
+    ``echo``: where an answer says to which conversation it belongs. ``cookie``: by the bot's cookie.
+    """
+
+    opened: BotRequest | None = None
+    id: JsonPath | None = None
+    echo: JsonPath | None = None
+    cookie: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PollShape:
+    """How messages are fetched that come later; ``cursor``: where an answer says what to ask for next."""
+
+    request: BotRequest
+    cursor: JsonPath | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenShape:
+    """Where the token goes: into a header, or into a signature of the call for a ``service`` (``signature: aws``)."""
+
+    header: str = "Authorization"
+    prefix: str = "Bearer "
+    signature: str = ""
+    service: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bot:
+    """A bot's API. ``slot_value``: where the value of a slot is within what ``slots`` has for it.
+
+    ``quiet``: seconds without a message after which a turn ends, if messages are fetched; ``wait``: how long the first
+    one may take.
+    """
+
+    kind: str
+    request: BotRequest
+    replies: JsonPath
+    session: SessionShape = SessionShape()
+    poll: PollShape | None = None
+    quiet: float = QUIET
+    wait: float = WAIT
+    token: TokenShape = TokenShape()
+    intent: JsonPath | None = None
+    confidence: JsonPath | None = None
+    slots: JsonPath | None = None
+    slot_value: JsonPath | None = None
+    tools: JsonPath | None = None
+    ended: JsonPath | None = None
+    lines: tuple[str, ...] = ()
+    """All of it, one ``request.path: /chat`` each."""
+    location: Location = field(default=NOWHERE, compare=False)
+
+    @property
+    def takes_slots(self) -> bool:
+        """Whether the bot is told which slots a case begins with."""
+        calls = (self.request, *([self.session.opened] if self.session.opened is not None else ()))
+        return any("slots" in placeholders((call.path, call.body)) for call in calls)
+
+
+# Placeholders.
+
+_PLACEHOLDER: Final = re.compile(r"\{([a-z]+)\}")
+_IN_SESSION: Final = ("session", "user", "slots", "metadata", "token")
+_IN_REQUEST: Final = ("text", "history", *_IN_SESSION)
+_IN_POLL: Final = ("session", "user", "cursor", "token")
+
+
+def is_secret(name: str) -> bool:
+    """Whether what has this name is a secret."""
+    return _SECRET.search(name) is not None
+
+
+def placeholders(template: Any) -> set[str]:
+    """Return the names of the placeholders in a text, or anywhere in a value."""
+    if isinstance(template, str):
+        return set(_PLACEHOLDER.findall(template))
+    below = (
+        template.values() if isinstance(template, Mapping) else template if isinstance(template, list | tuple) else ()
+    )
+    return set().union(*map(placeholders, below))
+
+
+def filled(template: Any, values: Mapping[str, Any]) -> Any:
+    """Return the template with its placeholders filled: one that is a whole text becomes the value itself."""
+    if isinstance(template, Mapping):
+        return {key: filled(value, values) for key, value in template.items()}
+    if isinstance(template, list | tuple):
+        return [filled(value, values) for value in template]
+    if not isinstance(template, str):
+        return template
+    if (whole := _PLACEHOLDER.fullmatch(template)) is not None:
+        return values[whole[1]]
+    return _PLACEHOLDER.sub(lambda found: str(values[found[1]]), template)
+
+
+def filled_path(template: str, values: Mapping[str, Any]) -> str:
+    """Return the path with its placeholders filled, percent-encoded."""
+    return _PLACEHOLDER.sub(lambda found: quote(str(values[found[1]]), safe=""), template)
+
+
+# The shape in the file.
+
+_PATH: Final = Text(may_be_empty=False, what="a JSONPath, such as $.messages[*].text")
+_REQUEST_KEYS: Final[dict[str, Key]] = {
+    "method": Key(Text(one_of=("GET", "POST", "PUT", "PATCH")), "The method; POST if there is none."),
+    "path": Key(Text(may_be_empty=False), "The path below the bot's address, with placeholders.", required=True),
+    "headers": Key(MapOf(Text(), what="a map of headers"), "Further headers; none with a secret."),
+    "body": Key(Anything(), "What is sent as JSON, with placeholders."),
+}
+
+
+def _open_keys() -> dict[str, Key]:
+    return {**_REQUEST_KEYS, "id": Key(_PATH, "Where the answer has the conversation's id; else it is one of ours.")}
+
+
+def _not_required(keys: Mapping[str, Key]) -> dict[str, Key]:
+    """A preset may have what a file leaves out."""
+    return {name: Key(key.shape, key.description) for name, key in keys.items()}
+
+
+BOT: Final[Record] = Record(
+    "`bot`",
+    {
+        "kind": Key(Text(one_of=tuple(PRESETS)), "A well-known API, which fills in what is not written; or rest."),
+        "request": Key(Record("`request`", _not_required(_REQUEST_KEYS)), "How a message is sent."),
+        "replies": Key(_PATH, "Where an answer has the bot's messages."),
+        "intent": Key(_PATH, "Where it has the intent that was understood."),
+        "confidence": Key(_PATH, "Where it has how sure the bot is of it, from 0 to 1."),
+        "slots": Key(
+            Either(
+                (
+                    Record(
+                        "`slots`",
+                        {
+                            "path": Key(_PATH, "Where an answer has the slots, a map.", required=True),
+                            "value": Key(_PATH, "Where the value is within an entry of it."),
+                        },
+                        marker="path",
+                    ),
+                    _PATH,
+                ),
+                what="a JSONPath, or `path` and `value`",
+            ),
+            "Where it has the values of slots.",
+        ),
+        "tools": Key(_PATH, "Where it has the names of the tools that ran."),
+        "ended": Key(_PATH, "What an answer has if the bot has ended the conversation."),
+        "session": Key(
+            Either(
+                (
+                    Record(
+                        "`session`",
+                        {
+                            "open": Key(Record("`open`", _not_required(_open_keys())), "How a conversation is begun."),
+                            "echo": Key(_PATH, "Where an answer says to which conversation it belongs."),
+                        },
+                    ),
+                    Text(one_of=("cookie",), what="a map, or cookie"),
+                ),
+                what="a map, or cookie",
+            ),
+            "How conversations are told apart.",
+        ),
+        "poll": Key(
+            Record(
+                "`poll`",
+                _not_required(_REQUEST_KEYS) | {"cursor": Key(_PATH, "Where an answer says what to ask for next.")},
+            ),
+            "How messages are fetched that come later.",
+        ),
+        "quiet": Key(Text(), "For messages that come later: a turn ends after so long without one (1s)."),
+        "wait": Key(Text(), "For messages that come later: how long the first one may take (15s)."),
+        "token": Key(
+            Record(
+                "`token`",
+                {
+                    "header": Key(Text(may_be_empty=False), "The header with the token (Authorization)."),
+                    "prefix": Key(Text(), "What precedes the token in the header ('Bearer ')."),
+                    "signature": Key(Text(one_of=("aws",)), "The token signs the calls instead."),
+                    "service": Key(Text(), "The service that calls are signed for."),
+                },
+            ),
+            "Where the token goes.",
+        ),
+    },
+    description="How a bot over HTTP is asked, and where its answers have what.",
+)
+
+
+# Reading it.
+
+
+def read_bot(node: YamlNode) -> Bot:
+    """Read ``bot:``, with what its kind fills in.
+
+    Raises:
+        UserError: an unknown key, something that is not what it has to be, a host or a secret; with its place.
+    """
+    faults: list[Fault] = []
+    read(node, BOT, faults, "`bot`")
+    faults += _named_elsewhere(node, ())
+    if faults:
+        fault = faults[0]
+        raise UserError(fault.message.rstrip("."), location=fault.location, remedy=fault.hint or None)
+    written = node.data
+    kind = str(written.get("kind", "rest"))
+    return _Reader(node, _merged(PRESETS[kind], written), kind).bot()
+
+
+def _merged(preset: Any, written: Any) -> Any:
+    """Return the preset with what is written on top, key by key."""
+    if not isinstance(preset, Mapping) or not isinstance(written, Mapping):
+        return written
+    return {**preset, **{key: _merged(preset.get(key), value) for key, value in written.items()}}
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    node: YamlNode
+    data: Mapping[str, Any]
+    kind: str
+
+    def bot(self) -> Bot:
+        for name in ("request", "replies"):
+            if name not in self.data:
+                raise self._fault(f"`bot` needs the key '{name}'", hint="Or name a kind, which fills it in.")
+        request = self._request(("request",), _IN_REQUEST)
+        sent = placeholders((request.path, request.body))
+        if not sent & {"text", "history"}:
+            hint = "Write {text} where the user's message belongs."
+            raise self._fault("nothing of `request` has the user's message", "request", hint=hint)
+        session = self._session()
+        if not session.cookie and not sent & {"session", "user", "history"}:
+            raise self._fault(
+                "nothing of `request` says to which conversation a message belongs",
+                "request",
+                hint="Write {session} (or {history}) where that belongs; or `session: cookie`, if the bot sets one.",
+            )
+        slots = self.data.get("slots")
+        within = isinstance(slots, Mapping)
+        return Bot(
+            self.kind,
+            request,
+            self._path("replies") or JsonPath("$"),
+            session,
+            self._poll(),
+            self._seconds("quiet", QUIET),
+            self._seconds("wait", WAIT),
+            self._token(),
+            self._path("intent"),
+            self._path("confidence"),
+            self._path("slots", "path") if within else self._path("slots"),
+            self._path("slots", "value") if within else None,
+            self._path("tools"),
+            self._path("ended"),
+            tuple(_lines(self.data)),
+            self.node.location,
+        )
+
+    def _session(self) -> SessionShape:
+        shape = self.data.get("session")
+        if not isinstance(shape, Mapping):
+            return SessionShape(cookie=shape == "cookie")
+        opened = self._request(("session", "open"), _IN_SESSION) if "open" in shape else None
+        id_path = self._path("session", "open", "id") if opened is not None else None
+        if opened is not None and id_path is None and "session" not in placeholders((opened.path, opened.body)):
+            hint = "Name where its answer has the conversation's id: `id: $.id`."
+            raise self._fault("`open` neither has an `id` nor sends {session}", "session", "open", hint=hint)
+        return SessionShape(opened, id_path, self._path("session", "echo"))
+
+    def _poll(self) -> PollShape | None:
+        if "poll" not in self.data:
+            for name in ("quiet", "wait"):
+                if name in self.data:
+                    hint = "Write under `poll` how they are fetched."
+                    raise self._fault(f"`{name}` is for messages that are fetched", name, hint=hint)
+            return None
+        return PollShape(self._request(("poll",), _IN_POLL, "GET"), self._path("poll", "cursor"))
+
+    def _token(self) -> TokenShape:
+        shape = self.data.get("token", {})
+        token = TokenShape(**{name: str(value) for name, value in shape.items()})
+        if not _HEADER.fullmatch(token.header) or token.header.lower() in _OF_THE_CONNECTION:
+            raise self._fault(f"'{token.header}' is not a header for a token", "token", "header")
+        if not token.prefix.isprintable() or not token.prefix.isascii():
+            raise self._fault("`prefix` has characters that a header cannot have", "token", "prefix")
+        return token
+
+    def _request(self, keys: tuple[str, ...], known: tuple[str, ...], method: str = "POST") -> BotRequest:
+        shape = self.data
+        for key in keys:
+            shape = shape[key]
+        if "path" not in shape:
+            raise self._fault(f"`{keys[-1]}` needs the key 'path'", *keys)
+        path, body = str(shape["path"]), shape.get("body")
+        if not path.startswith("/") or not _PATH_TEXT.fullmatch(_PLACEHOLDER.sub("x", path)):
+            hint = "It begins with /, and other characters than letters and digits are percent-encoded."
+            raise self._fault(f"'{path[:80]}' is not a path", *keys, "path", hint=hint)
+        if ".." in path.partition("?")[0].split("/"):
+            raise self._fault(f"'{path[:80]}' leads out of the bot's address", *keys, "path")
+        headers = {str(name): str(value) for name, value in (shape.get("headers") or {}).items()}
+        for name, value in headers.items():
+            self._check_header(name, value, (*keys, "headers", name))
+        sent = {name: shape[name] for name in ("path", "headers", "body") if name in shape}
+        for place, text in _texts(sent, keys):
+            for name in _PLACEHOLDER.findall(text):
+                if "headers" in place:
+                    raise self._fault(f"a header takes no placeholder, such as {{{name}}}", *place)
+                if name not in known:
+                    raise self._fault(f"unknown placeholder: {not_one_of(name, known)}".rstrip("."), *place)
+        if body is not None and not isinstance(body, dict | list):
+            raise self._fault("`body` must be a map or a list", *keys, "body")
+        return BotRequest(str(shape.get("method", method)), path, body, headers, self._locate(*keys))
+
+    def _check_header(self, name: str, value: str, keys: tuple[str, ...]) -> None:
+        if not _HEADER.fullmatch(name) or not value.isprintable() or not value.isascii():
+            raise self._fault(f"'{name[:80]}' is not a header", *keys)
+        if name.lower() in _OF_THE_CONNECTION:
+            raise self._fault(f"the header '{name}' is not set here", *keys)
+
+    def _path(self, *keys: str) -> JsonPath | None:
+        value: Any = self.data
+        for key in keys:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        if value is None:
+            return None
+        try:
+            compiled(str(value))
+        except PathError as error:
+            hint = "Such a path is, for example, $.messages[*].text (RFC 9535)."
+            raise self._fault(f"`{keys[-1]}` is not a JSONPath: {error}", *keys, hint=hint) from None
+        return JsonPath(str(value), self._locate(*keys))
+
+    def _seconds(self, name: str, default: float) -> float:
+        if name not in self.data:
+            return default
+        found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)\s*(ms|s|m)", str(self.data[name]).strip())
+        seconds = float(found[1]) * _UNITS[found[2]] if found else 0.0
+        if not 0.0 < seconds <= _LONGEST:
+            raise self._fault(f"`{name}` is not a duration from 1ms to 5m", name, hint="Write it as 500ms, 2s or 1m.")
+        return seconds
+
+    def _locate(self, *keys: str) -> Location:
+        """Where it is written; what a preset fills in is where its kind, or what is around it, is written."""
+        node: YamlNode = self.node
+        for key in keys:
+            below = node.items.get(key) if isinstance(node, YamlMapping) else None
+            if below is None:
+                break
+            node = below
+        return node.location
+
+    def _fault(self, what: str, *keys: str, hint: str = "") -> UserError:
+        return UserError(what, location=self._locate(*keys), remedy=hint or None)
+
+
+_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
+_LONGEST: Final = 300.0
+_PATH_TEXT: Final = re.compile(
+    r"/(?:[\w.~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2}|/(?!/))*(?:\?(?:[\w.~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?", re.ASCII
+)
+_HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+_OF_THE_CONNECTION: Final = frozenset(
+    {
+        *("host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "expect", "cookie"),
+        *("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"),
+    }
+)
+_ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|^\s*//")
+_SECRET: Final = re.compile(r"(?:token|secret|password|passwd|api[_-]?key|authorization)$", re.IGNORECASE)
+_PATHS: Final = frozenset({"replies", "intent", "confidence", "tools", "ended", "echo", "id", "cursor", "slots"})
+"""Keys whose texts are searched for in answers: nothing of them is sent."""
+
+
+def _named_elsewhere(node: YamlNode, keys: tuple[str, ...]) -> Iterator[Fault]:
+    """Yield what names a host or a secret: only flags and inputs do that."""
+    if isinstance(node, YamlMapping):
+        for key, below in node.items.items():
+            text = below.value if isinstance(below, YamlScalar) else None
+            is_sent = bool({"body", "headers"} & {*keys})
+            if is_sent and is_secret(str(key)) and isinstance(text, str) and text and not placeholders(text):
+                yield Fault(
+                    f"'{key}' would be a secret: a pull request could read and change it here.",
+                    below.location,
+                    "Give it with --bot-token, and write {token} here, or name its header under `token`.",
+                )
+            yield from () if not is_sent and key in _PATHS else _named_elsewhere(below, (*keys, str(key)))
+    elif isinstance(node, YamlSequence):
+        for item in node.items:
+            yield from _named_elsewhere(item, keys)
+    elif isinstance(node, YamlScalar) and isinstance(node.value, str) and _ADDRESS.search(node.value):
+        yield Fault(
+            "a host cannot be named here: a pull request could change it.",
+            node.location,
+            "Give the bot's address with --bot-url, and here only paths below it.",
+        )
+
+
+def _lines(value: Any, name: str = "") -> Iterator[str]:
+    if isinstance(value, Mapping) and value:
+        for key, below in sorted(value.items(), key=lambda item: str(item[0])):
+            yield from _lines(below, f"{name}.{key}" if name else str(key))
+    else:
+        yield f"{name}: {value if isinstance(value, str) else dumps(value, ensure_ascii=False, default=str)}"
+
+
+def _texts(value: Any, keys: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    if isinstance(value, str):
+        yield keys, value
+    elif isinstance(value, Mapping):
+        for key, below in value.items():
+            yield from _texts(below, (*keys, str(key)))
+    elif isinstance(value, list | tuple):
+        for below in value:
+            yield from _texts(below, keys)

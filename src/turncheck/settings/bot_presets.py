@@ -1,0 +1,80 @@
+"""What the kinds of bots fill in: the shapes of well-known APIs, as their vendors describe them.
+
+Each is written like ``bot:`` in ``turncheck.yml``, whose keys come on top. Sources: OpenAI's API reference (chat
+completions); Microsoft's Direct Line API 3.0 reference; Google's discovery document of Dialogflow CX v3
+(``sessions.detectIntent``); AWS's service model of Lex Runtime V2 (``RecognizeText``); Voiceflow's Dialog Manager API;
+Rasa's REST channel.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "rest": {},
+    "openai": {
+        "request": {"path": "/v1/chat/completions", "body": {"messages": "{history}"}},
+        "replies": "$.choices[0].message.content",
+        "tools": "$.choices[0].message.tool_calls[*].function.name",
+    },
+    "directline": {
+        "session": {
+            "open": {"path": "/v3/directline/conversations", "id": "$.conversationId"},
+        },
+        "request": {
+            "path": "/v3/directline/conversations/{session}/activities",
+            "body": {"type": "message", "from": {"id": "{user}", "role": "user"}, "text": "{text}"},
+        },
+        "poll": {
+            "path": "/v3/directline/conversations/{session}/activities?watermark={cursor}",
+            "cursor": "$.watermark",
+        },
+        "replies": "$.activities[?@.type == 'message' && @.from.role != 'user'].text",
+        "ended": "$.activities[?@.type == 'endOfConversation']",
+        "quiet": "1s",
+    },
+    "dialogflow-cx": {
+        "request": {
+            "path": "/sessions/{session}:detectIntent",
+            "body": {"queryInput": {"text": {"text": "{text}"}, "languageCode": "en"}},
+        },
+        "replies": "$.queryResult.responseMessages[*].text.text[*]",
+        "intent": "$.queryResult.match.intent.displayName",
+        "confidence": "$.queryResult.match.confidence",
+        "slots": "$.queryResult.parameters",
+        "ended": "$.queryResult.responseMessages[*].endInteraction",
+    },
+    "lex-v2": {
+        "session": {"echo": "$.sessionId"},
+        "request": {"path": "/sessions/{session}/text", "body": {"text": "{text}"}},
+        "replies": "$.messages[*].content",
+        "intent": "$.interpretations[0].intent.name",
+        "confidence": "$.interpretations[0].nluConfidence.score",
+        "slots": {"path": "$.sessionState.intent.slots", "value": "$.value.interpretedValue"},
+        "ended": "$.sessionState.dialogAction[?@ == 'Close']",
+        "token": {"signature": "aws", "service": "lex"},
+    },
+    "voiceflow": {
+        "session": {
+            "open": {"path": "/state/user/{session}/interact", "body": {"action": {"type": "launch"}}},
+        },
+        "request": {
+            "path": "/state/user/{session}/interact",
+            "body": {"action": {"type": "text", "payload": "{text}"}},
+        },
+        "replies": "$[?@.type == 'text' || @.type == 'speak'].payload.message",
+        "ended": "$[?@.type == 'end']",
+        "token": {"header": "Authorization", "prefix": ""},
+    },
+    "rasa-rest": {
+        "session": {"echo": "$[*].recipient_id"},
+        "request": {
+            "path": "/webhooks/rest/webhook",
+            "body": {"sender": "{session}", "message": "{text}", "metadata": "{metadata}"},
+        },
+        "replies": "$[*].text",
+    },
+}

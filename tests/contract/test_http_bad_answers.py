@@ -1,0 +1,234 @@
+"""A bot over HTTP that answers badly: what is wrong is said, the other cases are judged, and no gate opens."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from fake_bot import EXAMPLE, REST, Call, FakeBot, Reply, echo, hold, result_of, serving
+
+from turncheck.messages.errors import CutShortError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def _with(**more: object) -> Callable[[Call], Reply]:
+    return lambda call: Reply({**json.loads(echo(call).content), **more})
+
+
+BAD: dict[str, tuple[Callable[[Call], Reply], str]] = {
+    "html": (lambda _: Reply(b"<html><title>Log in</title></html>"), "not JSON, but a web page"),
+    "empty": (lambda _: Reply(b""), "not JSON: it is empty"),
+    "text": (lambda _: Reply(b"Hello!"), "not JSON (no JSON: "),
+    "latin 1": (lambda _: Reply(b'{"messages": "\xfc"}'), "not JSON (no UTF-8)"),
+    "infinite": (lambda _: Reply(b'{"messages": Infinity}'), "not JSON"),
+    "too deep": (lambda _: Reply(b"[" * 100_000 + b"]" * 100_000), "not JSON"),
+    "10,000 replies": (_with(messages=[{"text": "x"}] * 10_000), "at most 200 are read in a turn"),
+    "10 MB": (_with(messages=[{"text": "x" * 10_000_000}]), "with more than 8 MiB"),
+    "a long message": (_with(messages=[{"text": "x" * 70_000}]), "a message of 70,000 characters"),
+    "a number": (_with(messages=[{"text": 42}]), "has the number 42 at `replies: $.messages[*].text`"),
+    "a map": (_with(messages=[{"text": {"en": "Hello"}}]), "has a map ($.en) at `replies"),
+    "a list": (_with(messages=[{"text": ["Hello"]}]), "has a list at `replies"),
+    "another path": (
+        lambda call: Reply({"session": call.body["session"], "output": {"text": "Hello"}}),
+        "has nothing at `replies: $.messages[*].text` (turncheck.yml:4:12); it has $.session, $.output.text",
+    ),
+    "another session": (_with(session="somebody-else"), "answered for another conversation: 'somebody-else'"),
+    "forgotten": (lambda _: Reply({"error": "unknown session"}, 404), "unknown session. Has it forgotten"),
+    "refused": (lambda _: Reply({"error": {"message": "content filter"}}, 400), "with 400: content filter"),
+    "failed": (lambda _: Reply(b"Traceback", 500), "with 500: Internal Server Error"),
+    "cut": (lambda _: Reply(how="cut"), "cut the connection when it was asked POST /chat"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_answer_is_an_error_of_its_case_alone(name: str, tmp_path: Path) -> None:
+    answer, expected = BAD[name]
+    fake = FakeBot(lambda call: answer(call) if call.body["message"] == "bad" else echo(call))
+    with serving(fake):
+        section = hold(tmp_path, fake, sleep=lambda _: None)
+    bad = result_of(section, "bad")
+    assert bad.outcome == "error"
+    assert expected in (bad.reason or "")
+    assert len(bad.reason or "") < 1500
+    assert [case.outcome for case in section.cases] == ["passed", "error", "passed"]
+    assert (section.passed, section.failed) == (2, 1)
+
+
+def test_a_bot_that_says_nothing_fails_what_is_expected(tmp_path: Path) -> None:
+    fake = FakeBot(lambda call: Reply({"session": call.body["session"], "messages": []}))
+    with serving(fake):
+        bad = result_of(hold(tmp_path, fake), "bad")
+    assert bad.outcome == "failed"
+    assert bad.steps[0].reason == "nothing else was said"
+
+
+def test_messages_without_text_are_named(tmp_path: Path) -> None:
+    fake = FakeBot(_with(messages=[{"image": "https://cats.example"}]))
+    with serving(fake):
+        bad = result_of(hold(tmp_path, fake), "bad")
+    assert bad.outcome == "failed"
+    assert "it has $.session, $.messages[*].image" in (bad.reason or "")
+
+
+def test_an_endless_answer_ends_with_the_turn(tmp_path: Path) -> None:
+    fake = FakeBot(lambda call: Reply(how="endless") if call.body["message"] == "bad" else echo(call))
+    with serving(fake):
+        section = hold(tmp_path, fake, timeout=0.5)
+    assert [case.outcome for case in section.cases] == ["passed", "failed", "passed"]
+    assert "longer than 0.5 seconds" in (result_of(section, "bad").reason or "")
+
+
+def test_a_busy_bot_is_waited_for_as_it_asks(tmp_path: Path) -> None:
+    waited: list[float] = []
+    refusals = iter([Reply({}, 429, (("Retry-After", "7"),)), Reply({}, 429)])
+    fake = FakeBot(lambda call: next(refusals, None) or echo(call))
+    with serving(fake):
+        section = hold(tmp_path, fake, sleep=waited.append)
+    assert section.passed == 3
+    assert waited[0] == 7.0
+    assert len(waited) == 2
+
+
+def test_a_bot_that_is_busy_for_too_long_ends_the_run(tmp_path: Path) -> None:
+    fake = FakeBot(lambda _: Reply({}, 429, (("Retry-After", "601"),)))
+    with (
+        serving(fake),
+        pytest.raises(CutShortError, match=r"asks to wait for .*: a run waits for 10 minutes") as caught,
+    ):
+        hold(tmp_path, fake)
+    assert caught.value.finished.skipped == 3
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (Reply({"message": "no token"}, 401), "refuses POST /chat: no token"),
+        (Reply({}, 403), "refuses POST /chat"),
+        (Reply({}, 404), "with 404"),
+        (
+            Reply(b"", 302, (("Location", "https://login.example/?token=1"),)),
+            r"redirect \(302 to https://login.example/\)",
+        ),
+    ],
+)
+def test_a_bot_that_refuses_everything_ends_the_run(reply: Reply, expected: str, tmp_path: Path) -> None:
+    fake = FakeBot(lambda _: reply)
+    with serving(fake), pytest.raises(CutShortError, match=expected) as caught:
+        hold(tmp_path, fake)
+    assert len(fake.calls) == 1
+    assert [case.outcome for case in caught.value.finished.cases] == ["skipped"] * 3
+
+
+def test_nobody_there_ends_the_run(tmp_path: Path) -> None:
+    with serving(FakeBot()) as fake:
+        pass
+    with pytest.raises(CutShortError, match="cannot be reached"):
+        hold(tmp_path, fake, sleep=lambda _: None)
+
+
+def test_a_bot_without_a_usable_answer_is_not_asked_for_ever(tmp_path: Path) -> None:
+    fake = FakeBot(lambda _: Reply(b"<html>"))
+    cases = "test_cases:\n" + "".join(
+        f"- test_case: c{number}\n  steps:\n  - user: hi\n  - bot: hi\n" for number in range(30)
+    )
+    with serving(fake), pytest.raises(CutShortError, match="no usable answer 10 times in a row") as caught:
+        hold(tmp_path, fake, cases)
+    assert len(fake.calls) == 10
+    assert caught.value.finished.failed == 9
+    assert caught.value.finished.skipped == 21
+
+
+OPENS = REST.replace("session: {echo: $.session}", "session: {open: {path: /new, id: $.id}}")
+
+
+def test_an_id_that_repeats_is_an_error(tmp_path: Path) -> None:
+    fake = FakeBot(lambda call: Reply({"id": "1"}) if call.path == "/new" else echo(call))
+    with serving(fake):
+        section = hold(tmp_path, fake, shape=OPENS)
+    assert [case.outcome for case in section.cases] == ["passed", "error", "error"]
+    assert "gave the id '1' to two sessions" in (section.cases[1].reason or "")
+
+
+@pytest.mark.parametrize("answer", [{}, {"id": None}, {"id": ""}, {"id": True}, {"id": {"value": 1}}])
+def test_a_session_without_an_id_is_an_error(answer: object, tmp_path: Path) -> None:
+    fake = FakeBot(lambda _: Reply(answer))
+    with serving(fake):
+        section = hold(tmp_path, fake, shape=OPENS)
+    assert [case.outcome for case in section.cases] == ["error"] * 3
+    assert "without an id at `id: $.id` (turncheck.yml:5:" in (section.cases[0].reason or "")
+
+
+@pytest.mark.parametrize("failure", [Reply({}, 500), Reply({}, 503), Reply(how="cut")], ids=["500", "503", "cut"])
+def test_a_server_that_failed_once_costs_nothing(failure: Reply, tmp_path: Path) -> None:
+    failures = iter([failure])
+    fake = FakeBot(lambda call: (call.body["message"] == "bad" and next(failures, None)) or echo(call))
+    with serving(fake):
+        section = hold(tmp_path, fake, sleep=lambda _: None)
+    assert section.passed == 3
+
+
+TALK = "test_cases:\n- test_case: talk\n  steps:\n" + "".join(
+    f"  - user: m{number}\n  - bot: You said m{number}\n" for number in range(4)
+)
+
+
+@pytest.mark.parametrize("turn", range(8))
+def test_a_bot_that_dies_at_any_turn_leaves_no_case_passed_that_was_not_judged(turn: int, tmp_path: Path) -> None:
+    """Two conversations of four turns each: the bot is killed at each of them."""
+    cases = TALK + TALK.replace("test_cases:\n", "").replace("test_case: talk", "test_case: again")
+
+    def answer(call: Call) -> Reply:
+        if len(fake.calls) == turn + 1:
+            fake.stop()
+            return Reply(how="cut")
+        return echo(call)
+
+    fake = FakeBot(answer)
+    with serving(fake), pytest.raises(CutShortError) as caught:
+        hold(tmp_path, fake, cases, sleep=lambda _: None)
+    outcomes = [case.outcome for case in caught.value.finished.cases]
+    assert outcomes == (["skipped", "skipped"] if turn < 4 else ["passed", "skipped"])
+
+
+def test_the_token_is_in_no_message(tmp_path: Path) -> None:
+    fake = FakeBot(lambda call: Reply({"message": f"bad token {call.headers['Authorization']}"}, 401))
+    with serving(fake), pytest.raises(CutShortError) as caught:
+        hold(tmp_path, fake, token="s3cret-t0ken")
+    assert "s3cret" not in str(caught.value)
+    assert fake.calls[0].headers["Authorization"] == "Bearer s3cret-t0ken"
+
+
+def test_cookies_are_no_bridge_between_conversations(tmp_path: Path) -> None:
+    shape = REST.replace("session: {echo: $.session}", "session: cookie").replace('session: "{session}", ', "")
+
+    def answer(call: Call) -> Reply:
+        cookies = (("Set-Cookie", f"sid={len(fake.calls)}; Path=/; HttpOnly"),) if "Cookie" not in call.headers else ()
+        return Reply({"messages": [{"text": f"You said {call.body['message']}"}]}, headers=cookies)
+
+    fake = FakeBot(answer)
+    with serving(fake):
+        section = hold(tmp_path, fake, TALK + EXAMPLE.removeprefix("test_cases:\n"), shape=shape)
+    assert section.passed == 4
+    assert [call.headers.get("Cookie") for call in fake.calls] == [None, "sid=1", "sid=1", "sid=1", None, None, None]
+
+
+def test_after_the_end_nothing_is_sent(tmp_path: Path) -> None:
+    fake = FakeBot(_with(done=True))
+    with serving(fake):
+        talk = result_of(hold(tmp_path, fake, TALK, shape=f"{REST}  ended: $.done\n"), "talk")
+    assert len(fake.calls) == 1
+    assert talk.outcome == "failed"
+    assert "the bot had ended the conversation" in (talk.reason or "")
+
+
+def test_a_slow_pattern_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turncheck.web.json_path._SEARCH_SECONDS", 0.1)
+    shape = REST.replace("$.messages[*].text", "$.messages[?search(@.text, '^(a|aa|aaa)+$')].text")
+    fake = FakeBot(_with(messages=[{"text": "a" * 80 + "!"}]))
+    with serving(fake):
+        section = hold(tmp_path, fake, shape=shape)
+    assert "the search for its pattern takes too long" in (section.cases[0].reason or "")

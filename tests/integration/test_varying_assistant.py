@@ -1,0 +1,254 @@
+"""Whole runs of an assistant whose answers vary, by seeded coins: of itself against itself, and with a dead case."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from coins import RIGHT, Coins
+
+from turncheck.cli import run_command_line
+from turncheck.dialogue.domain import DialogueDomain
+from turncheck.engines.base import Capabilities, Engine
+from turncheck.report.codec import decode
+from turncheck.report.model import EngineInfo, Repeats
+from turncheck.settings.engines import ENGINES, RegisteredEngine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from turncheck.project.model import Project
+    from turncheck.report.model import Report
+
+RATES = {"ask about opening hours": 0.05, "order a pizza": 0.1, "cancel": 0.02, "greet": 0.0}
+FILES = {
+    "config.yml": "pipeline: []\n",
+    "domain.yml": "intents: [greet]\nresponses: {utter_hi: [{text: hi}]}\n",
+    "tests/e2e_test_cases.yml": "test_cases:\n"
+    + "".join(f"- test_case: {name}\n  steps:\n  - user: {name}\n  - bot: {RIGHT}\n" for name in RATES),
+}
+
+
+class CoinEngine(Engine):
+    """Holds conversations whose answers are seeded coins."""
+
+    capabilities = Capabilities(
+        no_nlu="it only talks", no_dialogue="it only talks", no_training="it learns nothing", varies=True
+    )
+    rates: Mapping[str, float] = RATES
+    seed = 0
+    at_once = 4
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+
+    def info(self, **_: Any) -> EngineInfo:
+        return EngineInfo(name="coins", version="1")
+
+    @property
+    def domain(self) -> DialogueDomain:
+        return DialogueDomain.of(self.project)
+
+    @property
+    def understands(self) -> bool:
+        return True
+
+    def assistant(self, server: Any) -> Any:
+        return Coins(self.rates, self.seed)
+
+
+@contextmanager
+def opened(_: Any, project: Project, *__: Any) -> Iterator[Engine]:
+    yield CoinEngine(project)
+
+
+@pytest.fixture(autouse=True)
+def bot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, content in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "coin_engine", sys.modules[__name__])
+    monkeypatch.setitem(ENGINES.built_in, "coins", RegisteredEngine("coin_engine", from_files=False))
+    return tmp_path
+
+
+def run(*flags: str, out: str = "results", base: str = "none", gate: str = "new-failures") -> int:
+    begin = ["run", "--engine", "coins", "--quiet", "--evaluations", "e2e", "--out", out, "--baseline", base]
+    return run_command_line([*begin, *(["--fail-on", gate] if gate else []), *flags])
+
+
+def report(out: str = "results") -> Report:
+    return decode(Path(out, "report.json").read_bytes())
+
+
+def repeats(name: str, out: str = "results") -> Repeats:
+    section = report(out).e2e
+    assert section is not None
+    found = next(case.repeats for case in section.cases if case.name == name)
+    assert isinstance(found, Repeats)
+    return found
+
+
+@pytest.fixture
+def base(bot: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The report of a base with twenty runs of each case."""
+    monkeypatch.setattr(CoinEngine, "seed", 4711)
+    assert run("--repeats", "first: 20, most: 20", out="base", gate="none") == 0
+    return "base"
+
+
+def test_an_assistant_without_a_change_passes_and_a_dead_case_fails(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = 0
+    for seed in range(8):
+        monkeypatch.setattr(CoinEngine, "seed", seed)
+        monkeypatch.setattr(CoinEngine, "rates", RATES)
+        failed += run(base=base)
+        monkeypatch.setattr(CoinEngine, "rates", {**RATES, "greet": 1.0})
+        assert run(base=base) == 1
+        assert repeats("greet").outcome == "regressed"
+    assert failed == 0
+
+
+def test_what_regressed_is_said_everywhere(base: str, bot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CoinEngine, "rates", {**RATES, "greet": 1.0})
+    assert run(base=base) == 1
+    runs = len(repeats("greet").runs)
+    words = f"1 regressed (0 of {runs} runs pass; base 20 of 20)"
+    for name in ("comment.md", "summary.md"):
+        assert words in (bot / "results" / name).read_text()
+    verdict = json.loads((bot / "results" / "verdict.json").read_text())
+    (gate,) = [gate for gate in verdict["gates"] if gate["name"] == "new-failures"]
+    assert gate["failed_by"][0]["what"] == f"end-to-end case greet: 0 of {runs} runs pass; base 20 of 20"
+    metrics = {one["name"]: one for one in json.loads((bot / "results/comparison.json").read_text())["metrics"]}
+    assert metrics["e2e.runs"]["value"] >= runs + 6
+    assert metrics["e2e.pass_at_1"]["value"] <= 0.75
+    assert metrics["e2e.pass_at_1"]["significance"]["method"] == "permutation"
+
+
+def test_junit_passes_what_is_flaky_and_skips_what_is_unclear(
+    base: str, bot: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CoinEngine, "rates", {**RATES, "greet": 1.0, "cancel": 0.6})
+    run("--repeats", "first: 2, most: 3, turns: 9", base=base)
+    outcomes = {name: repeats(name).outcome for name in RATES}
+    assert "unclear" in outcomes.values()
+    written = ET.fromstring((bot / "results" / "junit.xml").read_text())  # noqa: S314 - our own file
+    cases = {case.get("name"): case for case in written.iter("testcase")}
+    for name, outcome in outcomes.items():
+        properties = {one.get("name"): one.get("value") for one in cases[name].iter("property")}
+        assert properties["runs"] == repeats(name).runs.upper()
+        assert (properties.get("flaky") == "true") == (outcome == "flaky")
+        assert (cases[name].find("skipped") is not None) == (outcome == "unclear")
+        assert (cases[name].find("failure") is not None) == (outcome in {"failed", "regressed"})
+
+
+def test_what_is_unclear_is_not_judged(base: str, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr(CoinEngine, "rates", {**RATES, "greet": 1.0})
+    rules = ["--repeats", "first: 2, most: 30, turns: 8"]
+    assert run(*rules, base=base) == 0
+    assert "passed, but not all tests are clear" in capsys.readouterr().out
+    assert run(*rules, "--not-judged", "fail", base=base) == 1
+    assert "1 unclear" in capsys.readouterr().out
+
+
+def test_if_nothing_is_clear_nothing_was_tested(base: str, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr(CoinEngine, "rates", dict.fromkeys(RATES, 1.0))
+    assert run("--repeats", "first: 2, most: 30, turns: 8", base=base) == 1
+    assert "nothing was tested" in capsys.readouterr().out
+
+
+def test_many_small_losses_fail_although_no_case_regressed(bot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = {f"question {number}": 0.02 for number in range(40)}
+    (bot / "tests/e2e_test_cases.yml").write_text(
+        "test_cases:\n"
+        + "".join(f"- test_case: {name}\n  steps:\n  - user: {name}\n  - bot: {RIGHT}\n" for name in many)
+    )
+    monkeypatch.setattr(CoinEngine, "rates", many)
+    monkeypatch.setattr(CoinEngine, "seed", 4711)
+    run("--repeats", "first: 10, most: 10", out="base", gate="none")
+    monkeypatch.setattr(CoinEngine, "seed", 5)
+    monkeypatch.setattr(CoinEngine, "rates", dict.fromkeys(many, 0.25))
+    assert run(base="base") == 1
+    verdict = json.loads((bot / "results" / "verdict.json").read_text())
+    (gate,) = [gate for gate in verdict["gates"] if gate["name"] == "new-failures"]
+    assert "80 runs fail over all cases, on the base" in gate["reason"]
+
+
+def test_without_a_base_what_never_passes_fails(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr(CoinEngine, "rates", {**RATES, "greet": 1.0})
+    assert run() == 1
+    assert repeats("greet").outcome == "failed"
+    assert "1 failing (0 of" in capsys.readouterr().out
+
+
+def test_off_runs_each_case_once(bot: Path) -> None:
+    (bot / "turncheck.yml").write_text("repeats: off\n")
+    assert run() == 0
+    assert '"repeats": {' not in (bot / "results" / "report.json").read_text()
+
+
+def test_other_rules_are_a_change_of_the_rules(base: str, bot: Path) -> None:
+    (bot / "turncheck.yml").write_text("repeats: {first: 1, most: 2}\n")
+    assert run(base=base) in {0, 1}
+    changed = json.loads((bot / "results/comparison.json").read_text())["settings_changed"]
+    assert [one["value"] for one in changed if one["name"] == "repeats"] == [
+        "first: 1, most: 2, false-alarms: 1%, worth: 0.4, turns: 5000, time: 15m"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["--repeats", "first: 5, most: 4"], "`first` (5) is more than `most` (4)"),
+        (["--repeats", "turns: 7"], "the budget of 7 turns is too small: 2 runs of 4 end-to-end cases take 8"),
+        (
+            ["--thresholds", "e2e.pass_at_1 >= 0.9"],
+            "needs 35 runs, all of which pass; 2 runs of 4 end-to-end cases are 8",
+        ),
+        (["--thresholds", "e2e.pass_at_1 >= 1"], "cannot be reached by any number of runs"),
+        (["--shard", "1/2", "--repeats", "first: 2"], "cases cannot be repeated in a shard"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_asked(
+    flags: list[str], words: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    def asked(*_: Any) -> Any:
+        raise AssertionError("nothing may be asked")
+
+    monkeypatch.setattr(Coins, "conversation", asked)
+    assert run(*flags) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_share_of_runs_is_judged_by_its_interval(bot: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    limit = ["--thresholds", "e2e.pass_at_1 >= 0.9"]
+    monkeypatch.setattr(CoinEngine, "rates", dict.fromkeys(RATES, 0.0))
+    assert run("--repeats", "first: 9", *limit) == 0
+    monkeypatch.setattr(CoinEngine, "rates", dict.fromkeys(RATES, 0.5))
+    assert run("--repeats", "first: 9", *limit, gate="none") == 1
+    assert "95 % interval" in (bot / "results" / "verdict.json").read_text()
+    monkeypatch.setattr(CoinEngine, "rates", {**dict.fromkeys(RATES, 0.0), "greet": 0.2})
+    run("--repeats", "first: 9", *limit, gate="none")
+    (gate,) = [
+        gate
+        for gate in json.loads((bot / "results" / "verdict.json").read_text())["gates"]
+        if gate["name"].startswith("threshold")
+    ]
+    assert gate["outcome"] == "not judged"
+
+
+def test_shards_run_each_case_once_and_are_merged(bot: Path, capsys: Any) -> None:
+    for number in (1, 2):
+        assert run("--shard", f"{number}/2", out=f"shard-{number}", gate="") == 0
+    flags = ["--baseline", "none", "--fail-on", "none", "--quiet"]
+    assert run_command_line(["report", "merge", "shard-1", "shard-2", *flags]) == 0
+    section = report().e2e
+    assert section is not None
+    assert len(section.cases) == 4
+    assert all(not isinstance(case.repeats, Repeats) for case in section.cases)

@@ -1,0 +1,275 @@
+"""``bot:`` in ``turncheck.yml``: what it may say, and that it names neither a host nor a secret."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from turncheck.engines.http.answers import AnswerError, read_answer
+from turncheck.engines.http.signature import AwsKey, signed
+from turncheck.messages.errors import UserError
+from turncheck.settings.bot import Bot, filled, filled_path
+from turncheck.settings.bot_presets import PRESETS
+from turncheck.settings.file import read_settings_file
+from turncheck.web.json_path import JsonPath, PathError, outline
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+R = "bot:\n  request: "
+BODY = 'body: {session: "{session}", message: "{text}"}'
+GOOD = f"{R}{{path: /chat, {BODY}}}\n  replies: $.reply\n"
+
+
+def shape(folder: Path, text: str) -> Bot:
+    (folder / "turncheck.yml").write_text(text)
+    bot: Bot = read_settings_file(folder).values["bot"]
+    return bot
+
+
+def test_what_is_not_written_has_its_default(tmp_path: Path) -> None:
+    bot = shape(tmp_path, GOOD)
+    assert (bot.kind, bot.request.method, bot.token.header, bot.token.prefix) == (
+        "rest",
+        "POST",
+        "Authorization",
+        "Bearer ",
+    )
+    assert bot.replies == JsonPath("$.reply")
+    assert str(bot.replies.location) == "turncheck.yml:3:12"
+
+
+@pytest.mark.parametrize("kind", sorted(set(PRESETS) - {"rest"}))
+def test_a_kind_fills_in_everything(kind: str, tmp_path: Path) -> None:
+    bot = shape(tmp_path, f"bot:\n  kind: {kind}\n")
+    assert bot.kind == kind
+    assert bot.request.path.startswith("/")
+
+
+def test_what_is_written_comes_on_top_of_the_kind(tmp_path: Path) -> None:
+    bot = shape(tmp_path, "bot:\n  kind: openai\n  request: {body: {model: small, temperature: 0}}\n")
+    assert bot.request.body == {"messages": "{history}", "model": "small", "temperature": 0}
+    assert bot.request.path == "/v1/chat/completions"
+
+
+REFUSED: dict[str, tuple[str, str, str]] = {
+    "a list": ("bot: [rest]\n", "1:6", "`bot` must be a map"),
+    "nothing": ("bot:\n", "1:", "`bot` must be a map"),
+    "unknown key": (f"{GOOD}  reply: $.x\n", "4:3", "'reply' is not a key of `bot`"),
+    "unknown kind": ("bot: {kind: alexa}\n", "1:13", "'kind' must be rest or openai"),
+    "no replies": (f"{R}{{path: /chat, {BODY}}}\n", "2:3", "needs the key 'replies'"),
+    "no request": ("bot:\n  replies: $.x\n", "2:3", "needs the key 'request'"),
+    "unknown method": (f"{R}{{method: DELETE, path: /c, {BODY}}}\n  replies: $\n", "2:21", "'method' must be GET"),
+    "a host as path": (
+        f"{R}{{path: 'https://evil.example/', {BODY}}}\n  replies: $\n",
+        "2:19",
+        "a host cannot be named",
+    ),
+    "a host without scheme": (
+        f"{R}{{path: //evil.example/x, {BODY}}}\n  replies: $\n",
+        "2:19",
+        "a host cannot be named",
+    ),
+    "a host in the body": (
+        R + '{path: /c, body: {s: "{session}", t: "{text}", cb: "http://evil.example"}}\n  replies: $\n',
+        "2:63",
+        "a host cannot be named",
+    ),
+    "a key for a host": (f"{GOOD}  host: bot.example\n", "4:3", "'host' is not a key of `bot`"),
+    "a key for a url": (f"{GOOD}  url: https://bot.example\n", "4:3", "'url' is not a key of `bot`"),
+    "a login": (f"{R}{{path: /@evil.example:80\\x, {BODY}}}\n  replies: $\n", "2:19", "is not a path"),
+    "out of the address": (
+        f"{R}{{path: /a/../../b, {BODY}}}\n  replies: $\n",
+        "2:19",
+        "leads out of the bot's address",
+    ),
+    "no slash": (f"{R}{{path: chat, {BODY}}}\n  replies: $\n", "2:19", "'chat' is not a path"),
+    "a fragment": (f"{R}{{path: '/chat#x', {BODY}}}\n  replies: $\n", "2:19", "is not a path"),
+    "a token": (f"{GOOD}  token: {{header: X-Key, value: abc}}\n", "4:26", "'value' is not a key of `token`"),
+    "a token as text": (f"{GOOD}  token: abc\n", "4:10", "'token' must be a map"),
+    "a secret in the body": (
+        R + '{path: /c, body: {s: "{session}", t: "{text}", api_key: abc}}\n  replies: $\n',
+        "2:68",
+        "'api_key' would be a secret",
+    ),
+    "a secret in a header": (
+        f"{R}{{path: /c, headers: {{X-Api-Key: abc}}, {BODY}}}\n  replies: $\n",
+        "2:44",
+        "'X-Api-Key' would be a secret",
+    ),
+    "the host as header": (
+        f"{R}{{path: /c, headers: {{Host: x}}, {BODY}}}\n  replies: $\n",
+        "2:39",
+        "the header 'Host' is not set here",
+    ),
+    "a header of two lines": (
+        f'{R}{{path: /c, headers: {{X-A: "a\\r\\nHost: b"}}, {BODY}}}\n  replies: $\n',
+        "2:38",
+        "'X-A' is not a header",
+    ),
+    "the token as host": (f"{GOOD}  token: {{header: Host}}\n", "4:19", "'Host' is not a header for a token"),
+    "unknown placeholder": (
+        R + '{path: /c, body: {s: "{session}", t: "{txt}"}}\n  replies: $\n',
+        "2:49",
+        "unknown placeholder: 'txt' is not one of: text,",
+    ),
+    "no message": (R + '{path: /c, body: {s: "{session}"}}\n  replies: $\n', "2:12", "has the user's message"),
+    "no session": (
+        R + '{path: /c, body: {t: "{text}"}}\n  replies: $\n',
+        "2:12",
+        "to which conversation a message belongs",
+    ),
+    "no JSONPath": (f"{GOOD}  intent: nlu.intent\n", "4:11", "`intent` is not a JSONPath"),
+    "a JSONPath that is not closed": (f"{GOOD}  intent: $.a[\n", "4:11", "`intent` is not a JSONPath"),
+    "an extension": (f"{GOOD}  intent: $.a.~keys\n", "4:11", "`intent` is not a JSONPath"),
+    "quiet without poll": (f"{GOOD}  quiet: 1s\n", "4:10", "`quiet` is for messages that are fetched"),
+    "no duration": (f"{GOOD}  poll: {{path: /p}}\n  quiet: soon\n", "5:10", "`quiet` is not a duration"),
+    "no time": (f"{GOOD}  poll: {{path: /p}}\n  wait: 0s\n", "5:9", "`wait` is not a duration"),
+    "an hour": (f"{GOOD}  poll: {{path: /p}}\n  wait: 60m\n", "5:9", "`wait` is not a duration"),
+    "a session of nobody": (
+        f"{GOOD}  session: {{open: {{path: /new}}}}\n",
+        "4:19",
+        "`open` neither has an `id` nor sends",
+    ),
+    "text in open": (
+        f'{GOOD}  session: {{open: {{path: "/new/{{text}}", id: $.id}}}}\n',
+        "4:26",
+        "unknown placeholder: 'text'",
+    ),
+    "a body of text": (
+        R + '{path: "/c/{session}", body: "{text}"}\n  replies: $\n',
+        "2:41",
+        "`body` must be a map or a list",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_is_said_at_its_place(name: str, tmp_path: Path) -> None:
+    text, place, expected = REFUSED[name]
+    with pytest.raises(UserError) as caught:
+        shape(tmp_path, text)
+    assert expected in str(caught.value)
+    assert str(caught.value).startswith(f"turncheck.yml:{place}")
+
+
+def test_a_faulty_shape_of_the_base_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "turncheck.yml").write_text("seed: 3\nbot: {kind: alexa}\n")
+    assert read_settings_file(tmp_path, faulty=True).values == {"seed": 3}
+
+
+def test_values_are_put_in_as_values(tmp_path: Path) -> None:
+    template = {"a": "{text}", "b": ["{text}", 1], "c": "say {text}!", "d": "{metadata}", "e": "{}", "f": "{ text }"}
+    hostile = '", "admin": true, "x": "{session}'
+    assert filled(template, {"text": hostile, "metadata": {"k": 1}, "session": "s"}) == {
+        "a": hostile,
+        "b": [hostile, 1],
+        "c": f"say {hostile}!",
+        "d": {"k": 1},
+        "e": "{}",
+        "f": "{ text }",
+    }
+    assert (
+        filled_path("/s/{session}/m?t={text}", {"session": "a/../b", "text": "ü&x=1"})
+        == "/s/a%2F..%2Fb/m?t=%C3%BC%26x%3D1"
+    )
+
+
+def rest(tmp_path: Path, more: str = "") -> Bot:
+    return shape(tmp_path, f"{GOOD}{more}".replace("$.reply", "$.messages[*].text"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "replies", "remark"),
+    [
+        ({"messages": []}, (), ""),
+        ({"messages": None}, (), ""),
+        ({"messages": [{"text": "a"}, {"text": None}, {"text": ""}, {"text": "b"}]}, ("a", "b"), ""),
+        (
+            {"messages": [{"image": "x"}]},
+            (),
+            "the answer has no message at $.messages[*].text; it has $.messages[*].image",
+        ),
+        ([], (), ""),
+        (None, (), ""),
+    ],
+)
+def test_silence_is_no_fault(answer: Any, replies: tuple[str, ...], remark: str, tmp_path: Path) -> None:
+    said = read_answer(rest(tmp_path), answer)
+    assert (said.replies, said.remark) == (
+        replies,
+        remark if "messages" in str(answer) and not replies and "image" in str(answer) else said.remark,
+    )
+    assert (remark == "") == (said.remark == "")
+
+
+@pytest.mark.parametrize("answer", [{"message": "a"}, {"data": {"messages": []}}, "text", 3, [{"text": "a"}]])
+def test_a_path_that_leads_nowhere_is_a_fault(answer: Any, tmp_path: Path) -> None:
+    with pytest.raises(
+        AnswerError, match=r"has nothing at `replies: \$.messages\[\*\].text` \(turncheck.yml:3:12\); it has"
+    ):
+        read_answer(rest(tmp_path), answer)
+
+
+@pytest.mark.parametrize("confidence", [-0.1, 1.5, "0.9", True, [], 10**400])
+def test_a_confidence_is_a_share(confidence: Any, tmp_path: Path) -> None:
+    bot = rest(tmp_path, "  intent: $.intent\n  confidence: $.score\n")
+    with pytest.raises(AnswerError, match="where a number from 0 to 1 was expected"):
+        read_answer(bot, {"messages": [], "intent": "a", "score": confidence})
+
+
+def test_slots_may_be_below_their_entries(tmp_path: Path) -> None:
+    bot = rest(tmp_path, "  slots: {path: $.slots, value: $.value.of}\n")
+    said = read_answer(bot, {"messages": [], "slots": {"a": {"value": {"of": 1}}, "b": None, "c": {}}})
+    assert said.slots == {"a": 1, "b": None, "c": None}
+    with pytest.raises(AnswerError, match="where a map was expected"):
+        read_answer(bot, {"messages": [], "slots": ["a"]})
+
+
+def test_a_deep_answer_is_no_crash(tmp_path: Path) -> None:
+    deep: Any = "end"
+    for _ in range(900):
+        deep = [deep]
+    assert JsonPath("$..*").location.path == ""
+    with pytest.raises(PathError):
+        JsonPath("$..*").values(deep)
+    assert outline(deep)
+
+
+def test_the_outline_is_short() -> None:
+    answer = {f"key{number}": [{"x": 1}, {"y y": 2}] for number in range(100)}
+    assert outline(answer) == (
+        "$.key0[*].x, $.key0[*]['y y'], $.key1[*].x, $.key1[*]['y y'], $.key2[*].x, $.key2[*]['y y'], $.key3[*].x,"
+        " $.key3[*]['y y'] and 192 more"
+    )
+
+
+AWS = AwsKey("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
+
+
+@pytest.mark.parametrize(
+    ("method", "signature"),
+    [
+        ("GET", "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31"),
+        ("POST", "5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b"),
+    ],
+)
+def test_calls_are_signed_as_aws_requires(method: str, signature: str) -> None:
+    """Of AWS's own test suite for Signature Version 4: ``get-vanilla``, ``post-vanilla``."""
+    headers = signed(
+        AWS, method, "https://example.amazonaws.com/", b"", "service", datetime(2015, 8, 30, 12, 36, tzinfo=UTC)
+    )
+    assert headers["x-amz-date"] == "20150830T123600Z"
+    assert headers["Authorization"] == (
+        "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request,"
+        f" SignedHeaders=host;x-amz-date, Signature={signature}"
+    )
+
+
+def test_a_key_has_two_parts() -> None:
+    assert AwsKey.read("a:b:c:d") == AwsKey("a", "b", "c:d")
+    for token in ("", "a", "a:", ":b"):
+        with pytest.raises(UserError, match="its id and its secret"):
+            AwsKey.read(token)

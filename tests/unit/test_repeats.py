@@ -1,0 +1,424 @@
+"""Cases of an assistant that varies: the statistics of their runs, and the rounds in which they are run."""
+
+from __future__ import annotations
+
+import random
+import re
+from itertools import combinations
+from math import comb
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+from coins import Coins, coin_cases
+from msgspec import UNSET
+
+from turncheck.comparison.repeats import (
+    RateTest,
+    Stratum,
+    alarms,
+    p_value_of_losses,
+    rate_test,
+    runs_needed,
+    upper_limit,
+    wilson,
+)
+from turncheck.evaluation.e2e import evaluate_cases
+from turncheck.evaluation.e2e_case import CaseRun
+from turncheck.evaluation.e2e_repeats import base_runs, evaluate_repeatedly
+from turncheck.evaluations.e2e import share_of_all_passing
+from turncheck.messages.errors import CutShortError, EngineError, PassingError
+from turncheck.messages.location import Location
+from turncheck.report.model import CaseResult, Repeats
+from turncheck.settings.repeats import RepeatRules, read_repeats, repeat_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from turncheck.report.conversations import RepeatedOutcome
+    from turncheck.report.model import EndToEnd, Outcome
+
+RULES = RepeatRules()
+
+
+def evaluated(
+    rates: Mapping[str, float], base: EndToEnd | None = None, *, rules: RepeatRules = RULES, **more: Any
+) -> EndToEnd:
+    coins = Coins(rates, more.pop("seed", 0), more.pop("on_call", lambda _: None))
+    return evaluate_repeatedly(coins, coin_cases(rates), CaseRun(workers=2), rules, lambda: base, **more)
+
+
+def with_base(section: EndToEnd, runs: str) -> EndToEnd:
+    """The section as that of a base whose cases have these runs."""
+    verdict: RepeatedOutcome = "passed" if "F" not in runs else "flaky" if "P" in runs else "failed"
+    outcome: Outcome = "failed" if verdict == "failed" else "passed"
+    cases = tuple(
+        msgspec.structs.replace(
+            case, outcome=outcome, passed=outcome == "passed", repeats=Repeats(runs=runs, outcome=verdict)
+        )
+        for case in section.cases
+    )
+    return msgspec.structs.replace(section, cases=cases)
+
+
+def of(section: EndToEnd, name: str) -> Repeats:
+    found = next(case.repeats for case in section.cases if case.name == name)
+    assert isinstance(found, Repeats)
+    return found
+
+
+# --- the test of one case ---------------------------------------------------------------------------------------------
+
+
+def test_the_limit_of_a_rate_is_the_upper_end_of_its_jeffreys_interval() -> None:
+    assert [round(upper_limit(failed, 20), 3) for failed in (0, 1, 4)] == [0.090, 0.180, 0.373]
+    assert upper_limit(0, 500) < 0.02
+    assert upper_limit(5, 5) == 1.0
+
+
+def test_what_never_failed_is_worse_after_five_failures_and_as_usual_after_passes() -> None:
+    test = rate_test(0, 20, 0.4)
+    assert test is not None
+    assert test.worse == 0.5
+    level = 0.01 / 100
+    assert [test.decide(failed, 0, level) for failed in range(1, 6)] == ["open"] * 4 + ["worse"]
+    assert test.decide(1, 8, level) == "usual"
+    assert test.decide(1, 5, level) == "open"
+
+
+def test_no_rate_is_above_one() -> None:
+    often = rate_test(10, 20, 0.4)
+    assert often is not None
+    assert often.usual + 0.4 > 1
+    assert often.worse == 0.99
+    assert often.decide(1, 1, 0.0001) == "usual", "one pass is much for a case that never passes"
+
+
+@pytest.mark.parametrize("runs", [1, 2, 20])
+def test_what_always_failed_cannot_become_worse(runs: int) -> None:
+    assert rate_test(runs, runs, 0.4) is None
+
+
+def test_without_runs_of_the_base_a_case_is_expected_to_pass() -> None:
+    test = rate_test(0, 0, 0.4)
+    assert test is not None
+    assert (round(test.usual, 3), test.worse) == (0.1, 0.5)
+    wide = rate_test(0, 0, 0.9)
+    assert wide is not None
+    assert (wide.usual, wide.worse) == (0.02, 0.92)
+
+
+def test_few_runs_of_the_base_need_more_here() -> None:
+    needed = []
+    for runs in (2, 4, 20):
+        test = rate_test(0, runs, 0.4)
+        assert test is not None
+        needed.append(next(n for n in range(1, 100) if test.decide(n, 0, 0.0001) == "worse"))
+    assert needed == sorted(needed, reverse=True)
+    assert needed[-1] == 5
+
+
+def test_each_case_that_is_found_leaves_more_room_for_the_others() -> None:
+    test = RateTest(0.1, 0.5)
+    evidence = {0: test.evidence(6, 0), 1: test.evidence(4, 0), 2: test.evidence(1, 1)}
+    assert alarms(evidence, 0.01, 100, 0) == [0]
+    assert alarms(evidence, 0.01, 2, 0) == [0, 1]
+    assert alarms({1: evidence[1]}, 0.01, 2, 1) == [1]
+    assert alarms({}, 0.01, 0, 0) == []
+
+
+# --- all cases --------------------------------------------------------------------------------------------------------
+
+
+def by_all_permutations(cases: list[Stratum]) -> float:
+    """The same p-value from every way to say whose runs failed."""
+    ways = {0: 1}
+    total = 1
+    for case in cases:
+        runs = case.runs + case.base_runs
+        failing = set(range(case.failed + case.base_failed))
+        found: dict[int, int] = {}
+        for mine in combinations(range(runs), case.runs):
+            lost = len(failing & set(mine))
+            for before, number in ways.items():
+                found[before + lost] = found.get(before + lost, 0) + number
+        ways = found
+        total *= comb(runs, case.runs)
+    failed = sum(case.failed for case in cases)
+    return sum(number for lost, number in ways.items() if lost >= failed) / total
+
+
+def test_the_permutation_test_is_exact() -> None:
+    chance = random.Random(3)
+    for _ in range(30):
+        cases = [
+            Stratum(chance.randint(0, here), here, chance.randint(0, there), there)
+            for here, there in ((chance.randint(1, 3), chance.randint(1, 4)) for _ in range(3))
+        ]
+        assert p_value_of_losses(cases) == pytest.approx(by_all_permutations(cases))
+    assert p_value_of_losses([]) == 1.0
+    assert p_value_of_losses([Stratum(0, 2, 0, 20)] * 50) == 1.0
+
+
+def test_many_small_losses_add_up() -> None:
+    assert p_value_of_losses([Stratum(1, 2, 2, 20)] * 40) < 1e-6
+    assert p_value_of_losses([Stratum(0, 2, 2, 20)] * 32 + [Stratum(1, 2, 2, 20)] * 8) > 0.3
+
+
+def test_a_share_is_shown_by_enough_runs() -> None:
+    assert runs_needed(0.9) == 35
+    assert wilson(35, 35)[0] >= 0.9 > wilson(34, 34)[0]
+    assert runs_needed(1.0) is None
+    assert runs_needed(0.0) == 1
+    assert wilson(0, 0) == (0.0, 1.0)
+
+
+def test_passing_k_times_is_estimated_as_tau_bench_does() -> None:
+    assert share_of_all_passing(3, 4, 3) == 0.25
+    assert share_of_all_passing(2, 4, 3) == 0
+
+
+# --- rounds -----------------------------------------------------------------------------------------------------------
+
+
+def test_what_never_fails_is_run_as_often_as_first_says() -> None:
+    section = evaluated({"a": 0.0, "b": 0.0})
+    assert [of(section, name).runs for name in "ab"] == ["PP", "PP"]
+    assert (section.passed, section.failed) == (2, 0)
+
+
+def test_a_dead_case_regresses_after_five_runs_and_the_others_are_not_run_again() -> None:
+    base = with_base(evaluated({"a": 0.0, "b": 0.0}), "P" * 20)
+    section = evaluated({"a": 1.0, "b": 0.0}, base)
+    found = of(section, "a")
+    assert (found.runs, found.outcome, found.base) == ("FFfff"[: len(found.runs)], "regressed", "P" * 20)
+    assert len(found.runs) <= 6
+    assert of(section, "b").runs == "PP"
+    assert (section.passed, section.failed) == (1, 1)
+    reason = section.cases[0].reason or ""
+    assert reason.startswith(f"regressed: 0 of {len(found.runs)} runs pass; base 20 of 20")
+
+
+def test_a_flaky_case_passes_as_on_the_base() -> None:
+    rates = {f"case {number}": 0.3 for number in range(12)}
+    base = with_base(evaluated(rates), "PPFPPPFPPFPPPFPPPFPP")
+    section = evaluated(rates, base)
+    found = {of(section, name).outcome for name in rates}
+    assert found <= {"passed", "flaky"}
+    assert "flaky" in found
+    flaky = next(case for case in section.cases if of(section, case.name).outcome == "flaky")
+    assert flaky.passed
+    assert flaky.warning is not None
+    assert all(step.outcome == "passed" for step in flaky.steps), "a run that passed is shown"
+
+
+def test_a_new_case_that_never_passes_fails_and_one_that_the_base_fails_stays_failed() -> None:
+    new = evaluated({"a": 1.0})
+    assert (of(new, "a").outcome, of(new, "a").base) == ("failed", "")
+    old = evaluated({"a": 1.0}, new)
+    assert (of(old, "a").outcome, of(old, "a").runs) == ("failed", "FF"), "no more runs: it cannot become worse"
+    assert of(old, "a").base == of(new, "a").runs
+
+
+def test_what_failed_on_the_base_and_passes_is_passed() -> None:
+    repaired = evaluated({"a": 0.0}, with_base(evaluated({"a": 1.0}), "FFFF"))
+    assert of(repaired, "a").outcome == "passed"
+
+
+def test_runs_add_up_from_base_to_base_until_a_case_regresses() -> None:
+    section = evaluated({"a": 0.0})
+    for number in range(2, 5):
+        section = evaluated({"a": 0.0}, section)
+        assert of(section, "a").usual_runs == "PP" * number
+    for _ in range(48):
+        section = evaluated({"a": 0.0}, section)
+    assert len(of(section, "a").usual_runs) == 100
+    regressed = evaluated({"a": 1.0}, section)
+    assert of(regressed, "a").outcome == "regressed"
+    assert of(regressed, "a").usual_runs == of(regressed, "a").runs
+
+
+def test_a_base_that_ran_once_is_one_run() -> None:
+    rates = {"a": 0.0, "b": 1.0}
+    base = evaluate_cases(Coins(rates), coin_cases(rates), CaseRun())
+    section = evaluated(rates, base)
+    assert (of(section, "a").base, of(section, "b").base) == ("P", "F")
+    assert of(section, "b").outcome == "failed"
+
+
+def test_another_expectation_is_another_test() -> None:
+    section = evaluated({"a": 0.0})
+    (case,) = section.cases
+    other = msgspec.structs.replace(case, steps=(msgspec.structs.replace(case.steps[0], expected="else"),))
+    moved = msgspec.structs.replace(case, location=Location("tests/other.yml", 1))
+    assert [one.runs for one in base_runs([case], msgspec.structs.replace(section, cases=(other,)))] == [""]
+    assert [one.runs for one in base_runs([case], msgspec.structs.replace(section, cases=(moved,)))] == ["PP"]
+    assert [one.runs for one in base_runs([case, case], section)] == ["PP", ""], "each test has its own"
+
+
+def test_where_the_budget_ends_cases_are_unclear_and_none_is_lost() -> None:
+    rates = {"a": 1.0, "b": 0.0, "c": 1.0}
+    base = with_base(evaluated(dict.fromkeys(rates, 0.0)), "P" * 20)
+    section = evaluated(rates, base, rules=RepeatRules(turns=6))
+    assert [case.outcome for case in section.cases] == ["unclear", "passed", "unclear"]
+    assert "the budget of 6 turns was used up" in (section.cases[0].reason or "")
+    assert sum(len(of(section, name).runs) for name in rates) == 6
+
+
+def test_time_is_a_budget_as_well() -> None:
+    seconds = iter(range(1000))
+    section = evaluated({"a": 1.0}, rules=RepeatRules(seconds=9), clock=lambda: float(next(seconds)))
+    assert section.cases[0].outcome == "unclear"
+    assert "the budget of 9 seconds was used up" in (section.cases[0].reason or "")
+
+
+def test_a_case_that_its_runs_do_not_decide_is_unclear() -> None:
+    base = with_base(evaluated({"a": 0.0}), "P" * 20)
+    section = evaluated({"a": 1.0}, base, rules=RepeatRules(first=2, most=3))
+    assert section.cases[0].outcome in {"unclear", "failed"}
+    few = evaluated({"a": 1.0}, with_base(evaluated({"a": 0.0}), "PF"), rules=RepeatRules(first=2, most=4))
+    assert (few.cases[0].outcome, of(few, "a").runs) == ("unclear", "FFff")
+    assert not few.cases[0].passed
+
+
+def test_errors_are_no_runs() -> None:
+    section = evaluated({"a": 0.0}, rules=RepeatRules(first=2))
+    case = coin_cases({"a": 0.0})[0]
+    assert of(section, "a").errors == 0
+
+    def lost(number: int) -> None:
+        if number in {1, 2}:
+            raise PassingError("it is away for a moment")
+
+    with pytest.raises(CutShortError):
+        evaluated({"a": 0.0}, on_call=lost)
+    again = evaluated({"a": 0.0}, on_call=lambda number: lost(2) if number == 1 else None)
+    assert of(again, "a").runs == "PP", "asked once more"
+    assert case.name == "a"
+
+
+def test_when_the_engine_is_gone_what_was_measured_is_kept() -> None:
+    def gone(number: int) -> None:
+        if number > 3:
+            raise EngineError("the server is gone")
+
+    with pytest.raises(CutShortError) as stopped:
+        evaluated({"a": 0.0, "b": 0.0}, on_call=gone)
+    section = stopped.value.finished
+    runs = [case.repeats for case in section.cases]
+    assert sum(len(one.runs) for one in runs if one is not UNSET) == 3
+    assert {case.outcome for case in section.cases} <= {"passed", "unclear", "skipped"}
+    assert any("the server is gone" in (case.reason or "") for case in section.cases)
+
+
+def test_an_interrupt_keeps_what_was_measured() -> None:
+    def interrupted(number: int) -> None:
+        if number > 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(CutShortError) as stopped:
+        evaluated({"a": 0.0, "b": 0.0, "c": 0.0}, on_call=interrupted)
+    assert stopped.value.interrupted
+    section = stopped.value.finished
+    assert len(section.cases) == 3
+    assert section.remarks
+
+
+def test_progress_says_runs_cases_and_time_left() -> None:
+    said: list[str] = []
+    evaluated({"a": 1.0, "b": 0.0}, with_base(evaluated({"a": 0.0}), "P" * 20), say=said.append)
+    assert said[0] == "2 runs, 2 cases left, at most 15 minutes more"
+    assert any(line.startswith("4 runs, 1 case left") for line in said)
+
+
+# --- a suite ----------------------------------------------------------------------------------------------------------
+
+
+def test_suites_without_a_change_pass_and_a_dead_case_is_always_found() -> None:
+    alarms_raised = 0
+    chance = random.Random(1)
+    rates = {f"case {number}": chance.uniform(0.02, 0.12) for number in range(20)}
+    first = evaluated(rates, rules=RepeatRules(first=20, most=20), seed=99)
+    base = msgspec.structs.replace(
+        first, cases=tuple(case for case in first.cases if case.repeats is not UNSET and case.passed)
+    )
+    for seed in range(6):
+        section = evaluated(rates, base, seed=seed)
+        alarms_raised += any(case.outcome == "failed" and of(section, case.name).base for case in section.cases)
+        dead = evaluated({**rates, "case 0": 1.0}, base, seed=seed)
+        assert of(dead, "case 0").outcome == "regressed"
+    assert alarms_raised == 0
+
+
+# --- the report and the setting ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"runs": "PX", "outcome": "flaky"},
+        {"runs": "P" * 1001, "outcome": "passed"},
+        {"runs": "PF\n", "outcome": "flaky"},
+        {"runs": "PF", "outcome": "passed"},
+        {"runs": "FF", "outcome": "flaky"},
+        {"runs": "PP", "outcome": "failed"},
+        {"runs": "FF", "outcome": "regressed"},
+        {"runs": "PP", "outcome": "great"},
+        {"runs": "PP", "outcome": "passed", "errors": -1},
+        {"runs": "PP", "outcome": "passed", "base": "?"},
+    ],
+)
+def test_a_forged_report_of_runs_is_refused(fault: dict[str, Any]) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert(fault, Repeats)
+
+
+@pytest.mark.parametrize(("outcome", "verdict"), [("passed", "failed"), ("failed", "flaky"), ("unclear", "flaky")])
+def test_an_outcome_that_its_runs_contradict_is_refused(outcome: str, verdict: str) -> None:
+    (case,) = evaluated({"a": 0.0}).cases
+    plain = msgspec.to_builtins(case)
+    plain |= {"outcome": outcome, "repeats": {"runs": "PF", "outcome": verdict}}
+    with pytest.raises(msgspec.ValidationError, match="cannot be"):
+        msgspec.convert(plain, CaseResult)
+
+
+@pytest.mark.parametrize(
+    ("given", "rules"),
+    [
+        ({"first": 3}, RepeatRules(first=3)),
+        ({"false-alarms": "2%", "worth": 0.3}, RepeatRules(false_alarms=0.02, worth=0.3)),
+        ({"budget": {"turns": 100, "time": "90s"}}, RepeatRules(turns=100, seconds=90)),
+        ("first: 3, most: 40, time: 1h", RepeatRules(first=3, most=40, seconds=3600)),
+        ("first: 3\nmost: 40\n", RepeatRules(first=3, most=40)),
+        ("auto", RepeatRules()),
+        ("off", RepeatRules(first=1, most=1)),
+        (False, RepeatRules(first=1, most=1)),
+    ],
+)
+def test_the_setting_is_read(given: Any, rules: RepeatRules) -> None:
+    text = read_repeats(given)
+    assert repeat_rules(text) == rules
+    assert read_repeats(text) == text
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"first": 5, "most": 4}, "`first` (5) is more than `most` (4)"),
+        ({"firts": 5}, "Did you mean 'first'?"),
+        ({"first": 0}, "`first`: expected a whole number"),
+        ({"first": True}, "`first`: expected a whole number"),
+        ({"most": 100000}, "`most`: expected a whole number from 1 to 1,000"),
+        ({"worth": "150%"}, "`worth`: expected a share above 0"),
+        ({"false-alarms": 0}, "`false-alarms`: expected a share above 0"),
+        ({"budget": 5}, "`budget` takes `turns` and `time`"),
+        ({"budget": {"time": "15"}}, "`time`: expected a duration"),
+        ("often", "expected `auto`, `off`, or rules"),
+        ("", "expected `auto`, `off`, or rules"),
+        (True, "expected `auto`, `off`, or rules"),
+        (7, "expected `auto`, `off`, or rules"),
+    ],
+)
+def test_what_is_no_rule_is_refused(given: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(words)):
+        read_repeats(given)

@@ -1,0 +1,128 @@
+"""How well repeated runs are judged: simulated suites without a change, and with one case that fails more often.
+
+python tools/simulate_repeats.py [--suites 10000] [--cases 100] [--base-runs 20] [--seed 1]
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING
+
+from turncheck.comparison.repeats import RateTest, Stratum, alarm_at, p_value_of_losses, rate_test
+from turncheck.settings.repeats import RepeatRules
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LEAST, MOST = 0.02, 0.2
+CHANGED = (1.0, 0.8, 0.5)
+
+
+@cache
+def test_of(base_failed: int, base_runs: int, worth: float) -> RateTest | None:
+    """Return the test of a case."""
+    return rate_test(base_failed, base_runs, worth)
+
+
+@dataclass
+class Seen:
+    """What became of a case: its outcome, and its runs."""
+
+    outcome: str
+    runs: int
+    first_failed: int
+
+
+@dataclass
+class Totals:
+    """What became of all simulated cases."""
+
+    suites: int = 0
+    by_case: int = 0
+    by_all: int = 0
+    either: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    runs: int = 0
+    cases: int = 0
+    changed: dict[float, Counter[str]] = field(default_factory=lambda: {rate: Counter() for rate in CHANGED})
+
+
+def run_case(rate: float, test: RateTest | None, rules: RepeatRules, cases: int, chance: random.Random) -> Seen:
+    """Run one case as a run does; Holm's method, which finds a little more, is left out."""
+    level = rules.false_alarms / cases
+    failed = sum(chance.random() < rate for _ in range(rules.first))
+    first, runs = failed, rules.first
+    if not failed:
+        return Seen("passed", runs, 0)
+    if test is None or not test.can_tell(rules.most, level):
+        return Seen("flaky", runs, first)
+    while True:
+        passed = runs - failed
+        if test.evidence(failed, passed) >= alarm_at(level):
+            return Seen("regressed", runs, first)
+        if test.decide(failed, passed, level) == "usual":
+            return Seen("flaky", runs, first)
+        if runs >= rules.most:
+            return Seen("unclear", runs, first)
+        failed += chance.random() < rate
+        runs += 1
+
+
+def simulate(suites: int, cases: int, base_runs: int, rules: RepeatRules, seed: int) -> Totals:
+    """Simulate suites without a change; of each, one case also with higher rates."""
+    chance = random.Random(seed)
+    totals = Totals()
+    for _ in range(suites):
+        rates = [chance.uniform(LEAST, MOST) for _ in range(cases)]
+        base = [sum(chance.random() < rate for _ in range(base_runs)) for rate in rates]
+        tests = [test_of(failed, base_runs, rules.worth) for failed in base]
+        seen = [run_case(rate, test, rules, cases, chance) for rate, test in zip(rates, tests, strict=True)]
+        by_case = any(one.outcome == "regressed" for one in seen)
+        strata = (
+            Stratum(one.first_failed, rules.first, failed, base_runs) for one, failed in zip(seen, base, strict=True)
+        )
+        by_all = p_value_of_losses(strata) <= rules.false_alarms / 2
+        totals.suites += 1
+        totals.by_case += by_case
+        totals.by_all += by_all
+        totals.either += by_case or by_all
+        totals.outcomes.update(one.outcome for one in seen)
+        totals.runs += sum(one.runs for one in seen)
+        totals.cases += cases
+        for rate in CHANGED:
+            one = run_case(rate, tests[0], rules, cases, chance)
+            totals.changed[rate][one.outcome] += 1
+            totals.changed[rate]["by six"] += one.outcome == "regressed" and one.runs <= 6
+    return totals
+
+
+def report(totals: Totals) -> str:
+    """Say what was found."""
+    alarms = f"{totals.by_case / totals.suites:.2%} by a case, {totals.by_all / totals.suites:.2%} by all together"
+    lines = [f"false alarms: {totals.either / totals.suites:.2%} of {totals.suites:,} suites ({alarms})"]
+    unclear = totals.outcomes["unclear"] / totals.cases
+    lines.append(f"runs: {totals.runs / totals.cases:.2f} a case; unclear: {unclear:.2%} of cases")
+    for rate, found in totals.changed.items():
+        shares = {name: found[name] / totals.suites for name in ("regressed", "by six", "unclear")}
+        words = f"regressed {shares['regressed']:.1%} (after six runs at most: {shares['by six']:.1%})"
+        lines.append(f"a case that fails in {rate:.0%} of its runs: {words}, unclear {shares['unclear']:.1%}")
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Simulate, and print what was found."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--suites", type=int, default=10_000)
+    parser.add_argument("--cases", type=int, default=100)
+    parser.add_argument("--base-runs", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args(arguments)
+    print(report(simulate(given.suites, given.cases, given.base_runs, RepeatRules(), given.seed)))
+
+
+if __name__ == "__main__":
+    main()
