@@ -1,4 +1,4 @@
-"""What the documentation site does beside mkdocs: links to files outside docs/ lead to the repository."""
+"""What the documentation site has beside mkdocs: links to the repository, and names for screen readers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 REPOSITORY = "https://github.com/turncheck/turncheck/blob/main/"
 
+_SEARCH = 'data-md-component="search" role="dialog"'
+_EMPTY_HEADER = re.compile(r"<th( [^>]*)?></th>")
 _CODE_OR_OUTSIDE = re.compile(
     r"(?P<code>^```.*?^```|`[^`\n]*`)|\]\(\.\./(?P<target>[^)\s]+)\)", re.DOTALL | re.MULTILINE
 )
@@ -15,6 +17,20 @@ _CODE_OR_OUTSIDE = re.compile(
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Return a page's text with absolute addresses for what is not part of the site. Code stays as it is."""
     return _CODE_OR_OUTSIDE.sub(_absolute, markdown)
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Return a page whose search dialog has a name, which the theme's template lacks, and no empty header cell."""
+    return _named(output)
+
+
+def on_post_template(output_content: str, **_: Any) -> str:
+    """Return the page for addresses that do not exist, which has the dialog, too."""
+    return _named(output_content)
+
+
+def _named(html: str) -> str:
+    return _EMPTY_HEADER.sub(r"<td\1></td>", html.replace(_SEARCH, f'{_SEARCH} aria-label="Search"'))
 
 
 def _absolute(match: re.Match[str]) -> str:

@@ -46,8 +46,8 @@ const run = async ({ files, capabilities = {}, opening = [], replies }) => {
         await convo.Run(container)
         outcomes[convo.header.name] = { passed: true, said: said[said.length - 1] }
       } catch (error) {
-        const line = /Line (\d+)/.exec(error.message)
-        outcomes[convo.header.name] = { passed: false, line: line ? parseInt(line[1]) : null, said: said[said.length - 1] }
+
+        outcomes[convo.header.name] = { passed: false, said: said[said.length - 1] }
       } finally {
         await container.Stop()
         await container.Clean()

@@ -36,8 +36,17 @@ def cleaned(text: str, settings: Capabilities) -> str:
     for characters in settings.removed_characters:
         text = text.replace(characters, "")
     if settings.removed_pattern:
-        text = re.sub(settings.removed_pattern, "", text)
+        text = _without(settings.removed_pattern, text)
     return text
+
+
+def _without(pattern: str, text: str) -> str:
+    import regex  # only where there are patterns
+
+    try:
+        return str(regex.sub(pattern, "", text, flags=regex.VERSION0, timeout=SEARCH_SECONDS, concurrent=True))
+    except TimeoutError:
+        return text
 
 
 def matches(said: str, wanted: str, mode: str, word_errors: str = "") -> bool:

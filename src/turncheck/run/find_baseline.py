@@ -380,7 +380,8 @@ class BaselineSearch:
         if not ENGINES[own.engine].from_files:
             deployed = _asked_at_base(own)
             if deployed is None:
-                self._out_of_reach = True
+                # On somebody's own machine, nothing says where the base would run: there is none to compare with.
+                self._out_of_reach |= ENGINES[own.engine].on_base is None or bool(self.host.name)
                 self._troubles.append(_cannot_measure(own.engine))
                 return None
             own = deployed

@@ -34,27 +34,30 @@ CHECKS: Final = Registry(
 _PREFACE: Final = """\
 # Findings
 
-What `turncheck data validate` and the `validate` evaluation of `turncheck run` can find, and, at the end, what
-`turncheck test e2e`, `turncheck test batch` and `turncheck run` find in end-to-end test cases and batch suites, and
-what is found in the export of a Kore.ai assistant, of which the checks of Rasa projects say nothing. This page is made
-from `turncheck.validation.registry`; `turncheck data validate --explain CODE` prints a section of it.
+A finding is a fault, or something suspicious, in an assistant's files. This page explains every code, with wrong and
+right examples; `turncheck data validate --explain CODE` prints a section of it. The page is made from
+`turncheck.validation.registry`.
 
-The codes below “Found by Rasa too” answer what `rasa data validate` 3.6 says, with its levels and its effect on the
-exit code. Those below “turncheck's own” are not Rasa's: `data validate` shows them as `info` (a few as a warning),
-and with `--strict` at the severity given here; `run` and the action do so for those marked “always” and, with
-`strict: true`, for all.
+| section | found by |
+|---|---|
+| [Found by Rasa too](#found-by-rasa-too) | `data validate` and `run`, with levels and exit code of Rasa 3.6 |
+| [turncheck's own](#turnchecks-own) | the same commands |
+| [In end-to-end test cases](#in-end-to-end-test-cases) | `test e2e` and `run` |
+| [In batch suites](#in-batch-suites) | `test batch` and `run` |
+| [In the export of a Kore.ai assistant](#in-the-export-of-a-koreai-assistant) | `data validate` and `run` |
 
-A finding is suppressed by a comment `# turncheck: ignore CODE` on its line or on the line above; where it is about
-several places, at any of them. Several codes are separated by commas. In a Markdown file
-`<!-- turncheck: ignore CODE -->` counts anywhere. `ignore:` in `turncheck.yml`, a list of codes, counts for all files.
-What cannot be read at all cannot be suppressed. A command that does not look for a code does not call its suppression
-unused.
+**Severity.** `data validate` shows turncheck's own findings as `info` (a few as warnings), and with `--strict` at the
+severity given here. `run` and the action show those marked "always" at that severity, and all with `strict: true`.
 
-`run`, the action and `report compare` know more where there is a base. A name (of an intent, entity, slot, response,
-action or form) that this change renamed or removed and that is still used is one error with all its places, whatever
-the level of the findings that miss it: "'utter_hours' was renamed to 'utter_opening_hours' in this change; 5 uses keep
-the old name". Without a base, or where the base did not define the name either, each finding keeps the level given
-here, which is that of `rasa data validate`. `report.json` has the findings as they are without a base.
+**To suppress a finding**, write the comment `# turncheck: ignore CODE` on its line or on the line above (in Markdown
+files `<!-- turncheck: ignore CODE -->`, anywhere); if it is about several places, at any of them. Several codes are
+separated by commas. `ignore:` in `turncheck.yml`, a list of codes, counts for all files. What cannot be read at all
+cannot be suppressed.
+
+**Against a base**, `run`, the action and `report compare` know more. A name (of an intent, entity, slot, response,
+action or form) that this change renamed or removed and that is still used is one error with all its places:
+"'utter_hours' was renamed to 'utter_opening_hours' in this change; 5 uses keep the old name". Otherwise each finding
+keeps the level given here, as it always does in `report.json`.
 """
 
 

@@ -42,7 +42,9 @@ def measure(run: RunInProgress) -> EndToEnd | None:
         run.skip(with_tests(why_not, [case.name for case in run.cases.cases] if whole else None))
         return None
     read = run.cases
-    faults = (*read.findings, *check_cases(read, DialogueDomain.of(run.project), run.project.flows))
+    has_domain = run.project.native is None
+    checked = check_cases(read, DialogueDomain.of(run.project), run.project.flows) if has_domain else ()
+    faults = (*read.findings, *checked)
     run.case_findings = faults
     if errors := [fault for fault in faults if fault.severity == "error"]:
         run.skip(fault_of("e2e", "the end-to-end cases are faulty", errors))

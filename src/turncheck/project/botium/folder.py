@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,10 +13,11 @@ from turncheck.messages.phrasing import not_one_of
 from turncheck.process.regular_file import is_file
 from turncheck.project.botium.lines import FileLines, read_convo, read_memory, read_utterances
 from turncheck.project.botium.model import Capabilities, Convo, MemoryRow, Plugins, UtteranceList
-from turncheck.project.botium.vocabulary import MODES
+from turncheck.project.botium.vocabulary import MODES, as_pattern
 from turncheck.project.folder import absolute_name, is_foreign
 from turncheck.project.project_file import BOTIUM_FILES, CONVO_FOLDER
 from turncheck.yaml_tree.json_tree import parse_json
+from turncheck.yaml_tree.shapes import pattern_problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -51,16 +52,9 @@ class Suite:
     utterances: dict[str, UtteranceList] = field(default_factory=dict)
     rows: tuple[MemoryRow, ...] = ()
     settings: Capabilities = field(default_factory=Capabilities)
+    uses_memory: bool = False
+    """Whether ``$name`` is a value: if ``botium.json`` says so or, where there is none, if the suite sets any."""
     findings: tuple[Finding, ...] = ()
-
-    @property
-    def uses_memory(self) -> bool:
-        """Whether ``$name`` is a value: if ``botium.json`` says so or, where there is none, if the suite sets any."""
-        if self.settings.memory is not None:
-            return self.settings.memory
-        convos = (*self.convos.values(), *self.partials.values())
-        sets = (hook.name == "SET_SCRIPTING_MEMORY" for convo in convos for one in convo.sections for hook in one.hooks)
-        return bool(self.rows) or any(sets)
 
     def texts(self, written: str) -> tuple[str, ...] | None:
         """Return the texts of the utterance list that is named, with its arguments filled in; ``None`` if none is."""
@@ -210,14 +204,21 @@ class _SuiteReader:
             place = self._settings.location or Location(CONFIG)
             self._findings.append(Finding("botium-not-judged", "warning", message, place))
         rows = tuple(self._rows)
-        suite = Suite(self._convos, self._partials, self._utterances, rows, self._settings)
-        if suite.uses_memory:
+        if uses_memory := self._uses_memory():
             self._findings += _faults_of_rows(rows)
         elif rows:
             message = "The table has no effect: SCRIPTING_ENABLE_MEMORY is not set in botium.json."
             hint = "Set it to true, or remove the table."
             self._findings.append(Finding("botium-doubtful", "warning", message, rows[0].location, hint))
-        return replace(suite, findings=tuple(self._findings))
+        findings = tuple(self._findings)
+        return Suite(self._convos, self._partials, self._utterances, rows, self._settings, uses_memory, findings)
+
+    def _uses_memory(self) -> bool:
+        if self._settings.memory is not None:
+            return self._settings.memory
+        convos = (*self._convos.values(), *self._partials.values())
+        sets = (hook.name == "SET_SCRIPTING_MEMORY" for convo in convos for one in convo.sections for hook in one.hooks)
+        return bool(self._rows) or any(sets)
 
 
 def _faults_of_rows(rows: Sequence[MemoryRow]) -> Iterator[Finding]:
@@ -269,7 +270,7 @@ class _Settings:
             word_errors=str(arguments[0]) if isinstance(arguments, (list, tuple)) and arguments else "",
             normalised=bool(self._given.get("SCRIPTING_NORMALIZE_TEXT", True)),
             removed_characters=_characters(removed),
-            removed_pattern=self._text("SCRIPTING_NORMALIZE_TEXT_REMOVE_REGEXP"),
+            removed_pattern=self._pattern("SCRIPTING_NORMALIZE_TEXT_REMOVE_REGEXP"),
             memory=bool(memory),
             memory_words=self._text("SCRIPTING_MEMORY_MATCHING_MODE"),
             memory_columns=self._text("SCRIPTING_MEMORY_COLUMN_MODE"),
@@ -288,6 +289,15 @@ class _Settings:
     def _text(self, name: str) -> str:
         value = self._given.get(name)
         return value if isinstance(value, str) else ""
+
+    def _pattern(self, name: str) -> str:
+        pattern = as_pattern(self._text(name))
+        problem = pattern_problem(pattern)
+        if problem is None:
+            return pattern
+        message = f"{name}: '{pattern}' is not a regular expression: {problem}."
+        self.findings.append(Finding("botium-syntax", "error", message, self.place))
+        return ""
 
     def _number(self, name: str, usual: int) -> int:
         value = self._given.get(name)

@@ -178,7 +178,7 @@ class _Body:
         if name not in self.plugins.names and not least <= len(args) <= (len(args) if most is None else most):
             wanted = str(least) if least == most else f"{least} or more" if most is None else f"{least} to {most}"
             message = f"{name} has {count(len(args), 'argument')}; expected {wanted}."
-            severity: Severity = "error" if name in INPUTS | {"INCLUDE"} else "warning"
+            severity: Severity = "error" if name == "INCLUDE" else "warning"
             self.file.fault(number, message, "Arguments are separated with '|'.", severity)
         return Called(name, args, self.file.at(number), negated, optional)
 

@@ -1,0 +1,167 @@
+"""Botium's conversations pass and fail here as they do in Botium, and send the same messages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botium_records import ScriptedEngine, records, written
+
+from turncheck.evaluation.e2e import evaluate_cases
+from turncheck.evaluation.e2e_case import CaseRun, run_case
+from turncheck.project.e2e.cases import read_cases
+from turncheck.project.e2e.model import E2ECases
+from turncheck.report.model import CaseResult, EndToEnd
+
+RUNS = records("runs.json")
+CLEARED = "a value that is cleared"
+"""`CLEAR_SCRIPTING_MEMORY` is meant to clear a value, which it does here, but not in Botium."""
+
+
+def _cases(folder: Path, files: dict[str, str], capabilities: dict[str, Any] | None = None) -> E2ECases:
+    written(folder / "tests", files, capabilities)
+    return read_cases(folder, [folder / "tests"])
+
+
+@pytest.mark.parametrize("name", [name for name in RUNS if name != CLEARED])
+def test_a_conversation_ends_as_in_botium(name: str, tmp_path: Path) -> None:
+    run = RUNS[name]
+    read = _cases(tmp_path, run["files"], run.get("capabilities", {}))
+    faults = [finding for finding in read.findings if finding.severity == "error"]
+    if "error" in run["outcomes"]:
+        assert faults
+        return
+    assert not faults
+
+    outcomes = {}
+    for case in read.cases:
+        engine = ScriptedEngine(run["replies"], run.get("opening", ()))
+        result = run_case(engine, case, CaseRun()).result  # type: ignore[arg-type]  # a scripted engine
+        assert result.outcome in {"passed", "failed"}
+        outcomes[case.name] = {"passed": result.passed, "said": engine.talks[-1].said}
+
+    assert outcomes == run["outcomes"]
+
+
+def _judged(folder: Path, convo: str, replies: list[list[Any]], *, hears: bool = True, **files: str) -> CaseResult:
+    read = _cases(folder, {"a.convo.txt": convo, **{name.replace("__", "."): text for name, text in files.items()}})
+    assert [finding for finding in read.findings if finding.severity == "error"] == []
+    engine = ScriptedEngine(replies, hears=hears)
+    return evaluate_cases(engine, read.cases, CaseRun()).cases[0]  # type: ignore[arg-type]  # a scripted engine
+
+
+def test_a_value_is_cleared_as_its_hook_says(tmp_path: Path) -> None:
+    run = RUNS[CLEARED]
+    read = _cases(tmp_path, run["files"], run["capabilities"])
+    engine = ScriptedEngine(run["replies"])
+
+    run_case(engine, read.cases[0], CaseRun())  # type: ignore[arg-type]  # a scripted engine
+
+    assert engine.talks[0].said == ["a", "I am $name"]
+
+
+def test_a_failure_names_the_line_what_was_said_and_what_was_expected(tmp_path: Path) -> None:
+    result = _judged(
+        tmp_path, "order\n\n#me\na pizza\n\n#bot\nWhich size do you want?\n", [["Which size do you wish?"]]
+    )
+
+    (step,) = result.steps
+    assert (step.kind, step.outcome, step.expected) == ("bot", "failed", "Which size do you want?")
+    assert step.location is not None
+    assert str(step.location).startswith("tests/a.convo.txt:6")
+    assert step.actual == "Which size do you wish?"
+    assert "- bot: Which size do you wish?" in result.difference
+    assert result.difference[0] == "  user: a pizza"
+
+
+def test_a_failure_in_a_partial_conversation_names_its_own_file(tmp_path: Path) -> None:
+    result = _judged(
+        tmp_path,
+        "order\n\n#include login\n\n#me\norder\n\n#bot\nyes\n",
+        [["Welcome"], ["yes"]],
+        login__pconvo__txt="login\n\n#me\nAnn\n\n#bot\nHello\n",
+    )
+
+    assert [(step.outcome, step.location and step.location.path) for step in result.steps] == [
+        ("failed", "tests/login.pconvo.txt"),
+        ("skipped", "tests/a.convo.txt"),
+    ]
+    assert [message.text for message in result.messages] == ["Ann", "order"]
+
+
+def test_an_asserter_about_what_was_understood_is_skipped_where_the_engine_does_not_report_it(tmp_path: Path) -> None:
+    convo = "greet\n\n#me\nhi\n\n#bot\nHello\nINTENT greet\nENTITIES city\n"
+    result = _judged(tmp_path, convo, [["Hello"]], hears=False)
+
+    assert [step.outcome for step in result.steps] == ["passed", "skipped", "skipped"]
+    assert result.outcome == "skipped"
+    assert result.reason == "INTENT: the engine does not report how the message was understood"
+
+
+def test_a_text_that_fails_counts_even_if_an_asserter_cannot_be_judged(tmp_path: Path) -> None:
+    result = _judged(tmp_path, "greet\n\n#me\nhi\n\n#bot\nHello\nINTENT greet\n", [["Bye"]], hears=False)
+
+    assert result.outcome == "failed"
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("JSON_PATH $.a|1", "JSON_PATH: the raw answer of one of Botium's connectors is not known here"),
+        ("CARDS one", "CARDS: no engine here reports cards"),
+        ("CONDITIONAL_STEP_TIME_BASED 1|2", "depends on a condition that is not evaluated here"),
+        ('{"text": "Hello"}', "the message of #bot is JSON for one of Botium's connectors"),
+        ("MY_ASSERTER one", "MY_ASSERTER: it is a plug-in of Botium's (tests/botium.json)"),
+        ("CONVO_STEP_PARAMETERS ignoreNotMatchedBotResponses:1", "'ignoreNotMatchedBotResponses' has no effect here"),
+    ],
+)
+def test_what_cannot_be_judged_is_skipped_with_its_line_and_the_reason(line: str, why: str, tmp_path: Path) -> None:
+    plugins = {"ASSERTERS": [{"ref": "MY_ASSERTER", "src": "./mine.js"}]}
+    read = _cases(tmp_path, {"a.convo.txt": f"case\n\n#me\nhi\n\n#bot\n{line}\n"}, plugins)
+
+    section = _all(read)
+    (finding,) = [one for one in read.findings if one.code == "botium-not-judged"]
+    assert why in finding.message
+    assert finding.location.line in {6, 7}
+    (result,) = section.cases
+    assert result.outcome == "skipped"
+    assert result.reason is not None
+    assert why in result.reason
+    assert section.skipped == 1
+
+
+def _all(read: E2ECases) -> EndToEnd:
+    return evaluate_cases(ScriptedEngine([["Hello"]]), read.cases, CaseRun())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("sent", ["MEDIA cat.png", "FORM name|Ann", "BUTTON", "PAUSE 100", '{"text": "hi"}'])
+def test_what_cannot_be_sent_is_not_judged(sent: str, tmp_path: Path) -> None:
+    read = _cases(tmp_path, {"a.convo.txt": f"case\n\n#me\n{sent}\n\n#bot\nHello\n"})
+
+    assert _all(read).cases[0].outcome == "skipped"
+    assert "botium-not-judged" in {finding.code for finding in read.findings}
+
+
+def test_a_text_with_what_changes_from_run_to_run_is_not_judged_but_a_longer_name_is_a_variable(tmp_path: Path) -> None:
+    convo = "case\n\n#begin\nSET_SCRIPTING_MEMORY years|3\n\n#me\n{said}\n\n#bot\nHello\n"
+    read = _cases(
+        tmp_path, {"a.convo.txt": convo.format(said="it is $year"), "b.convo.txt": convo.format(said="$years")}
+    )
+
+    assert [result.outcome for result in _all(read).cases] == ["skipped", "passed"]
+
+
+def test_a_pattern_that_takes_for_ever_fails_within_seconds(tmp_path: Path) -> None:
+    result = _judged(
+        tmp_path, "case\n\n#me\nhi\n\n#bot\nCONVO_STEP_PARAMETERS matchingMode:regexp\n(a|aa)+$\n", [["a" * 60 + "!"]]
+    )
+
+    assert result.outcome == "failed"
+    assert "took longer than" in str(result.steps[0].reason)
+
+
+def test_a_conversation_that_expects_nothing_is_skipped(tmp_path: Path) -> None:
+    result = _judged(tmp_path, "case\n\n#me\nhi\n", [["Hello"]])
+
+    assert (result.outcome, result.reason) == ("skipped", "the case expects nothing")

@@ -1,0 +1,113 @@
+"""BotiumScript is read as botium-core reads it: its own test files, compared with what its compiler made of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botium_records import folders, read_suite, records, shape, written
+
+from turncheck.project.botium.expansion import Expanded, FaultyConvoError, expanded
+from turncheck.project.botium.folder import is_skipped
+from turncheck.project.botium.lines import FileLines, read_convo, read_memory, read_utterances
+from turncheck.project.botium.model import Plugins
+from turncheck.yaml_tree.source import Source
+
+FILES = records("files.json")
+SUITES = records("suites.json")
+OF_THE_SUITE = (
+    "partialconvo/illegalname/illegalname.pconvo.txt",
+    "partialconvo/noname/noname.pconvo.txt",
+)
+"""Botium refuses these files while it reads them, turncheck when it puts the suite together."""
+SENT_FILES = {"test/scripting/userinputs/convos"}
+"""`MEDIA *.png` is a test case for each picture in Botium; here such a conversation is one that is not judged."""
+KEPT_BY_MISTAKE = {"test/scripting/skipconvos": {"skip_convo"}}
+"""A conversation whose name begins with `skip`: Botium leaves it out when it reads, but its compiler keeps it."""
+
+
+def _read(path: str, text: str) -> Any:
+    """What is read of a file, in the recorder's words; ``None`` if it cannot be read."""
+    file = FileLines.of(Source(path, text))
+    kind = path.rsplit(".", 2)[-2]
+    if kind in {"convo", "pconvo"}:
+        convo = read_convo(file, Plugins())
+        if convo is None:
+            return None
+        name = convo.name or path.rpartition("/")[2]
+        said: dict[str, Any] = {"name": name}
+        if convo.description:
+            said["description"] = convo.description
+        said["steps"] = [shape(section) for section in convo.sections]
+        return {} if kind == "convo" and is_skipped(name) else {f"{kind}s": [said]}
+    if kind == "utterances":
+        found = read_utterances(file)
+        assert found is not None
+        return {"utterances": [{"name": found.name, "utterances": list(found.texts)}]}
+    rows = read_memory(file, "")
+    if any(finding.severity == "error" for finding in file.findings):
+        return None
+    memories = [{"name": row.name, "values": dict(row.values)} for row in rows]
+    return {"memories": memories} if memories else {}
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in FILES if not path.endswith(OF_THE_SUITE) and "/skipconvos/sub/" not in path]
+)
+def test_a_file_is_read_as_botium_reads_it(path: str) -> None:
+    wanted = FILES[path]["read"]
+
+    assert _read(path, FILES[path]["text"]) == (None if "error" in wanted else wanted)
+
+
+def test_of_all_conversations_in_the_tests_of_scripting_at_least_95_in_100_are_read_as_botium_reads_them() -> None:
+    convos = {
+        path: file for path, file in FILES.items() if path.startswith("test/scripting/") and path.endswith(".convo.txt")
+    }
+    same = [path for path, file in convos.items() if _read(path, file["text"]) == file["read"]]
+
+    assert len(convos) > 70
+    assert len(same) >= 0.95 * len(convos)
+
+
+@pytest.mark.parametrize(("folder", "files"), list(folders(FILES)))
+def test_a_suite_has_the_test_cases_that_it_has_in_botium(folder: str, files: dict[str, str], tmp_path: Path) -> None:
+    suites, _ = read_suite(written(tmp_path, files, {"SCRIPTING_ENABLE_MEMORY": True}))
+    suite = suites.of(tmp_path / "any.convo.txt")
+    faults = [finding for finding in suite.findings if finding.severity == "error"]
+    cases: list[Expanded] = []
+    for path in suite.convos:
+        try:
+            cases += expanded(suite, path)
+        except FaultyConvoError as error:
+            faults.append(error.finding)
+
+    wanted = SUITES[folder]
+    if isinstance(wanted, dict):
+        assert faults, wanted["error"]
+        assert all(fault.location.line for fault in faults)
+        return
+    assert not faults
+    if folder in SENT_FILES:
+        assert {case.name for case in cases} <= {one["name"].split("/MEDIA")[0] for one in wanted}
+        return
+    kept = KEPT_BY_MISTAKE.get(folder, set())
+    assert sorted(map(_comparable, cases)) == sorted(_recorded(one) for one in wanted if one["name"] not in kept)
+
+
+def _comparable(case: Expanded) -> tuple[str, str]:
+    memory = {hook.args[0]: hook.args[1] for hook in case.hooks if hook.name == "SET_SCRIPTING_MEMORY"}
+    steps = [shape(section, with_line=False) for section in case.sections]
+    return case.name, _same_numbers({"memory": memory, "steps": steps})
+
+
+def _recorded(one: dict[str, Any]) -> tuple[str, str]:
+    return one["name"], _same_numbers({"memory": one["memory"], "steps": one["steps"]})
+
+
+def _same_numbers(content: Any) -> str:
+    """JSON in which `1.0` is `1`, as in JavaScript."""
+    text = json.dumps(content, sort_keys=True)
+    return json.dumps(json.loads(text, parse_float=lambda number: int(float(number))), sort_keys=True)
