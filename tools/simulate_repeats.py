@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import cache
 from math import comb
@@ -126,7 +126,7 @@ def exact_case(rate: float, base_failed: int, base_runs: int, cases: int, rules:
     worse = by_six = mean = 0.0
     going = {(0, 0): 1.0}
     for runs in range(1, rules.most + 1):
-        after: Counter[tuple[int, int]] = Counter()
+        after: defaultdict[tuple[int, int], float] = defaultdict(float)
         for (failed, passed), weight in going.items():
             mean += weight
             after[failed + 1, passed] += weight * rate
