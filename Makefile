@@ -96,8 +96,8 @@ release-check: $(VENV)/.run
 	$(BIN)/python -m tools.release check
 
 # A step of the release, with what it needs (docs/release.md): make release STEP=build
-release: $(VENV)/.test .venv-release/.ready
-	PATH="$(CURDIR)/.venv-release/bin:$$PATH" $(BIN)/python -m tools.release $(STEP)
+release: $(VENV)/.run .venv-release/.ready
+	@PATH="$(CURDIR)/.venv-release/bin:$$PATH" $(BIN)/python -m tools.release $(STEP)
 
 .venv-release/.ready: requirements/release.txt $(VENV)/.run
 	$(BIN)/python -m venv --clear .venv-release
