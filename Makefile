@@ -11,7 +11,7 @@ EVERYDAY := not rasa and not image and not bench
 # A machine that forbids byte code would compile TensorFlow anew at each start of Rasa, and every test process its imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check accept page site test test-image test-rasa bench fuzz interrupts lint format pins dist release release-check clean
+.PHONY: demo check accept page pictures site test test-image test-rasa bench fuzz interrupts lint format pins dist release release-check clean
 
 # Two floors: what a run needs, and what work on turncheck needs. Each is installed when what it lists has changed.
 $(VENV)/.run: requirements/run.txt pyproject.toml
@@ -83,6 +83,10 @@ pins: $(VENV)/.test
 page: $(VENV)/.test
 	$(BIN)/python tools/build_page.py
 
+# The pictures of the documentation, after a change of what they show (a test says when).
+pictures: $(VENV)/.test
+	$(BIN)/python tools/make_pictures.py
+
 # The documentation site, in site/; its notice is about a version of mkdocs that the theme does not use.
 site: $(VENV)/.test
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
@@ -96,8 +100,8 @@ release-check: $(VENV)/.run
 	$(BIN)/python -m tools.release check
 
 # A step of the release, with what it needs (docs/release.md): make release STEP=build
-release: $(VENV)/.test .venv-release/.ready
-	PATH="$(CURDIR)/.venv-release/bin:$$PATH" $(BIN)/python -m tools.release $(STEP)
+release: $(VENV)/.run .venv-release/.ready
+	@PATH="$(CURDIR)/.venv-release/bin:$$PATH" $(BIN)/python -m tools.release $(STEP)
 
 .venv-release/.ready: requirements/release.txt $(VENV)/.run
 	$(BIN)/python -m venv --clear .venv-release

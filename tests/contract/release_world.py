@@ -97,7 +97,8 @@ def package_index(folder: Path) -> Iterator[str]:
 def repository(folder: Path, *, containers: bool) -> Path:
     """Make a bare repository with this one's files, prepared as a release, and with stand-ins for containers."""
     bare, work = folder / "origin.git", folder / "prepared"
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     for name in filter(None, listed.split("\0")):
         if not name.startswith(("tests/", "benchmarks/")) and (ROOT / name).exists():
             (work / name).parent.mkdir(parents=True, exist_ok=True)

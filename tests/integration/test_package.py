@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import email
+import hashlib
+import importlib.metadata
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -13,6 +17,9 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from tools.notices import notices
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = ["calibration", "comparison", "e2e_test_cases", "report", "verdict"]
@@ -116,3 +123,71 @@ def test_the_image_is_built_from_what_the_wheel_needs() -> None:
     assert "COPY docs/*.schema.json /turncheck/docs/" in copied
     ignored = (ROOT / ".dockerignore").read_text("utf-8").splitlines()
     assert {"!hatch_build.py", "!docs/*.schema.json"} <= set(ignored)
+
+
+def test_two_builds_are_the_same_bytes_wherever_and_whenever(tmp_path: Path) -> None:
+    made = []
+    for place, seconds, mask, zone in (
+        ("one", 1_000_000_000, 0o022, "UTC"),
+        ("two/deeper", 1_700_000_000, 0o077, "Asia/Tokyo"),
+    ):
+        folder = tmp_path / place
+        names = ["src", "templates", "page", "docs", "README.md", "CHANGELOG.md", "LICENSE"]
+        for name in [*names, "pyproject.toml", "hatch_build.py", ".gitignore"]:
+            source = ROOT / name
+            ignored = shutil.ignore_patterns("__pycache__", "node_modules", ".lock")
+            if source.is_dir():
+                shutil.copytree(source, folder / name, ignore=ignored)
+            else:
+                shutil.copy(source, folder / name)
+        for file in folder.rglob("*"):
+            os.utime(file, (seconds, seconds))
+            file.chmod(file.stat().st_mode & ~mask)
+        environment = {**os.environ, "TZ": zone, "PYTHONHASHSEED": str(seconds % 7), "SOURCE_DATE_EPOCH": "1893456000"}
+        command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder / "dist")]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True, env=environment, umask=mask)
+        made.append({file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in (folder / "dist").iterdir()})
+
+    assert len(made[0]) == 2
+    assert made[0] == made[1]
+
+
+def test_the_notices_name_everything_that_turncheck_needs() -> None:
+    needed = closure("turncheck")
+    text = notices(importlib.metadata.distribution(name) for name in needed)
+
+    assert len(needed) >= 30
+    for name in needed:
+        version = importlib.metadata.version(name)
+        assert re.search(
+            rf"^{re.escape(name)} {re.escape(version)}\nLicence: \S", text, re.MULTILINE | re.IGNORECASE
+        ), name
+    assert text.count("--- LICEN") >= len(needed) * 2 // 3, "most packages bring their licence's text"
+
+
+def closure(package: str) -> set[str]:
+    """The packages that one needs here, directly or not."""
+    found: set[str] = set()
+    todo = [package]
+    while todo:
+        for line in importlib.metadata.requires(todo.pop()) or []:
+            requirement = Requirement(line)
+            name = canonicalize_name(requirement.name)
+            if name not in found and (requirement.marker is None or requirement.marker.evaluate({"extra": ""})):
+                found.add(name)
+                todo.append(name)
+    return found
+
+
+def test_the_page_script_is_made_of_this_repository_alone() -> None:
+    """What the notices say of it."""
+    package = json.loads((ROOT / "page" / "package.json").read_text("utf-8"))
+    imported = {
+        name
+        for file in (ROOT / "page" / "src").rglob("*.ts")
+        for name in re.findall(r'\bfrom "([^"]+)";$', file.read_text("utf-8"), re.MULTILINE)
+    }
+
+    assert "dependencies" not in package
+    assert imported
+    assert [name for name in imported if not name.startswith(".")] == []

@@ -36,8 +36,13 @@ def ensure_published(place: Place) -> bool:
     image = registry.digest_of(place, place.version)
     if image != record.digest:
         found.append(f"{place.image}:{place.version} is {image}, expected {record.digest}")
-    if github.ensure_release(place):
-        found.append(f"the release {place.tag} was not published")
+    release = github.found(place)
+    if release is None or release["draft"]:
+        found.append(f"the release {place.tag} is not on GitHub")
+    else:
+        github.ensure_same(place, release)
+    if tags.get(place.major) is None:
+        found.append(f"the tag {place.major} is not on {place.remote}")
     files = _files(place)
     found += [
         f"{name} on {place.index} is {files.get(name)}, expected {digest}"

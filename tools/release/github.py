@@ -22,28 +22,27 @@ def ensure_release(place: Place) -> bool:
     Raises:
         ReleaseError: what is published has other files or is not immutable; or GitHub does not answer.
     """
-    release = _found(place)
+    release = found(place)
     if release is not None and not release["draft"]:
-        _ensure_same(place, release)
+        ensure_same(place, release)
         return False
     if release is None:
         body = {"tag_name": place.tag, "name": place.tag, "body": notes(place), "draft": True}
         release = _ask(place, "POST", "/releases", json=body)
     _upload(place, release)
-    _ensure_same(place, release, whole=False)
+    ensure_same(place, release, whole=False)
     published = _ask(place, "PATCH", f"/releases/{release['id']}", json={"draft": False, "make_latest": "legacy"})
-    _ensure_same(place, published)
+    ensure_same(place, published)
     return True
 
 
-def _found(place: Place) -> dict[str, Any] | None:
+def found(place: Place) -> dict[str, Any] | None:
     """Return the release of the tag; a draft is not found by its tag, only in the list."""
     page = 1
     while releases := _ask(place, "GET", "/releases", params={"per_page": "100", "page": str(page)}):
         for release in releases:
             if release["tag_name"] == place.tag:
-                found: dict[str, Any] = release
-                return found
+                return dict(release)
         page += 1
     return None
 
@@ -68,7 +67,12 @@ def _upload(place: Place, draft: dict[str, Any]) -> None:
         _ask(place, "POST", address, params={"name": name}, data=content, headers=headers)
 
 
-def _ensure_same(place: Place, release: dict[str, Any], *, whole: bool = True) -> None:
+def ensure_same(place: Place, release: dict[str, Any], *, whole: bool = True) -> None:
+    """Check that a release has the files that were built and, as a whole, that it cannot be changed.
+
+    Raises:
+        ReleaseError: it has others, or can be changed.
+    """
     files = {name: f"sha256:{digest}" for name, digest in built(place).files.items()}
     present = {name: asset["digest"] for name, asset in _assets(place, release).items()}
     if present != files:

@@ -114,6 +114,11 @@ _IN_REQUEST: Final = ("text", "history", *_IN_SESSION)
 _IN_POLL: Final = ("session", "user", "cursor", "token")
 
 
+def is_secret(name: str) -> bool:
+    """Whether what has this name is a secret."""
+    return _SECRET.search(name) is not None
+
+
 def placeholders(template: Any) -> set[str]:
     """Return the names of the placeholders in a text, or anywhere in a value."""
     if isinstance(template, str):
@@ -422,7 +427,7 @@ def _named_elsewhere(node: YamlNode, keys: tuple[str, ...]) -> Iterator[Fault]:
         for key, below in node.items.items():
             text = below.value if isinstance(below, YamlScalar) else None
             is_sent = bool({"body", "headers"} & {*keys})
-            if is_sent and _SECRET.search(str(key)) and isinstance(text, str) and text and not placeholders(text):
+            if is_sent and is_secret(str(key)) and isinstance(text, str) and text and not placeholders(text):
                 yield Fault(
                     f"'{key}' would be a secret: a pull request could read and change it here.",
                     below.location,

@@ -13,6 +13,8 @@ from threading import Event, Timer
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.ci.git import find_checkout
+from turncheck.commands.init.botium import FILE as BOTIUM_FILE
+from turncheck.commands.init.botium import imported
 from turncheck.commands.init.workflows import ON_MAIN, PROPOSALS, workflow
 from turncheck.messages.errors import EXIT_OK, INTERRUPTED, UserError
 from turncheck.messages.location import shown_path
@@ -22,6 +24,7 @@ from turncheck.project.assistants_below import assistants_below, is_assistant
 from turncheck.project.batch.reader import find_suites
 from turncheck.project.batch.writer import write_suite
 from turncheck.project.e2e.cases import read_cases
+from turncheck.project.export import export_of
 from turncheck.project.model import ActionStep, UserStep
 from turncheck.project.reader import read_project
 from turncheck.project.testfiles import E2E_CASES_FILE, TESTS_FOLDER, find_e2e_cases, find_test_nlu, find_test_stories
@@ -186,12 +189,13 @@ def look_at(folder: Path, host: str | None = None) -> Repository:
     """
     checkout = find_checkout(folder)
     top = checkout.top if checkout is not None else folder.resolve()
-    found: Sequence[Path] = [folder] if is_assistant(folder) else assistants_below(folder)
+    is_one = is_assistant(folder) or export_of(folder) is not None or imported(folder) is not None
+    found: Sequence[Path] = [folder] if is_one else assistants_below(folder)
     if not found:
         raise UserError(
             f"no assistant was found in {folder} or below",
             remedy="An assistant has a domain.yml (or a folder domain/) beside its config.yml or its folder data/, "
-            "or is an export of Kore.ai.",
+            "or is an export of Kore.ai; or a turncheck.yml with `bot:`, or a botium.json with SIMPLEREST_URL.",
         )
     projects = tuple(shown_path(one.resolve().relative_to(top.resolve())) or "." for one in found)
     branch = checkout.main_branch() if checkout is not None else "main"
@@ -258,6 +262,8 @@ def first_tests(project: Project) -> dict[str, str]:
     """Return files by their paths in the project, of each kind of test that it does not have yet."""
     if project.platform.names_all:
         return _first_suite(project)
+    if project.native is not None:
+        return {}
     found = dialogues_of(project)[:_MOST]
     files: dict[str, str] = {}
     if found and not find_test_stories(project.root):
@@ -418,8 +424,14 @@ def _state_of(repository: Repository, project: str, screen: Console, until: floa
     What is not measured at ``until``, by the monotonic clock, is left out.
     """
     folder = repository.top / project
+    if (botium := imported(folder)) is not None and export_of(folder) is None:
+        yield f"{botium.address} is a bot over HTTP, as {BOTIUM_FILE} describes it: `bot:` is made from that."
+        return
     yield f"{'This repository' if project == '.' else project} has {counted(folder)}."
     left = None if until is None else max(until - time.monotonic(), 0)
+    if read_project(folder).platform.engine:
+        yield "  What fails today is shown by a run that is told where the bot is: turncheck run --bot-url URL."
+        return
     today = Today(is_complete=False) if left == 0 else failing_today(folder, screen, left)
     yield from (f"  Fails on {repository.branch} today: {one}" for one in today.failing)
     if not today.is_complete:
@@ -430,12 +442,33 @@ def _state_of(repository: Repository, project: str, screen: Console, until: floa
 
 def files_of(repository: Repository, place: str) -> Iterator[Proposed]:
     """Yield every file that is proposed, whether it exists or not; ``place``: where the host has its own."""
-    yield Proposed(place, workflow(repository.host, repository.projects, repository.branch))
+    text = workflow(repository.host, repository.projects, repository.branch)
+    if repository.host == "github" and any(map(_is_over_http, _folders_of(repository))):
+        text += _WHERE_IT_IS
+    yield Proposed(place, text)
     for project in repository.projects:
         below = f"{project}/" if project != "." else ""
-        yield Proposed(f"{below}{FILE_NAME}", settings_text())
+        botium = imported(repository.top / project)
+        yield Proposed(f"{below}{FILE_NAME}", settings_text() + (f"\n{botium.text}" if botium else ""))
+        if botium is not None:
+            continue
         for name, text in first_tests(read_project(repository.top / project)).items():
             yield Proposed(f"{below}{name}", text)
+
+
+_WHERE_IT_IS: Final = """\
+          bot-url: ${{ vars.BOT_URL }}
+          bot-token: ${{ secrets.BOT_TOKEN }}
+"""
+
+
+def _folders_of(repository: Repository) -> list[Path]:
+    return [repository.top / project for project in repository.projects]
+
+
+def _is_over_http(folder: Path) -> bool:
+    found = export_of(folder)
+    return imported(folder) is not None if found is None else bool(found.platform.engine)
 
 
 def _next_steps(host: str, new: list[Proposed], joined: str, *, written: bool) -> Iterator[str]:

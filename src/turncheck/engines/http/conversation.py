@@ -103,7 +103,7 @@ class BotConversation:
         self._timeout = timeout
         self._lacking = lacking
         self._opened = self._ended = False
-        self._session = self._user = f"turncheck-{uuid4().hex}"
+        self._session = self._user = str(uuid4())  # 36 characters: Dialogflow takes no more
         self._fixtures = dict(fixtures)
         self._slots: dict[str, Any] = dict(fixtures)
         self._history: list[dict[str, str]] = []

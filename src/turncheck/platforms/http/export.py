@@ -35,7 +35,7 @@ class HttpBot:
     setting: BatchSetting = field(default_factory=BatchSetting)
 
     def known_names(self) -> KnownNames:
-        """Return none."""
+        """Return none: what there is, only the bot knows."""
         return KnownNames()
 
     def expected_intents(self) -> Iterable[str]:

@@ -1,0 +1,59 @@
+"""Starts the model's stand-in and the bot, runs turncheck against them, and stops both. All of it is on this machine.
+
+python examples/concierge/run.py [--seed 1] [--fails 0.05] [flags of `turncheck run`]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HERE = Path(__file__).parent
+
+
+def free_port() -> int:
+    """Return a port on which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+@contextmanager
+def running(program: str, *arguments: str, **environment: str) -> Iterator[str]:
+    """Run a program on a free port, and yield its address as soon as it listens."""
+    port = free_port()
+    command = [sys.executable, str(HERE / program), str(port), *arguments]
+    with subprocess.Popen(command, env={**os.environ, **environment}) as process:
+        try:
+            for _ in range(300):
+                with socket.socket() as one:
+                    if one.connect_ex(("127.0.0.1", port)) == 0:
+                        break
+                time.sleep(0.1)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+
+
+def main() -> int:
+    """Run it, and return the exit code of turncheck."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", default="1", help="another seed gives other answers")
+    parser.add_argument("--fails", default="0", help="the share of wrong answers, from 0 to 1")
+    given, flags = parser.parse_known_args()
+    with running("model.py", given.seed, given.fails) as model, running("bot.py", MODEL_URL=model) as bot:
+        command = [sys.executable, "-m", "turncheck", "run", str(HERE), "--engine", "http", "--bot-url", bot, *flags]
+        return subprocess.run(command, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,211 @@
+"""Whole commands against a bot over HTTP: a run with its base, a bot that dies, many conversations at once."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fake_bot import EXAMPLE, REST, Call, FakeBot, Reply, echo, hold, serving
+from in_process import turncheck
+
+import turncheck as turncheck_api
+from turncheck.settings.options import default_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from timing import Timing
+
+INTENTS = f"{REST}  intent: $.nlu.intent\n  confidence: $.nlu.score\n"
+
+
+def understanding(call: Call) -> Reply:
+    """Answer well, and name the first word of the message as its intent."""
+    said = json.loads(echo(call).content)
+    return Reply({**said, "nlu": {"intent": call.body["message"].split()[0], "score": 0.75}})
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A folder with a bot and its tests, committed, with nothing of Rasa's or Kore.ai's."""
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "turncheck.yml").write_text(f"engine: http\nrepeats: off\n{INTENTS}")
+    (tmp_path / "tests" / "e2e_test_cases.yml").write_text(EXAMPLE)
+    (tmp_path / ".gitignore").write_text("results/\n")
+    git(tmp_path, "init", "--quiet", "--initial-branch", "main")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "--quiet", "--message", "A bot and its tests")
+    return tmp_path
+
+
+def git(folder: Path, *words: str) -> None:
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
+
+
+def run(project: Path, url: str, *flags: str) -> Any:
+    return turncheck("run", "--bot-url", url, "--out", "results", "--quiet", *flags, cwd=project)
+
+
+def document(project: Path, name: str = "report") -> Any:
+    return json.loads((project / "results" / f"{name}.json").read_text())
+
+
+def test_a_folder_with_a_bot_and_tests_is_a_project(project: Path) -> None:
+    with serving(FakeBot(understanding)) as fake:
+        done = run(project, fake.url, "--baseline", "none")
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = document(project)
+    assert report["project"]["kind"] == "http"
+    assert report["engine"] == {**report["engine"], "name": "http", "version": "rest"}
+    assert report["validation"]["findings"] == []
+    assert report["e2e"]["passed"] == 3
+    assert fake.url not in (project / "results" / "report.json").read_text()
+    assert "replies: $.messages[*].text" in report["settings"]["bot"]
+
+
+def test_the_base_is_asked_where_it_runs(project: Path) -> None:
+    git(project, "switch", "--quiet", "--create", "change")
+    cases = project / "tests" / "e2e_test_cases.yml"
+    cases.write_text(cases.read_text() + "- test_case: new\n  steps:\n  - user: new\n  - bot: You said new\n")
+    git(project, "commit", "--quiet", "--all", "--message", "One more")
+    worse = FakeBot(lambda call: Reply({"session": call.body["session"], "messages": [{"text": "no"}]}))
+    with serving(FakeBot(understanding)) as base, serving(worse) as head:
+        flags = ("--base", "main", "--fail-on", "new-failures")
+        alone = run(project, head.url, *flags)
+        both = run(project, head.url, "--bot-url-base", base.url, *flags)
+    assert "without --bot-url-base" in alone.stdout
+    assert both.returncode == 1, both.stdout + both.stderr
+    assert len(base.calls) == 3
+    assert document(project, "baseline")["e2e"]["passed"] == 3
+    assert document(project)["e2e"]["passed"] == 0
+    assert "3 end-to-end cases" in both.stdout or "new-failures" in both.stdout
+
+
+def test_a_change_of_how_the_bot_is_asked_is_said(project: Path) -> None:
+    git(project, "switch", "--quiet", "--create", "change")
+    file = project / "turncheck.yml"
+    file.write_text(file.read_text().replace("$.messages[*].text", "$.messages[0].text"))
+    git(project, "commit", "--quiet", "--all", "--message", "Another path")
+    with serving(FakeBot(understanding)) as base, serving(FakeBot(understanding)) as head:
+        done = run(project, head.url, "--bot-url-base", base.url, "--base", "main")
+    assert done.returncode == 0, done.stdout + done.stderr
+    changed = {change["name"]: change for change in document(project, "comparison")["settings_changed"]}
+    assert "$.messages[*].text" in changed["bot"]["base"]
+    assert "$.messages[0].text" in changed["bot"]["value"]
+
+
+@pytest.mark.parametrize("repeats", ["off", "auto"])
+@pytest.mark.parametrize("turn", range(3))
+def test_a_bot_that_dies_opens_no_gate(turn: int, repeats: str, project: Path) -> None:
+    def answer(call: Call) -> Reply:
+        if len(fake.calls) == turn + 1:
+            fake.stop()
+            return Reply(how="cut")
+        return understanding(call)
+
+    fake = FakeBot(answer)
+    with serving(fake):
+        done = run(project, fake.url, "--baseline", "none", "--bot-parallel", "1", "--repeats", repeats)
+    assert done.returncode != 0
+    report = document(project)
+    assert report["e2e"]["passed"] == (turn if repeats == "off" else 0)
+    why = "answered before, and now refuses the connection" if turn else "cannot be reached (connection refused)"
+    assert why in report["stopped"]
+
+
+def test_a_bot_that_is_not_there_opens_no_gate(project: Path) -> None:
+    with serving(FakeBot()) as fake:
+        pass
+    done = run(project, fake.url, "--baseline", "none")
+    assert done.returncode != 0
+    assert "cannot be reached" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ((), "needs the address of the bot"),
+        (("--bot-url", "ftp://x"), "'ftp://x' of --bot-url is not an address"),
+        (("--bot-url", "http://x/?key=1"), "has a query or a fragment"),
+        (("--bot-url", "http://x", "--bot-url-base", "x"), "'x' of --bot-url-base is not an address"),
+        (("--bot-url", "http://x", "--engine", "embedded"), "--bot-url is for the engine 'http'"),
+        (("--engine", "embedded"), "the engine 'embedded' cannot run a bot over HTTP"),
+        (("--bot-url", "http://x", "--domain", "domain.yml"), "the path 'domain.yml' of --domain does not exist"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(flags: tuple[str, ...], expected: str, project: Path) -> None:
+    done = turncheck("run", "--baseline", "none", *flags, cwd=project)
+    assert done.returncode == 2
+    assert expected in done.stderr
+
+
+def test_without_a_shape_it_says_what_to_write(tmp_path: Path) -> None:
+    done = turncheck("run", "--engine", "http", "--bot-url", "http://127.0.0.1:9", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "`bot:` in turncheck.yml" in done.stderr
+
+
+def test_sentences_and_suites_are_understood_by_the_bot(project: Path) -> None:
+    (project / "tests" / "test_nlu.yml").write_text(
+        'version: "3.1"\nnlu:\n- intent: greet\n  examples: |\n    - greet you\n    - hello you\n'
+        "- intent: order\n  examples: |\n    - order a [pizza](dish)\n"
+    )
+    (project / "tests" / "suite.csv").write_text(
+        "input,intent,entityName,entityValue\ngreet me,greet,,\nbad,order,dish,x\n"
+    )
+    with serving(FakeBot(understanding)) as fake:
+        done = run(project, fake.url, "--baseline", "none")
+    assert done.returncode == 1, done.stdout + done.stderr
+    report = document(project)
+    wrong = [one["text"] for one in report["nlu"]["predictions"] if not one["correct"]]
+    assert wrong == ["hello you"]
+    assert {one["predicted"]["confidence"] for one in report["nlu"]["predictions"]} == {0.75}
+    assert [case["result"] for suite in report["batch"]["suites"] for case in suite["cases"]] == ["tp", "fp"]
+    sessions = [call.body["session"] for call in fake.calls]
+    assert len(set(sessions)) == len(sessions) == 3 + 3 + 2
+
+
+def test_one_can_talk_to_it(project: Path) -> None:
+    url = ("--engine", "http", "--project", project)
+    many = MANY.replace("test_cases:\n", "")
+    cases = project / "tests" / "e2e_test_cases.yml"
+    cases.write_text(cases.read_text() + many)
+    with serving(FakeBot(lambda call: replace(understanding(call), seconds=0.02))) as fake:
+        parsed = turncheck("parse", *url, "--bot-url", fake.url, "greet you", "--format", "jsonl")
+        case = turncheck("test", "e2e", *url, "--bot-url", fake.url, "--bot-parallel", "12")
+        python = turncheck_api.parse(["order it"], project, engine="http", bot_url=fake.url)
+    assert parsed.returncode == 0, parsed.stderr
+    assert json.loads(parsed.stdout)["intent"]["name"] == "greet"
+    assert case.returncode == 0, case.stdout + case.stderr
+    assert 6 < fake.most_at_once <= 12
+    assert [one.intent.name for one in python] == ["order"]
+
+
+MANY = "test_cases:\n" + "".join(
+    f"- test_case: c{number}\n  steps:\n  - user: a\n  - bot: You said a\n  - user: b\n  - bot: You said b\n"
+    for number in range(100)
+)
+
+
+def test_no_more_conversations_are_held_at_once_than_asked_for(tmp_path: Path) -> None:
+    with serving(FakeBot(echo)) as fake:
+        section = hold(tmp_path, fake, MANY, at_once=8)
+    assert section.passed == 100
+    assert 1 < fake.most_at_once <= 8
+
+
+def test_a_hundred_conversations_take_as_long_as_the_bot(tmp_path: Path, timing: Timing) -> None:
+    """200 answers that take the bot half a second each, eight at once: at most a tenth more than it needs itself."""
+    seconds, at_once = (0.5 if timing.asserted else 0.001), default_of("bot-parallel")
+
+    def slow(call: Call) -> Reply:
+        return Reply(json.loads(echo(call).content), seconds=seconds)
+
+    with serving(FakeBot(slow)) as fake, timing.at_most(1.1 * 200 * seconds / at_once, time.perf_counter):
+        section = hold(tmp_path, fake, MANY, at_once=at_once, timeout=30)
+    assert section.passed == 100

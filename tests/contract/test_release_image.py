@@ -1,0 +1,101 @@
+"""The release with the real image: built, pushed, pulled by its digest, run, and looked into."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import release_world
+from fake_github import FakeGitHub
+from release_world import VERSION, World, git
+from tools.release.layout import file_in
+
+pytestmark = pytest.mark.image
+
+TAG = f"v{VERSION}"
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory, _server: FakeGitHub) -> Iterator[World]:
+    """A world in which the repository as it is has been released."""
+    release_world.ensure_tools()
+    _server.reset()
+    folder = tmp_path_factory.mktemp("release")
+    bare = release_world.repository(folder, containers=True)
+    git(folder, "clone", "-q", str(bare), "checkout")
+    packages = folder / "packages"
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        release_world.registry(folder / "registry") as host,
+        release_world.package_index(packages) as index,
+    ):
+        release_world.enter(patch)
+        image = f"{host}/turncheck/turncheck"
+        yield World(folder / "checkout", folder / "dist", bare, host, image, index, packages, _server)
+
+
+def test_the_real_image_is_released(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    assert world.run("all") == 0, capsys.readouterr().err
+
+    said = capsys.readouterr().out
+    assert re.search(r"^from pull to first line: \d+\.\d s", said, re.MULTILINE)
+    public = world.public()
+    assert world.action(TAG) == f"docker://{world.image}:{VERSION}@{public['image'][VERSION]}"
+
+
+def test_the_bills_of_materials_name_what_the_image_contains(world: World) -> None:
+    (spdx,), (cyclonedx,) = (world.dist.glob(f"*.{kind}.json") for kind in ("spdx", "cyclonedx"))
+    first = {package["name"].lower() for package in json.loads(spdx.read_text("utf-8"))["packages"]}
+    second = {part["name"].lower() for part in json.loads(cyclonedx.read_text("utf-8"))["components"]}
+
+    pinned = set(re.findall(r"^([\w.-]+)==", git(world.bare, "show", f"{TAG}:requirements/run.txt"), re.MULTILINE))
+    assert len(pinned) > 30
+    for names in (first, second):
+        assert {"turncheck", "git", "libc6", "libcurl3-gnutls"} <= {*names, *(aliased(name) for name in names)}
+        assert pinned - names <= BUILDING
+
+
+BUILDING = {"hatchling", "pathspec", "pluggy", "trove-classifiers"}
+"""Uninstalled in the image."""
+
+
+def aliased(name: str) -> str:
+    """The name that Debian's packages had before the times of 2038."""
+    return name.replace("t64", "")
+
+
+def test_the_notices_name_every_package_in_the_image(world: World) -> None:
+    notices = (world.dist / "THIRD-PARTY-NOTICES.txt").read_text("utf-8")
+    (archive,) = world.dist.glob("image-*/linux-*.tar")
+
+    assert notices.encode() == file_in(archive, "opt/turncheck/THIRD-PARTY-NOTICES.txt")
+    for name, version in re.findall(
+        r"^([\w.-]+)==(\S+)", git(world.bare, "show", "main:requirements/run.txt"), re.MULTILINE
+    ):
+        if name not in BUILDING:
+            assert re.search(rf"^{re.escape(name)} {re.escape(version)}$", notices, re.MULTILINE | re.IGNORECASE), name
+    assert "Linus Torvalds" in file_in(archive, "usr/share/doc/git/copyright").decode()
+
+
+def test_the_pushed_image_runs_without_root_and_a_writable_file_system(world: World, tmp_path: Path) -> None:
+    reference = world.action(TAG).removeprefix("docker://").replace(f":{VERSION}@", "@")
+    tool = str(world.checkout / "tools" / "build_image.sh")
+    subprocess.run([tool, "pull", reference], check=True, capture_output=True)
+    try:
+        for name in ("workspace", "temp"):
+            (tmp_path / name).mkdir()
+        options = {
+            "RUN_OPTIONS": "--user 1000 --read-only --entrypoint /opt/turncheck/bin/turncheck",
+            "NETWORK": "none",
+        }
+        command = [tool, "run", reference, str(tmp_path / "workspace"), str(tmp_path / "temp"), "--", "--version"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **options})
+    finally:
+        subprocess.run([tool, "remove", reference], check=True)
+
+    assert (done.returncode, done.stdout.split()) == (0, ["turncheck", VERSION]), done.stderr

@@ -1,0 +1,119 @@
+"""``turncheck init`` makes ``bot:`` of a ``botium.json``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from in_process import turncheck
+
+from turncheck.commands.init.botium import imported
+from turncheck.settings.file import read_settings_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from turncheck.settings.bot import Bot
+
+SESSION, TEXT = "{{botium.conversationId}}", "{{msg.messageText}}"
+CAPABILITIES: dict[str, Any] = {
+    "CONTAINERMODE": "simplerest",
+    "SIMPLEREST_URL": "https://bot.example:8443/api/chat",
+    "SIMPLEREST_METHOD": "POST",
+    "SIMPLEREST_HEADERS_TEMPLATE": '{"Content-Type": "a/json", "Authorization": "Bearer abc", "X-Tenant": "t"}',
+    "SIMPLEREST_BODY_TEMPLATE": '{"user": "{{botium.conversationId}}", "text": "{{msg.messageText}}", "key": 1}',
+    "SIMPLEREST_RESPONSE_JSONPATH": "$.messages[*].text",
+}
+
+
+def botium(folder: Path, **capabilities: Any) -> None:
+    content = {"botium": {"Capabilities": {**CAPABILITIES, **capabilities}}}
+    (folder / "botium.json").write_text(json.dumps(content))
+
+
+def made(folder: Path, **capabilities: Any) -> tuple[Bot, str, list[str]]:
+    botium(folder, **capabilities)
+    found = imported(folder)
+    assert found is not None
+    (folder / "turncheck.yml").write_text(found.text)
+    values = read_settings_file(folder).values
+    assert values["engine"] == "http"
+    return values["bot"], found.address, found.notes
+
+
+def test_an_api_is_described_as_there(tmp_path: Path) -> None:
+    bot, address, notes = made(tmp_path)
+    assert address == "https://bot.example:8443"
+    assert (bot.request.method, bot.request.path) == ("POST", "/api/chat")
+    assert bot.request.body == {"user": "{session}", "text": "{text}", "key": 1}
+    assert bot.request.headers == {"X-Tenant": "t"}
+    assert (bot.token.header, bot.token.prefix) == ("Authorization", "Bearer ")
+    assert bot.replies.text == "$.messages[*].text"
+    assert notes == ["the value of the header Authorization is given with --bot-token."]
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "noted"),
+    [
+        ({"SIMPLEREST_BODY_TEMPLATE": {"s": "{{botium.conversationId}}", "t": "{{{msg.messageText}}}"}}, ""),
+        (
+            {
+                "SIMPLEREST_URL": "https://bot.example/c/{{botium.conversationId}}?q={{msg.messageText}}",
+                "SIMPLEREST_METHOD": "GET",
+                "SIMPLEREST_BODY_TEMPLATE": None,
+            },
+            "",
+        ),
+        ({"SIMPLEREST_BODY_TEMPLATE": '{"t": "{{msg.messageText}}"}'}, "does the bot set a cookie"),
+        ({"SIMPLEREST_BODY_TEMPLATE": "text={{msg.messageText}}"}, "is not JSON: write `body`"),
+        ({"SIMPLEREST_RESPONSE_JSONPATH": ["$.a", "$.b"]}, "the first is taken, not $.b"),
+        ({"SIMPLEREST_RESPONSE_JSONPATH": "a.b"}, "write where the answers have messages"),
+        ({"SIMPLEREST_RESPONSE_HOOK": "hook.js"}, "SIMPLEREST_RESPONSE_HOOK is code"),
+        ({"SIMPLEREST_METHOD": "DELETE"}, "the method DELETE is not sent"),
+        (
+            {"SIMPLEREST_BODY_TEMPLATE": {"s": SESSION, "t": TEXT, "c": "{{context.x}}"}},
+            "{{context.x}} has no counterpart",
+        ),
+        (
+            {
+                "SIMPLEREST_BODY_TEMPLATE": {
+                    "s": "{{botium.conversationId}}",
+                    "t": "{{msg.messageText}}",
+                    "apiKey": "s3cret",
+                }
+            },
+            "the value of apiKey is given with --bot-token",
+        ),
+    ],
+)
+def test_what_is_made_can_be_read_and_says_what_is_left_to_do(
+    capabilities: dict[str, Any], noted: str, tmp_path: Path
+) -> None:
+    bot, _, notes = made(tmp_path, **capabilities)
+    assert bot.kind == "rest"
+    assert noted in " ".join(notes)
+    text = (tmp_path / "turncheck.yml").read_text()
+    assert "s3cret" not in text
+    assert "abc" not in text
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", '{"botium": 1}', '{"botium": {"Capabilities": {"SIMPLEREST_URL": 3}}}', "[" * 9999]
+)
+def test_what_is_none_is_none(content: str, tmp_path: Path) -> None:
+    (tmp_path / "botium.json").write_text(content)
+    assert imported(tmp_path) is None
+
+
+def test_init_proposes_it(tmp_path: Path) -> None:
+    botium(tmp_path)
+    done = turncheck("init", tmp_path, "--write", "--host", "github")
+    assert done.returncode == 0, done.stderr
+    assert "https://bot.example:8443 is a bot over HTTP" in done.stdout
+    assert read_settings_file(tmp_path).values["bot"].request.path == "/api/chat"
+    workflow = (tmp_path / ".github" / "workflows" / "turncheck.yml").read_text()
+    assert "bot-url: ${{ vars.BOT_URL }}" in workflow
+    again = turncheck("init", tmp_path, "--host", "github")
+    assert again.returncode == 0, again.stderr
+    assert "turncheck run --bot-url URL" in again.stdout
