@@ -72,6 +72,6 @@ def test_any_answer_is_read_or_refused(kind: str, answer: Any, lenient: bool) ->
     assert bot is not None
     with suppress(AnswerError):
         said = read_answer(bot, answer, lenient=lenient)
-        assert all(isinstance(reply, str) and reply for reply in said.replies)
+        assert all(said.replies)
         assert said.confidence is None or 0 <= said.confidence <= 1
         json.dumps(dict(said.slots or {}))
