@@ -219,14 +219,9 @@ class CaseChange(Part, frozen=True, kw_only=True):
         return 1 + self.copies
 
     @property
-    def unclear(self) -> bool:
-        """Whether its runs do not say how it fares."""
-        return not isinstance(self.repeats, UnsetType) and self.repeats.outcome == "unclear"
-
-    @property
     def failed(self) -> bool:
-        """Whether it fails by itself now: not passed, and neither only misunderstood nor unclear."""
-        return not self.passed and not self.misunderstood and not self.unclear
+        """Whether it fails by itself now: not passed, and not only misunderstood."""
+        return not self.passed and not self.misunderstood
 
     @property
     def base_failed(self) -> bool:

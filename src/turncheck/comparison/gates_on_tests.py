@@ -55,13 +55,18 @@ def judge_failed_tests(report: Report) -> Judged:
         return Judged(name, "not judged", "no tests")
     if any(tally.none_ran for tally in found):
         return _none_ran(name, found)
-    return _unclear(name, found) or Judged(name, "passed", "passed")
+    return _unclear(name, report) or Judged(name, "passed", "passed")
 
 
-def _unclear(name: str, found: Sequence[Tally]) -> Judged | None:
+def _unclear(name: str, report: Report) -> Judged | None:
     """Tests whose runs do not say how they fare: it is not known whether they failed."""
-    causes = tuple(cause for tally in found for cause in tally.unclear)
+    causes = unclear_tests(report)
     return Judged(name, "not judged", "unclear", causes=causes) if causes else None
+
+
+def unclear_tests(report: Report) -> tuple[NotRunTest, ...]:
+    """Return the tests whose runs do not say how they fare."""
+    return tuple(cause for tally in tallies(report) for cause in tally.unclear)
 
 
 def _none_ran(name: str, found: Sequence[Tally]) -> Judged:
@@ -84,7 +89,7 @@ def judge_new_failures(report: Report, comparison: Comparison | None) -> Judged:
     found = tallies(report)
     if any(tally.none_ran for tally in found):
         return _none_ran(name, found)
-    return _unclear(name, found) or Judged(name, "passed", "nothing new")
+    return _unclear(name, report) or Judged(name, "passed", "nothing new")
 
 
 def _new_failures(
