@@ -292,7 +292,7 @@ def test_a_test_that_is_expected_to_fail_and_passes_fails_the_run() -> None:
         assert [cause.what for cause in _gate(verdict, fail_on).failed_by] == [
             "story pays passes, but its quarantine expects it to fail: release it"
         ]
-    assert "1 story passes that its quarantine expects to fail" in verdict.summary
+        assert "1 story passes that its quarantine expects to fail" in verdict.summary
     passed_before = _report(PASSES, OTHER, story("new", "a"), quarantine=entries)
     assert _verdict(passed_before, passing).passed, "it is not new"
     assert not _verdict(passing, passing, fail_on="test-failures").passed
