@@ -13,9 +13,12 @@ from report_builder import case, example, report, story, suite
 from turncheck.comparison.compare import as_compared, compare
 from turncheck.comparison.model import Comparison, Missing, Present, Unreachable
 from turncheck.comparison.quarantine import with_passes_of_base, with_results
+from turncheck.conclude import Outcome, conclude
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
 from turncheck.project.quarantine import QUARANTINE_FILE, read_quarantine, unknown_tests
+from turncheck.render.annotations import find_annotations
+from turncheck.render.links import Links
 from turncheck.render.wording.gates import judge
 from turncheck.render.wording.verdict import GateResult, Verdict
 from turncheck.report.codec import decode, encode
@@ -384,3 +387,43 @@ def test_a_report_beside_its_base_shows_the_entries_that_count() -> None:
     shown = as_compared(head, _compared(head, _report(PASSES, quarantine=_quarantine("orders")))).quarantine
     assert isinstance(shown, Quarantine)
     assert [test.case for test in shown.tests] == ["orders"]
+
+
+# --- what people read ------------------------------------------------------------------------------------------------
+
+
+def _outcome(head: Report, base: Report) -> Outcome:
+    return conclude(head, Present(base, "git"), Links())
+
+
+def test_a_test_that_fails_in_quarantine_is_folded_skipped_and_a_notice() -> None:
+    entries = _quarantine("pays", issue="https://example.org/1")
+    outcome = _outcome(
+        _report(FAILS, OTHER, quarantine=entries), _report(PASSES, OTHER, story("old", "a"), quarantine=entries)
+    )
+    words = "in quarantine until 2026-12-31 (ana): slow bank; https://example.org/1"
+    comment = outcome.texts()[1].encoded.decode()
+    folded = comment.partition("In quarantine (1)")[2]
+    assert "`pays`, in quarantine until 2026-12-31 (ana): slow bank" in folded
+    assert "failing tests" not in comment.lower()
+    documents = {one.name: one.encoded.decode() for one in outcome.documents()}
+    assert f'<skipped type="skipped" message="{words}">' in documents["junit.xml"]
+    assert "<failure" not in documents["junit.xml"].partition("gates")[0]
+    assert words in documents["report.html"]
+    (said,) = find_annotations(outcome.run.report, outcome.comparison)
+    assert (said.level, said.title, said.message) == ("notice", "story fails in quarantine: pays", words)
+
+
+def test_a_test_that_must_fail_and_passes_is_a_failure_in_junit() -> None:
+    entries = _quarantine("pays", expect="failing")
+    outcome = _outcome(_report(PASSES, OTHER, quarantine=entries), _report(FAILS, OTHER, quarantine=entries))
+    junit = next(one for one in outcome.documents() if one.name == "junit.xml").encoded.decode()
+    assert 'message="story pays passes, but its quarantine expects it to fail: release it"' in junit
+
+
+def test_after_twenty_passes_in_a_row_the_comment_says_to_release_it() -> None:
+    base = _report(PASSES, OTHER, story("old", "a"), quarantine=_quarantine("pays", passes=19))
+    words = "'pays' has passed {} times in a row: release it"
+    for passes, said in ((20, True), (19, False)):
+        comment = _outcome(_report(PASSES, OTHER, quarantine=_quarantine("pays", passes=passes)), base).texts()[1]
+        assert (words.format(passes) in comment.encoded.decode().replace("`", "'")) == said

@@ -15,6 +15,7 @@ from turncheck.report.quarantine import Quarantine, QuarantinedTest, days_left
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from turncheck.comparison.cases import Case
     from turncheck.comparison.judged import FailedTest
     from turncheck.messages.location import Location
     from turncheck.report.model import Report
@@ -106,7 +107,7 @@ def entry_of(report: Report, name: str, location: Location | None) -> Quarantine
     return None if isinstance(report.quarantine, UnsetType) else report.quarantine.entry_of(name, location)
 
 
-def is_excused(report: Report, test: FailedTest | CaseChange) -> bool:
+def is_excused(report: Report, test: FailedTest | CaseChange | Case) -> bool:
     """Whether a test may fail, since it is in quarantine.
 
     Not if it stands for copies, which have other names, nor if one that is flaky fails more often than it used to.

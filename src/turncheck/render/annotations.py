@@ -16,6 +16,7 @@ from turncheck.render.phrases import expected_got, expected_intent, nearest, und
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.commands import command
 from turncheck.render.spans import line, plain
+from turncheck.render.wording.quarantine import failing_in_quarantine, quarantine_in_words
 from turncheck.render.wording.tests import with_copy_count
 
 if TYPE_CHECKING:
@@ -84,6 +85,18 @@ def find_remarks(report: Report, comparison: Comparison | None) -> list[Remark]:
     # What failed before is only as severe as the gates count it, and never displaces what is new.
     counts = "test-failures" in report.settings.fail_on
     remarks += _test_remarks(old, level="error" if counts else "warning", failed="failed (on the base too)")
+    remarks += [
+        Remark(
+            "notice",
+            f"{test.kind} fails in quarantine: {one_line(test.name, 100)}",
+            one_line(quarantine_in_words(test.entry), _LINE),
+            test.location,
+            "quarantined-test",
+            test.name,
+        )
+        for test in failing_in_quarantine(report)
+        if test.location is not None
+    ]
     rooted = PathResolver(report, also=base_places(compared))
     return [remark._replace(text=rooted.text(remark.text)) for remark in remarks]
 

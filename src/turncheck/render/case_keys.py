@@ -16,6 +16,7 @@ import msgspec
 
 from turncheck.comparison.cases import batch_cases, end_to_end_cases, intent_cases, story_cases
 from turncheck.comparison.matching import places_of, unpaired_case
+from turncheck.comparison.quarantine import is_excused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -135,7 +136,11 @@ def wrong_tests(report: Report) -> list[tuple[str, CaseChange]]:
     Those that are only misunderstood are a class of their own: :func:`misunderstood_stories`,
     :func:`misunderstood_cases`.
     """
-    return [(kind, _wrong(case)) for kind, cases in _tests(report) for case in cases if case.failed]
+    return [(kind, _wrong(case)) for kind, cases in _tests(report) for case in cases if _counts_as_failed(report, case)]
+
+
+def _counts_as_failed(report: Report, case: Case) -> bool:
+    return case.failed and not is_excused(report, case)
 
 
 def _tests(report: Report) -> Iterator[tuple[str, Sequence[Case]]]:
@@ -163,7 +168,7 @@ def new_and_old(
     for kind, cases in _tests(report):
         find = by_place(news[kind])
         for case in cases:
-            if case.failed:
+            if _counts_as_failed(report, case):
                 change = find(case.name, _places(case))
                 (new if change else old).append((kind, change or _wrong(case)))
     return new, old

@@ -41,6 +41,7 @@ from turncheck.render.robustness_text import robustness_note
 from turncheck.render.spans import BUILT, Change, Code, Column, Entry, Prose, Row, Section, line, listed
 from turncheck.render.strength_text import judged_mutants, strength_note
 from turncheck.render.wording.figures import change, figure
+from turncheck.render.wording.quarantine import failing_in_quarantine, to_release
 from turncheck.render.wording.tests import HOW_TO_RUN_ACTIONS, removed_test_text, with_copy_count
 
 if TYPE_CHECKING:
@@ -282,9 +283,9 @@ def _figure(metric: MetricDelta) -> Line:
 
 DEGRADATION: Final = (
     "method", "covered", "confusions", "intents", "suites", "still_found", "still_wrong", "still_misunderstood",
-    "still_misunderstood_cases", "still_failing", "substituted", "survivors", "noise", "flips", "edited", "right",
-    "gone", "gone_elsewhere", "names", "notes", "reached", "uncovered", "skipped", "remarks", "findings", "labels",
-    "relabelled", "wrong", "removed", "components", "fallback", "stripped", "cut", "gone_tests", "collisions",
+    "still_misunderstood_cases", "still_failing", "quarantined", "substituted", "survivors", "noise", "flips", "edited",
+    "right", "gone", "gone_elsewhere", "names", "notes", "reached", "uncovered", "skipped", "remarks", "findings",
+    "labels", "relabelled", "wrong", "removed", "components", "fallback", "stripped", "cut", "gone_tests", "collisions",
     "misunderstood", "misunderstood_cases", "failing", "errors", "gates", "worse", "unseen", "metrics", "settings",
     "suppressions",
 )  # fmt: skip
@@ -303,8 +304,8 @@ ORDER: Final = (
     "remarks", "errors", "cut", "stripped", "relabelled", "fallback", "components", "collisions", "failing",
     "misunderstood", "misunderstood_cases", "gone_tests", "wrong", "labels", "removed", "findings", "uncovered",
     "reached", "survivors", "noise", "notes", "flips", "right", "edited", "gone", "gone_elsewhere", "names",
-    "still_failing", "still_misunderstood", "still_misunderstood_cases", "still_wrong", "still_found", "suites",
-    "intents", "confusions", "covered", "gates", "skipped", "substituted", "method",
+    "quarantined", "still_failing", "still_misunderstood", "still_misunderstood_cases", "still_wrong", "still_found",
+    "suites", "intents", "confusions", "covered", "gates", "skipped", "substituted", "method",
 )  # fmt: skip
 """How a document shows the sections that are below its figures."""
 
@@ -320,6 +321,7 @@ def all_sections(
         *([worse_figures(report, compared, unfolded)] if compared else []),
         lists.listed("remarks", "", _remarks(report, compared), lambda remark: remark),
         *(changes(lists, report, compared) if compared else _failures(lists, report)),
+        _in_quarantine(lists, report),
         batch_table(report),
         coverage_table(report),
         intent_table(report, compared),
@@ -353,6 +355,7 @@ def without_old(
 def _remarks(report: Report, compared: Comparison | None) -> list[Entry]:
     """What a reader must know before believing the figures."""
     cautions = [line(Prose(warning, names_paths=True)) for warning in (compared.warnings if compared else ())]
+    cautions += [line(Prose(words, 400)) for words in to_release(report)]
     cautions += [line(remark.in_words) for remark in overlaps(report, compared) if remark.new]
     cautions += [line(remark) for remark in (batch_remarks(report.batch) if report.batch else ())]
     if unjudged := unjudged_remark(report.nlu) if report.nlu else None:
@@ -385,6 +388,12 @@ def _failures(lists: Lists, report: Report) -> Iterable[NeutralSection]:
     yield from lists.misunderstood(MISUNDERSTOOD, "Sentences misunderstood{}", in_stories, in_cases, report)
     title = f"Misclassified sentences ({len(wrong)})"
     yield lists.listed("wrong", title, wrong, entries.sentence)
+
+
+def _in_quarantine(lists: Lists, report: Report) -> NeutralSection:
+    """The tests that fail and do not count, folded."""
+    found = failing_in_quarantine(report)
+    return lists.listed("quarantined", f"In quarantine ({len(found)})", found, entries.quarantined, unfolded=0)
 
 
 def _survivors(lists: Lists, report: Report) -> NeutralSection:

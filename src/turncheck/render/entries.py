@@ -15,6 +15,7 @@ from turncheck.render.case_keys import key_of_sentence, key_of_test, key_of_text
 from turncheck.render.phrases import also_misunderstood, expected_got, expected_intent, expected_understood, heard, sure
 from turncheck.render.robustness_text import variant_line
 from turncheck.render.spans import Code, Entry, Place, Prose, Said, line, listed
+from turncheck.render.wording.quarantine import quarantine_in_words
 from turncheck.render.wording.repeats import runs_in_words
 from turncheck.render.wording.tests import with_copy_count
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from turncheck.comparison.model import ChangedItem
     from turncheck.messages.location import Location
     from turncheck.render.spans import Line
+    from turncheck.render.wording.quarantine import FailsInQuarantine
     from turncheck.render.wording.verdict import FailedBy, GateResult
     from turncheck.report.model import MutantResult, SentenceUnderNoise, Skipped, Substitution
 
@@ -193,6 +195,13 @@ def _test(kind: str, case: CaseChange) -> Line:
     remark = f" ({', '.join([*new, *edits])})" if new or edits else ""
     runs = "" if isinstance(case.repeats, UnsetType) else f": {runs_in_words(case.repeats)}"
     return line(f"{kind} ", Code(case.name), f"{remark}{with_copy_count(case)}{runs}")
+
+
+def quarantined(failing: FailsInQuarantine) -> Entry:
+    """A test that fails and does not count, with who looks after it, until when, and why."""
+    spans = line(f"{failing.kind} ", Code(failing.name), ", ", Prose(quarantine_in_words(failing.entry), 300))
+    key = "" if failing.kind == "sentence" else key_of_test(failing.kind, failing.name)
+    return Entry(spans, _at(failing.location), case=key)
 
 
 def labelled(what: str, case: CaseChange) -> Entry:

@@ -28,8 +28,10 @@ from msgspec import UnsetType
 from msgspec.structs import replace
 
 from turncheck.comparison.cases import batch_actual, batch_expected, decisive_step, judged_again, misparsed_messages
+from turncheck.comparison.judged import FailedTest
 from turncheck.comparison.matching import places_of
 from turncheck.comparison.misunderstood import confidence_of, expected_and_predicted, understanding_in_words
+from turncheck.comparison.quarantine import entry_of, is_excused
 from turncheck.messages.location import Location
 from turncheck.render.batch_text import tested_at
 from turncheck.render.case_keys import CaseKeys, by_place
@@ -48,6 +50,8 @@ from turncheck.render.phrases import (
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.xml import attribute, element
 from turncheck.render.spans import Place, line, plain
+from turncheck.render.wording.quarantine import quarantine_in_words
+from turncheck.render.wording.tests import failed_test
 from turncheck.report.model import CaseResult
 
 if TYPE_CHECKING:
@@ -409,6 +413,8 @@ class SuiteWriter:
             place = new.location
         written = self._case(case, at=place, seconds=self._report.timings.get(f"core[{number}]"))
         page = self._on_page(self._keys.stories[number])
+        if self._settled_by_quarantine(written, FailedTest("core", story.name, location=place), passed=story.passed):
+            return written
         if story.outcome == "misunderstood":
             self._misunderstood(written, story, place, page)
         elif not story.passed:
@@ -418,6 +424,17 @@ class SuiteWriter:
             also = [f"also misunderstood: {line}" for line in misheard(self._rooted, story)]
             written.add_failure_info(attribute(message), self._text([*lines, *also, *page], place), "story")
         return written
+
+    def _settled_by_quarantine(self, written: TestCase, test: FailedTest, *, passed: bool) -> bool:
+        """Write a test that its quarantine decides about: one that may fail is skipped, one that must has failed."""
+        entry = entry_of(self._report, test.name, test.location)
+        if entry is not None and passed and entry.expect == "failing":
+            written.add_failure_info(attribute(failed_test(dataclasses.replace(test, passes=True))), "", "quarantine")
+            return True
+        if entry is None or passed or not is_excused(self._report, test):
+            return False
+        _skip(written, quarantine_in_words(entry))
+        return True
 
     def _misunderstood(self, written: TestCase, story: StoryResult, place: Location, page: Sequence[str]) -> None:
         lines = misheard(self._rooted, story)
@@ -456,6 +473,9 @@ class SuiteWriter:
         words = plain(expected_got(wrong.expected, wrong.actual or "nothing")) if wrong else reason
         page = self._on_page(self._keys.cases[number])
         written.properties = _runs(result, self._flavour)
+        test = FailedTest("e2e", result.name, repeats=result.repeats, location=place)
+        if result.outcome != "skipped" and self._settled_by_quarantine(written, test, passed=result.passed):
+            return written
         match result.outcome:
             case "failed":
                 lines = [*result.difference, *heard(self._rooted, result), *page]
@@ -482,7 +502,10 @@ class SuiteWriter:
         of_suite: dict[int, list[TestCase]] = {id(suite): [] for suite in suites}
         for case, (suite, result), key in zip(distinct(named), judged, self._keys.batch, strict=True):
             written, page = self._case(case), self._on_page(key)
-            if result.result == "not-evaluated":
+            test = FailedTest("batch", result.text, location=result.location)
+            if self._settled_by_quarantine(written, test, passed=result.passed):
+                pass
+            elif result.result == "not-evaluated":
                 written.add_error_info(attribute(batch_actual(result)), self._text(page, result.location), "error")
             elif not result.passed:
                 message = attribute(plain(expected_got(batch_expected(result), batch_actual(result))))

@@ -15,11 +15,13 @@ from turncheck.comparison.cases import judged_again
 from turncheck.comparison.matching import Result, ResultsByPlace, places_of
 from turncheck.comparison.misunderstood import understanding_in_words
 from turncheck.comparison.model import BaseTests
+from turncheck.comparison.quarantine import entry_of
 from turncheck.render.case_keys import CaseKeys
 from turncheck.render.page.many import Conversations, Listed
 from turncheck.render.page.model import Base, Conversation, Turn
 from turncheck.render.phrases import nearest
 from turncheck.render.spans import plain
+from turncheck.render.wording.quarantine import quarantine_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -186,8 +188,17 @@ class _Transcripts:
             base=changes.base(case, story.outcome, self._story_turns),
             turns=list(self._story_turns(story)),
             events=_events(story),
-            remarks=[*(["an exact copy of an earlier story"] if story.duplicate else []), *_drawn_away(story)],
+            remarks=[
+                *self._held(story.name, story.location),
+                *(["an exact copy of an earlier story"] if story.duplicate else []),
+                *_drawn_away(story),
+            ],
         )
+
+    def _held(self, name: str, location: Location) -> list[str]:
+        """Say that a test is in quarantine."""
+        entry = entry_of(self.report, name, location)
+        return [] if entry is None else [quarantine_in_words(entry)]
 
     def _story_turns(self, story: StoryResult) -> Iterator[Turn]:
         said: str | None = None
@@ -247,7 +258,11 @@ class _Transcripts:
             runs=runs or (list(attempts.runs) if attempts else []),
             turns=list(self._case_turns(result)),
             events=[f"{action}: {how}" for action, how in result.actions.items()],
-            remarks=[*([again] if again else []), *_drawn_away(result)],
+            remarks=[
+                *self._held(result.name, result.location),
+                *([again] if again else []),
+                *_drawn_away(result),
+            ],
         )
 
     def _case_turns(self, result: CaseResult) -> Iterator[Turn]:
@@ -292,7 +307,11 @@ class _Transcripts:
             base=changes.base(change, outcome, _batch_turns),
             reason=case.reason or "",
             turns=_batch_turns(case),
-            remarks=[*([f"in the context of {' / '.join(case.parent)}"] if case.parent else []), *case.tags],
+            remarks=[
+                *self._held(case.text, case.location),
+                *([f"in the context of {' / '.join(case.parent)}"] if case.parent else []),
+                *case.tags,
+            ],
         )
 
     def _place(self, location: Location | None) -> Any:
