@@ -21,6 +21,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "suggest": "commands.flags.strength:add_parsers",
     "init": "commands.flags.init:add_parsers",
     "report": "commands.flags.report:add_parsers",
+    "quarantine": "commands.flags.quarantine:add_parsers",
     "calibrate": "commands.flags.calibrate:add_parsers",
     "compare-engines": "commands.flags.compare_engines:add_parsers",
     "kore": "platforms.kore.flags:add_parsers",
