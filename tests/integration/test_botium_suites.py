@@ -143,7 +143,7 @@ def test_a_bot_over_http_is_asked_the_same(tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
     for name, text in convos.items():
         (tmp_path / "tests" / name).write_text(text, "utf-8")
-    request = "request: {method: POST, path: /chat, body: {message: '{text}'}}"
+    request = "request: {method: POST, path: /chat, body: {session: '{session}', message: '{text}'}}"
     (tmp_path / "turncheck.yml").write_text(
         f"bot:\n  kind: rest\n  {request}\n  replies: $.messages[*].text\n", "utf-8"
     )
