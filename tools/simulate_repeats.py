@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import argparse
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import cache
+from math import comb
 from typing import TYPE_CHECKING
 
 from turncheck.comparison.repeats import RateTest, Stratum, alarm_at, p_value_of_losses, rate_test
@@ -100,6 +101,69 @@ def simulate(suites: int, cases: int, base_runs: int, rules: RepeatRules, seed: 
     return totals
 
 
+# The same for one case, computed.
+
+RATES = (0.02, 0.05, 0.1, 0.2)
+
+
+@cache
+def decisions(base_failed: int, base_runs: int, cases: int, rules: RepeatRules) -> dict[tuple[int, int], str]:
+    """Return what the runs of a case say, by how many failed and how many passed."""
+    test, level = test_of(base_failed, base_runs, rules.worth), rules.false_alarms / cases
+    if test is None or not test.can_tell(rules.most, level):
+        return {}
+    return {
+        (failed, runs - failed): test.decide(failed, runs - failed, level)
+        for runs in range(rules.first, rules.most + 1)
+        for failed in range(1, runs + 1)
+    }
+
+
+def exact_case(rate: float, base_failed: int, base_runs: int, cases: int, rules: RepeatRules) -> tuple[float, ...]:
+    """Return how likely a case is found to be worse, that within six runs, how many runs it takes, and how likely it
+    stays unclear."""
+    says = decisions(base_failed, base_runs, cases, rules)
+    worse = by_six = mean = 0.0
+    going = {(0, 0): 1.0}
+    for runs in range(1, rules.most + 1):
+        after: defaultdict[tuple[int, int], float] = defaultdict(float)
+        for (failed, passed), weight in going.items():
+            mean += weight
+            after[failed + 1, passed] += weight * rate
+            after[failed, passed + 1] += weight * (1 - rate)
+        if runs < rules.first:
+            going = dict(after)
+            continue
+        found = sum(weight for state, weight in after.items() if says.get(state) == "worse")
+        worse += found
+        by_six += found if runs <= 6 else 0.0
+        going = {state: weight for state, weight in after.items() if says.get(state) == "open" and weight > 1e-16}
+    return worse, by_six, mean, sum(going.values())
+
+
+def exact(base_runs: int, cases: int, rules: RepeatRules) -> str:
+    """Return a table by the rate of the base, as Markdown."""
+    heads = ("fails on the base", "false alarms of a suite", "runs of a case", "dead: found (in 6 runs)")
+    lines = [f"| {' | '.join((*heads, '80 %: found', '50 %: found'))} |", "|---|---|---|---|---|---|"]
+    for base_rate in RATES:
+        weights = [
+            comb(base_runs, failed) * base_rate**failed * (1 - base_rate) ** (base_runs - failed)
+            for failed in range(base_runs + 1)
+        ]
+
+        def mean(rate: float, weights: Sequence[float] = weights) -> list[float]:
+            each = [exact_case(rate, failed, base_runs, cases, rules) for failed in range(base_runs + 1)]
+            return [sum(w * one[n] for w, one in zip(weights, each, strict=True)) for n in range(4)]
+
+        alarm, _, runs, _ = mean(base_rate)
+        dead, often, half = (mean(rate) for rate in CHANGED)
+        lines.append(
+            f"| {base_rate:.0%} | {1 - (1 - alarm) ** cases:.2%} | {runs:.2f} | {dead[0]:.0%} ({dead[1]:.0%}) |"
+            f" {often[0]:.0%} ({often[3]:.0%} unclear) | {half[0]:.0%} ({half[3]:.0%} unclear) |"
+        )
+    return "\n".join(lines)
+
+
 def report(totals: Totals) -> str:
     """Say what was found."""
     alarms = f"{totals.by_case / totals.suites:.2%} by a case, {totals.by_all / totals.suites:.2%} by all together"
@@ -120,7 +184,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--cases", type=int, default=100)
     parser.add_argument("--base-runs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--exact", action="store_true")
     given = parser.parse_args(arguments)
+    if given.exact:
+        print(exact(given.base_runs, given.cases, RepeatRules()))
+        return
     print(report(simulate(given.suites, given.cases, given.base_runs, RepeatRules(), given.seed)))
 
 

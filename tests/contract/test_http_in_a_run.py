@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from fake_bot import EXAMPLE, REST, Call, FakeBot, Reply, echo, hold, serving
 from in_process import turncheck
+
+import turncheck as turncheck_api
+from turncheck.settings.options import default_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +33,7 @@ def understanding(call: Call) -> Reply:
 def project(tmp_path: Path) -> Path:
     """A folder with a bot and its tests, committed, with nothing of Rasa's or Kore.ai's."""
     (tmp_path / "tests").mkdir()
-    (tmp_path / "turncheck.yml").write_text(f"engine: http\n{INTENTS}")
+    (tmp_path / "turncheck.yml").write_text(f"engine: http\nrepeats: off\n{INTENTS}")
     (tmp_path / "tests" / "e2e_test_cases.yml").write_text(EXAMPLE)
     (tmp_path / ".gitignore").write_text("results/\n")
     git(tmp_path, "init", "--quiet", "--initial-branch", "main")
@@ -95,8 +99,9 @@ def test_a_change_of_how_the_bot_is_asked_is_said(project: Path) -> None:
     assert "$.messages[0].text" in changed["bot"]["value"]
 
 
+@pytest.mark.parametrize("repeats", ["off", "auto"])
 @pytest.mark.parametrize("turn", range(3))
-def test_a_bot_that_dies_opens_no_gate(turn: int, project: Path) -> None:
+def test_a_bot_that_dies_opens_no_gate(turn: int, repeats: str, project: Path) -> None:
     def answer(call: Call) -> Reply:
         if len(fake.calls) == turn + 1:
             fake.stop()
@@ -105,10 +110,10 @@ def test_a_bot_that_dies_opens_no_gate(turn: int, project: Path) -> None:
 
     fake = FakeBot(answer)
     with serving(fake):
-        done = run(project, fake.url, "--baseline", "none", "--bot-parallel", "1")
+        done = run(project, fake.url, "--baseline", "none", "--bot-parallel", "1", "--repeats", repeats)
     assert done.returncode != 0
     report = document(project)
-    assert report["e2e"]["passed"] == turn
+    assert report["e2e"]["passed"] == (turn if repeats == "off" else 0)
     why = "answered before, and now refuses the connection" if turn else "cannot be reached (connection refused)"
     assert why in report["stopped"]
 
@@ -167,12 +172,18 @@ def test_sentences_and_suites_are_understood_by_the_bot(project: Path) -> None:
 
 def test_one_can_talk_to_it(project: Path) -> None:
     url = ("--engine", "http", "--project", project)
-    with serving(FakeBot(understanding)) as fake:
+    many = MANY.replace("test_cases:\n", "")
+    cases = project / "tests" / "e2e_test_cases.yml"
+    cases.write_text(cases.read_text() + many)
+    with serving(FakeBot(lambda call: replace(understanding(call), seconds=0.02))) as fake:
         parsed = turncheck("parse", *url, "--bot-url", fake.url, "greet you", "--format", "jsonl")
-        case = turncheck("test", "e2e", *url, "--bot-url", fake.url)
+        case = turncheck("test", "e2e", *url, "--bot-url", fake.url, "--bot-parallel", "12")
+        python = turncheck_api.parse(["order it"], project, engine="http", bot_url=fake.url)
     assert parsed.returncode == 0, parsed.stderr
     assert json.loads(parsed.stdout)["intent"]["name"] == "greet"
     assert case.returncode == 0, case.stdout + case.stderr
+    assert 6 < fake.most_at_once <= 12
+    assert [one.intent.name for one in python] == ["order"]
 
 
 MANY = "test_cases:\n" + "".join(
@@ -189,11 +200,12 @@ def test_no_more_conversations_are_held_at_once_than_asked_for(tmp_path: Path) -
 
 
 def test_a_hundred_conversations_take_as_long_as_the_bot(tmp_path: Path, timing: Timing) -> None:
-    """Each of the 200 answers takes the bot a second; all 100 conversations at once therefore take it two."""
+    """200 answers that take the bot half a second each, eight at once: at most a tenth more than it needs itself."""
+    seconds, at_once = (0.5 if timing.asserted else 0.001), default_of("bot-parallel")
 
     def slow(call: Call) -> Reply:
-        return Reply(json.loads(echo(call).content), seconds=1.0 if timing.asserted else 0.01)
+        return Reply(json.loads(echo(call).content), seconds=seconds)
 
-    with serving(FakeBot(slow)) as fake, timing.at_most(2.2, time.perf_counter):
-        section = hold(tmp_path, fake, MANY, at_once=100, timeout=30)
+    with serving(FakeBot(slow)) as fake, timing.at_most(1.1 * 200 * seconds / at_once, time.perf_counter):
+        section = hold(tmp_path, fake, MANY, at_once=at_once, timeout=30)
     assert section.passed == 100

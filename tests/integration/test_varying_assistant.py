@@ -157,6 +157,31 @@ def test_what_is_unclear_is_not_judged(base: str, monkeypatch: pytest.MonkeyPatc
     assert "1 unclear" in capsys.readouterr().out
 
 
+def test_figures_that_unclear_cases_decide_are_not_judged(
+    base: str, bot: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CoinEngine, "rates", {**RATES, "greet": 1.0})
+    rules = ["--repeats", "first: 2, most: 30, turns: 8", "--max-regression", "e2e.passed: 0"]
+    assert run(*rules, "--thresholds", "e2e.passed >= 4", base=base) == 0
+    verdict = json.loads((bot / "results" / "verdict.json").read_text())
+    judged = {gate["name"]: gate["outcome"] for gate in verdict["gates"]}
+    assert judged["max-regression: e2e.passed: 0"] == judged["threshold: e2e.passed >= 4"] == "not judged"
+    assert judged["gone-tests"] == "passed"
+    assert run(*rules[:2], "--thresholds", "e2e.passed >= 5", base=base) == 1
+
+
+def test_what_was_unclear_on_the_base_and_fails_is_new(bot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CoinEngine, "rates", {**RATES, "greet": 0.5})
+    monkeypatch.setattr(CoinEngine, "seed", 1)
+    run("--repeats", "first: 8, most: 8", out="base", gate="none")
+    assert repeats("greet", "base").outcome == "unclear"
+    monkeypatch.setattr(CoinEngine, "rates", {**RATES, "greet": 1.0})
+    assert run(base="base") == 1
+    assert repeats("greet").outcome == "regressed"
+    comparison = json.loads((bot / "results" / "comparison.json").read_text())
+    assert [case["name"] for case in comparison["e2e"]["added_failing"]] == ["greet"]
+
+
 def test_if_nothing_is_clear_nothing_was_tested(base: str, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.setattr(CoinEngine, "rates", dict.fromkeys(RATES, 1.0))
     assert run("--repeats", "first: 2, most: 30, turns: 8", base=base) == 1

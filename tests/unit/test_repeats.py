@@ -272,6 +272,17 @@ def test_time_is_a_budget_as_well() -> None:
     assert "the budget of 9 seconds was used up" in (section.cases[0].reason or "")
 
 
+def test_looking_for_the_base_takes_nothing_of_the_budget() -> None:
+    now = [0.0]
+
+    def slow() -> None:
+        now[0] += 10_000
+
+    coins = Coins({"a": 1.0})
+    section = evaluate_repeatedly(coins, coin_cases({"a": 1.0}), CaseRun(), RULES, slow, clock=lambda: now[0])
+    assert of(section, "a").outcome == "failed"
+
+
 def test_a_case_that_its_runs_do_not_decide_is_unclear() -> None:
     base = with_base(evaluated({"a": 0.0}), "P" * 20)
     section = evaluated({"a": 1.0}, base, rules=RepeatRules(first=2, most=3))
@@ -322,6 +333,10 @@ def test_an_interrupt_keeps_what_was_measured() -> None:
     section = stopped.value.finished
     assert len(section.cases) == 3
     assert section.remarks
+    later = pytest.raises(CutShortError)
+    with later as stopped:
+        evaluated({"a": 0.0, "b": 1.0}, on_call=lambda number: interrupted(number) if number > 4 else None)
+    assert [case.outcome for case in stopped.value.finished.cases] == ["passed", "unclear"]
 
 
 def test_progress_says_runs_cases_and_time_left() -> None:
@@ -329,6 +344,39 @@ def test_progress_says_runs_cases_and_time_left() -> None:
     evaluated({"a": 1.0, "b": 0.0}, with_base(evaluated({"a": 0.0}), "P" * 20), say=said.append)
     assert said[0] == "2 runs, 2 cases left, at most 15 minutes more"
     assert any(line.startswith("4 runs, 1 case left") for line in said)
+
+
+# --- in turn with the base --------------------------------------------------------------------------------------------
+
+
+def test_a_dead_case_is_found_without_any_history_if_the_base_can_be_asked() -> None:
+    rates = {"a": 0.0, "b": 0.0}
+    section = evaluated({"a": 1.0, "b": 0.0}, base_engine=Coins(rates, 7))
+    found = of(section, "a")
+    assert found.outcome == "regressed"
+    assert found.base == "p" * (len(found.runs) - 2)
+    assert of(section, "b").base == "", "only suspicious cases are run there"
+
+
+def test_what_fails_on_both_sides_does_not_regress() -> None:
+    rates = {f"case {number}": 0.5 for number in range(10)}
+    for seed in range(5):
+        section = evaluated(rates, base_engine=Coins(rates, 100 + seed), seed=seed)
+        assert not [one for one in rates if of(section, one).outcome == "regressed"]
+
+
+def test_runs_of_the_base_cost_turns_and_its_end_ends_nothing() -> None:
+    section = evaluated({"a": 1.0}, base_engine=Coins({"a": 0.0}), rules=RepeatRules(turns=8))
+    assert (of(section, "a").runs, of(section, "a").base) == ("FFfff", "ppp")
+
+    def gone(number: int) -> None:
+        if number > 2:
+            raise EngineError("the base is gone")
+
+    base = with_base(evaluated({"a": 0.0}), "P" * 20)
+    section = evaluated({"a": 1.0}, base, base_engine=Coins({"a": 0.0}, on_call=gone))
+    assert of(section, "a").outcome == "regressed"
+    assert of(section, "a").base.startswith("P" * 20)
 
 
 # --- a suite ----------------------------------------------------------------------------------------------------------

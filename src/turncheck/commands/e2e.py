@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import yaml
@@ -91,8 +91,9 @@ def run_test_e2e(
             screen.step("e2e", f"Running {count(len(read.cases), 'end-to-end case')}"),
         ):
             timed = screen.timer("e2e")
+            run = replace(options.run, workers=max(options.run.workers, bench.engine.at_once))
             try:
-                return evaluate_cases(talking, read.cases, options.run, progress.finished, timed, ended=outcomes.append)
+                return evaluate_cases(talking, read.cases, run, progress.finished, timed, ended=outcomes.append)
             finally:
                 progress.end()
 

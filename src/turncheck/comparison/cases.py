@@ -193,6 +193,11 @@ class Case:
         return not self.passed and not self.misunderstood and not self.unclear
 
     @property
+    def is_known(self) -> bool:
+        """Whether it was run, and is not unclear."""
+        return self.judged and not self.unclear
+
+    @property
     def repeats(self) -> Repeats | UnsetType:
         """The runs of an end-to-end case, if it was run several times."""
         return self.result.repeats if isinstance(self.result, CaseResult) else UNSET

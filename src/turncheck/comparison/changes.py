@@ -219,14 +219,9 @@ class CaseChange(Part, frozen=True, kw_only=True):
         return 1 + self.copies
 
     @property
-    def unclear(self) -> bool:
-        """Whether its runs do not say how it fares."""
-        return not isinstance(self.repeats, UnsetType) and self.repeats.outcome == "unclear"
-
-    @property
     def failed(self) -> bool:
-        """Whether it fails by itself now: not passed, and neither only misunderstood nor unclear."""
-        return not self.passed and not self.misunderstood and not self.unclear
+        """Whether it fails by itself now: not passed, and not only misunderstood."""
+        return not self.passed and not self.misunderstood
 
     @property
     def base_failed(self) -> bool:
@@ -272,6 +267,8 @@ class ChangedCases(Part, frozen=True, kw_only=True):
     """Cases that only the base has."""
     not_run: tuple[CaseChange, ...] = ()
     """Cases that the base has results for and this side does not."""
+    quarantined: tuple[CaseChange, ...] | UnsetType = UNSET
+    """Those in quarantine that newly fail, which are in no other list; left out if there are none."""
     shared: int = 0
     """How many cases both sides have."""
     moved: int = 0

@@ -31,6 +31,7 @@ from turncheck.comparison.gates_on_tests import (
     not_validated,
     tests_of,
     tests_switched_off,
+    unclear_tests,
 )
 from turncheck.comparison.judged import (
     BadFinding,
@@ -69,6 +70,8 @@ if TYPE_CHECKING:
 _ROUNDING: Final = 1e-9
 """Rounding errors of decimal fractions are smaller: 0.9 - 0.89 must not count as more than 0.01."""
 _MOST_EXAMPLES: Final = 200
+_PASSED: Final = "e2e.passed"
+"""The figure that a case which is unclear may still raise."""
 
 
 def judge_threshold(report: Report, comparison: Comparison | None, rule: Threshold) -> Judged:
@@ -88,6 +91,9 @@ def judge_threshold(report: Report, comparison: Comparison | None, rule: Thresho
     if rule.name in JUDGED_BY_BOUND and rule.operator in {">=", ">"} and report.e2e is not None:
         return _judge_share_of_runs(report, comparison, rule, metric)
     holds = rule.holds(metric.value)
+    unclear = unclear_tests(report) if rule.name == _PASSED else ()
+    if not holds and rule.holds(metric.value + len(unclear)):
+        return Judged(name, "not judged", "unclear", metric=rule.name, causes=unclear)
     causes = () if holds else _behind(report, comparison, rule.name)
     facts = (Value(rule, metric),)
     return Judged(name, "passed" if holds else "failed", "", facts, metric=rule.name, causes=causes)
@@ -146,7 +152,7 @@ def judge_regression(report: Report, comparison: Comparison | None, rule: Regres
     known = not comparison.unlisted and bool(examples.added or examples.removed or examples.edited)
     if delta.judgement == "not judged" and not is_counted(delta) and (rule.significant or known):
         return Judged(name, "not judged", "no shared example", metric=rule.name)
-    return _judge_drop(comparison, rule, delta, name)
+    return _judge_drop(report, comparison, rule, delta, name)
 
 
 def _judge_one_side(report: Report, rule: Regression, delta: MetricDelta, name: str) -> Judged:
@@ -172,11 +178,14 @@ def _why_without_value(report: Report, name: str) -> str:
     return metric.reason if isinstance(metric, NotMeasured) else ""
 
 
-def _judge_drop(comparison: Comparison, rule: Regression, delta: MetricDelta, name: str) -> Judged:
+def _judge_drop(report: Report, comparison: Comparison, rule: Regression, delta: MetricDelta, name: str) -> Judged:
     shared = shared_examples(delta)
     difference = shared.delta if shared else delta.delta or 0.0
     drop = difference if delta.better == "lower" else -difference
     too_far = drop > rule.limit + _ROUNDING and not (rule.significant and delta.judgement == "noise")
+    unclear = unclear_tests(report) if rule.name == _PASSED else ()
+    if too_far and drop - len(unclear) <= rule.limit + _ROUNDING:
+        return Judged(name, "not judged", "unclear", metric=rule.name, causes=unclear)
     causes = _became_worse(comparison, rule.name) if too_far else ()
     facts = (Drop(rule, delta),)
     return Judged(name, "failed" if too_far else "passed", "", facts, metric=rule.name, causes=causes)

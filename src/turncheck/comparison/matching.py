@@ -70,11 +70,13 @@ class Matched:
     removed: tuple[Case, ...]
     not_run: tuple[Pair, ...] = ()
     newly_run: tuple[Pair, ...] = ()
+    unclear: tuple[Pair, ...] = ()
+    """Tests that this side ran several times without knowing how they fare."""
 
     @property
     def is_whole(self) -> bool:
         """Whether both sides judged the same cases."""
-        others = self.added or self.removed or self.not_run or self.newly_run
+        others = self.added or self.removed or self.not_run or self.newly_run or self.unclear
         return not others and all(pair.base.copies == pair.head.copies for pair in self.pairs)
 
 
@@ -104,13 +106,14 @@ def match_named(base: Iterable[Case], head: Iterable[Case]) -> Matched:
 def match_tests(base: Iterable[Case], head: Iterable[Case]) -> Matched:
     """Match stories or end-to-end cases, including those that exist and were not run: they are not gone."""
     matched = match_named(base, head)
-    both = [pair for pair in matched.pairs if pair.base.judged and pair.head.judged]
+    known = [pair for pair in matched.pairs if not pair.head.unclear]
     return Matched(
-        tuple(both),
-        tuple(case for case in matched.added if case.judged),
+        tuple(pair for pair in known if pair.base.is_known and pair.head.judged),
+        tuple(case for case in matched.added if case.is_known),
         tuple(case for case in matched.removed if case.judged),
-        not_run=tuple(pair for pair in matched.pairs if pair.base.judged and not pair.head.judged),
-        newly_run=tuple(pair for pair in matched.pairs if pair.head.judged and not pair.base.judged),
+        not_run=tuple(pair for pair in known if pair.base.judged and not pair.head.judged),
+        newly_run=tuple(pair for pair in known if pair.head.judged and not pair.base.is_known),
+        unclear=tuple(pair for pair in matched.pairs if pair.head.unclear),
     )
 
 
@@ -254,11 +257,7 @@ def changed_cases(matched: Matched) -> ChangedCases:
 
 def _is_better(pair: Pair) -> bool:
     """Whether it passes now and did not before, or is only misunderstood now and failed by itself before."""
-    return (
-        not pair.base.passed
-        and not pair.base.unclear
-        and (pair.head.passed or (pair.base.failed and pair.head.misunderstood))
-    )
+    return not pair.base.passed and (pair.head.passed or (pair.base.failed and pair.head.misunderstood))
 
 
 def changed_tests(matched: Matched) -> ChangedCases:
@@ -293,7 +292,7 @@ def _change(pair: Pair) -> CaseChange:
     return msgspec.structs.replace(
         unpaired_case(newly_wrong_first(pair.head, pair.base)),
         base_location=pair.base.location,
-        base_passed=None if pair.base.unclear else pair.base.passed,
+        base_passed=pair.base.passed,
         base_actual=pair.base.actual,
         edits=pair.edits,
         base_misunderstood=pair.base.misunderstood,

@@ -93,9 +93,9 @@ def upper_limit(failed: int, runs: int) -> float:
     """
     if failed >= runs:
         return 1.0
-    from scipy.stats import beta  # only where cases are run several times
+    from scipy.special import betaincinv  # only where cases are run several times
 
-    return float(beta.ppf(_JEFFREYS, failed + 0.5, runs - failed + 0.5))
+    return float(betaincinv(failed + 0.5, runs - failed + 0.5, _JEFFREYS))
 
 
 def alarm_at(false_alarms: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +17,7 @@ from turncheck.evaluation.e2e_case import CaseOutcome, run_case, skipped_case
 from turncheck.evaluation.e2e_steps import Exercised
 from turncheck.messages.errors import CutShortError, EngineError, PassingError
 from turncheck.messages.phrasing import count
+from turncheck.report.conversations import LONGEST_BASE
 from turncheck.report.model import HowRepeated, Repeats
 
 if TYPE_CHECKING:
@@ -129,8 +130,13 @@ class _Case:
     def _is_left_out(self) -> bool:
         return bool(self.outcomes) and self.outcomes[-1].result.outcome == "skipped"
 
-    def add(self, outcome: CaseOutcome, *, usual: bool) -> None:
-        """Add a run; ``usual``: one of those that every case gets."""
+    def add(self, outcome: CaseOutcome | None, base: CaseOutcome | None, *, usual: bool) -> None:
+        """Add a run here, and one of the base; ``usual``: one of those that every case gets."""
+        if base is not None and base.result.outcome in _JUDGED:
+            runs = f"{self.base.runs}{'p' if base.result.passed else 'f'}"[-LONGEST_BASE:]
+            self.base = replace(self.base, runs=runs)
+        if outcome is None:
+            return
         self.outcomes.append(outcome)
         self.seconds += outcome.seconds or 0.0
         if outcome.result.outcome == "error":
@@ -182,6 +188,8 @@ class _Suite:
     run: CaseRun
     engine: ConversationEngine
     clock: Callable[[], float]
+    base_engine: ConversationEngine | None = None
+    """The base itself, if it can be asked: suspicious cases are run there in turn with this side."""
     begin: float = 0.0
     turns: int = 0
     is_short: bool = False
@@ -207,11 +215,13 @@ class _Suite:
     def ask(self, wanted: Sequence[_Case], *, usual: bool) -> KeyboardInterrupt | None:
         """Run each of these cases once more, as far as the budget goes; an interrupt is returned."""
         workers = Workers(self.run.workers)
-        futures: list[tuple[_Case, Future[CaseOutcome | None]]] = []
+        futures: list[tuple[_Case, Future[tuple[CaseOutcome | None, CaseOutcome | None]]]] = []
+        on_base = self.base_engine is not None and not usual
         for case in wanted:
-            if self.turns + case.turns <= self.rules.turns:
-                self.turns += case.turns
-                futures.append((case, workers.submit(partial(self._one, case, case.asked))))
+            turns = case.turns * (2 if on_base else 1)
+            if self.turns + turns <= self.rules.turns:
+                self.turns += turns
+                futures.append((case, workers.submit(partial(self._both, case, case.asked, on_base=on_base))))
                 case.asked += 1
             else:
                 self.is_short = True
@@ -223,10 +233,25 @@ class _Suite:
         finally:
             for case, future in futures:
                 future.cancel()
-                if future.done() and not future.cancelled() and not future.exception() and (one := future.result()):
-                    case.add(one, usual=usual)
+                if future.done() and not future.cancelled() and not future.exception():
+                    here, there = future.result()
+                    case.add(here, there, usual=usual)
             workers.close()
         return None
+
+    def _both(self, case: _Case, attempt: int, *, on_base: bool) -> tuple[CaseOutcome | None, CaseOutcome | None]:
+        """Run a case once here and, directly after, on the base: a model that drifts meanwhile is the same to both.
+
+        A base that no longer answers is not asked again: then its report alone says how it fares.
+        """
+        here = self._one(case, attempt)
+        if here is None or not on_base or (base := self.base_engine) is None:
+            return here, None
+        try:
+            return here, run_case(base, case.case, self.run, attempt)
+        except EngineError:
+            self.base_engine = None
+            return here, None
 
     def _one(self, case: _Case, attempt: int) -> CaseOutcome | None:
         """Run a case once; ``None``: the engine is gone, or the time is up."""
@@ -243,17 +268,21 @@ class _Suite:
             return None
         return CaseOutcome(outcome.result, outcome.exercised, time.perf_counter() - begin)
 
+    def settle(self) -> None:
+        """Note which cases have passed, without the base."""
+        for case in self.cases:
+            if case.verdict is None and len(case.runs) >= self.rules.first and not case.failed:
+                case.verdict = "passed"
+
     def decide(self) -> None:
         """Judge each case that may be judged by its runs so far."""
+        self.settle()
         number = len(self.cases)
         before = sum(case.is_worse for case in self.cases)
         level = self.rules.false_alarms / max(1, number)
         tests: dict[int, RateTest] = {}
         for case in self.cases:
             if case.is_over or len(case.runs) < self.rules.first:
-                continue
-            if not case.failed:
-                case.verdict = "passed"
                 continue
             base = case.base.runs.upper()
             test = rate_test(base.count("F"), len(base), self.rules.worth)
@@ -286,6 +315,7 @@ def evaluate_repeatedly(
     rules: RepeatRules,
     base: Callable[[], EndToEnd | None],
     *,
+    base_engine: ConversationEngine | None = None,
     say: Callable[[str], None] = lambda _: None,
     clock: Callable[[], float] = time.monotonic,
     timed: Callable[[int, float], None] | None = None,
@@ -297,7 +327,8 @@ def evaluate_repeatedly(
         cases: the cases.
         run: how they are run.
         rules: how often, and at what cost at most.
-        base: returns the base's results; called once, after every case has run.
+        base: returns the base's results; called once, after every case has run. It takes nothing of the budget.
+        base_engine: the base itself, if it can be asked: suspicious cases are run there, too, in turn.
         say: is told after each round how far it is.
         clock: the seconds that have passed.
         timed: called at the end with the index and the seconds of each case that was run.
@@ -305,7 +336,9 @@ def evaluate_repeatedly(
     Raises:
         CutShortError: the engine failed, or the run was interrupted; ``finished`` has what was measured until then.
     """
-    suite = _Suite([_Case(number, case) for number, case in enumerate(cases)], rules, run, engine, clock, clock())
+    suite = _Suite(
+        [_Case(number, case) for number, case in enumerate(cases)], rules, run, engine, clock, base_engine, clock()
+    )
     for case in suite.cases:
         if case.case.expects_nothing:
             case.outcomes.append(CaseOutcome(skipped_case(case.case, EXPECTS_NOTHING), Exercised()))
@@ -338,6 +371,7 @@ def _run_rounds(
     while wanted := [case for case in suite.cases if not case.is_over and len(case.runs) < first]:
         asked = suite.runs
         if interrupt := suite.ask(wanted, usual=True):
+            suite.settle()
             return interrupt
         if suite.lost or suite.out_of_budget or suite.runs == asked:
             break
@@ -345,6 +379,7 @@ def _run_rounds(
     try:
         _compare_with(suite, base)
     except KeyboardInterrupt as error:
+        suite.settle()
         return error
     suite.decide()
     while wanted := [case for case in suite.cases if not case.is_over and first <= len(case.runs) < most]:
@@ -362,7 +397,9 @@ def _run_rounds(
 
 def _compare_with(suite: _Suite, base: Callable[[], EndToEnd | None]) -> None:
     """Find the runs of the base; also of cases that never failed, which a later change is compared with."""
+    begin = suite.clock()
     known = base()
+    suite.begin += suite.clock() - begin
     judged = [case for case in suite.cases if case.runs]
     results = [next(one.result for one in case.outcomes if one.result.outcome in _JUDGED) for case in judged]
     for case, found in zip(judged, base_runs(results, known), strict=True):

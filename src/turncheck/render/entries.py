@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from msgspec import UnsetType
+
 from turncheck.comparison.changes import SINGULAR, number_of
 from turncheck.messages.finding import Finding
 from turncheck.messages.phrasing import count
@@ -13,6 +15,7 @@ from turncheck.render.case_keys import key_of_sentence, key_of_test, key_of_text
 from turncheck.render.phrases import also_misunderstood, expected_got, expected_intent, expected_understood, heard, sure
 from turncheck.render.robustness_text import variant_line
 from turncheck.render.spans import Code, Entry, Place, Prose, Said, line, listed
+from turncheck.render.wording.repeats import runs_in_words
 from turncheck.render.wording.tests import with_copy_count
 
 if TYPE_CHECKING:
@@ -188,7 +191,8 @@ def _test(kind: str, case: CaseChange) -> Line:
     edits = [edit for edit in case.edits if edit != "moved"]
     new = [] if case.base_passed is not None else ["new"] if case.base_location is None else ["not run on the base"]
     remark = f" ({', '.join([*new, *edits])})" if new or edits else ""
-    return line(f"{kind} ", Code(case.name), f"{remark}{with_copy_count(case)}")
+    runs = "" if isinstance(case.repeats, UnsetType) else f": {runs_in_words(case.repeats)}"
+    return line(f"{kind} ", Code(case.name), f"{remark}{with_copy_count(case)}{runs}")
 
 
 def labelled(what: str, case: CaseChange) -> Entry:

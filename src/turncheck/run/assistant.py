@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from turncheck.engines.action_server.process import choose_server, running_action_server
 from turncheck.engines.action_server.server import HttpActionServer
@@ -15,6 +15,7 @@ from turncheck.process.environment import FileVariables, for_child
 from turncheck.render.phrases import engine_lines
 from turncheck.render.sinks.terminal import place, text
 from turncheck.run.trainable import ensure_possible, ensure_trainable
+from turncheck.settings.engines import ENGINES
 from turncheck.work.workplace import Local
 
 if TYPE_CHECKING:
@@ -72,6 +73,15 @@ def opened_engine(
     ):
         engine.show_progress(screen)
         yield engine
+
+
+def asked_at_base(own: Settings) -> Settings | None:
+    """Return the settings with which the base is asked where it runs; ``None`` if nobody said where that is."""
+    on_base = ENGINES[own.engine].on_base
+    if on_base is None or getattr(own, on_base[1]) is None:
+        return None
+    there: dict[str, Any] = {on_base[0]: getattr(own, on_base[1]), on_base[1]: None}
+    return replace(own, **there)
 
 
 @contextmanager

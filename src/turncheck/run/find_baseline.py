@@ -31,6 +31,7 @@ from turncheck.process.screen import Console
 from turncheck.report.codec import MAX_BYTES, decode
 from turncheck.report.evaluations import EVALUATIONS
 from turncheck.report.model import Skipped, Source
+from turncheck.run.assistant import asked_at_base
 from turncheck.run.base_projects import BaseTree, paired
 from turncheck.run.evaluated_project import report_of_project
 from turncheck.run.report_of import REPORT_NAME, read_report, report_of
@@ -167,7 +168,10 @@ class BaselineSearch:
             UserError: a file that both name is missing, or is not a report.
         """
         with ExitStack() as stack:
-            return self._find(report, stack)
+            found = self._find(report, stack)
+        if isinstance(found, Missing) and not isinstance(found, Unreachable):
+            return replace(found, agreed=not self.host.run.of_a_change)
+        return found
 
     def ensure_base_is_known(self, name: str) -> None:
         """Make sure, before anything is measured, that a base named by the user exists.
@@ -203,6 +207,7 @@ class BaselineSearch:
             report=self._as_given(found.report, report),
             warnings=(*self._warnings, *self._troubles),
             settings_changed=tuple(changes),
+            agreed=self._is_on_its_own_branch(base),
             gone=there.gone if there is not None else (),
         )
 
@@ -324,7 +329,7 @@ class BaselineSearch:
             self._troubles.append(
                 "earlier runs cannot be asked for here: a token is missing, or which workflow this is"
             )
-        if wanted == "auto" and there and base.commit and _asked_at_base(self._settings_there(there)) is not None:
+        if wanted == "auto" and there and base.commit and asked_at_base(self._settings_there(there)) is not None:
             reports = None  # somebody named where the base runs, to be measured beside the change
         left = self._asked(_EARLIER, lambda: _left_by_a_run(reports, base)) if reports is not None else None
         if reports is not None and left is not None and self._has_same_plugins(left, report):
@@ -378,7 +383,7 @@ class BaselineSearch:
         """
         own = self._settings_there(there)
         if not ENGINES[own.engine].from_files:
-            deployed = _asked_at_base(own)
+            deployed = asked_at_base(own)
             if deployed is None:
                 # On somebody's own machine, nothing says where the base would run: there is none to compare with.
                 self._out_of_reach |= ENGINES[own.engine].on_base is None or bool(self.host.name)
@@ -460,6 +465,7 @@ class BaselineSearch:
             ignored=there.file.ignored,
             rules={},
             settings_file=there.file.path,
+            settings_folder=there.project.settings,
         )
 
     def _as_given(self, base: Report, head: Report) -> Report:
@@ -523,15 +529,6 @@ def _settings_file_of(folder: Path) -> tuple[SettingsFile, bool]:
         return read_settings_file(folder, faulty=True), True
     except UserError:
         return SettingsFile(), True
-
-
-def _asked_at_base(own: Settings) -> Settings | None:
-    """Return the settings with which the base is asked where it runs; ``None`` if nobody said where that is."""
-    on_base = ENGINES[own.engine].on_base
-    if on_base is None or getattr(own, on_base[1]) is None:
-        return None
-    there: dict[str, Any] = {on_base[0]: getattr(own, on_base[1]), on_base[1]: None}
-    return replace(own, **there)
 
 
 def _cannot_measure(engine: str) -> str:

@@ -17,7 +17,6 @@ class RegisteredEngine:
     runs, ``None``: of all. ``uploads``: the
     setting, and its value, with which it has a batch suite run as a whole by a platform that limits their size.
     ``variants``: the setting, and its values, that name one of several assistants that it can ask (``kore:published``).
-    ``described_by``: the key of the project's own ``turncheck.yml`` that says how the assistant is asked.
     ``on_base``: the setting that names where the assistant runs, and the one that names where its base runs.
     """
 
@@ -27,7 +26,6 @@ class RegisteredEngine:
     kinds: tuple[str, ...] | None = None
     uploads: tuple[str, str] | None = None
     variants: tuple[str, tuple[str, ...]] | None = None
-    described_by: str = ""
     on_base: tuple[str, str] | None = None
 
 
@@ -46,7 +44,6 @@ ENGINES: Final = Registry(
         "http": RegisteredEngine(
             "turncheck.engines.http.engines",
             from_files=False,
-            described_by="bot",
             on_base=("bot_url", "bot_url_base"),
         ),
     },

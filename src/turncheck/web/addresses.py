@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 from urllib.parse import unquote_to_bytes
@@ -64,6 +65,7 @@ class Address(NamedTuple):
 _NOWHERE: Final = Origin("", "", None)
 
 
+@lru_cache(1024)
 def address_of(url: str) -> Address | None:
     """Take an ``http`` or ``https`` address apart; ``None`` if it is none that every parser understands alike.
 

@@ -76,7 +76,6 @@ def settings_of(namespace: argparse.Namespace, *, workers: int = 0) -> Settings:
     """
     from turncheck.engines.choice import refuse_settings_of_others  # not for --help
     from turncheck.settings.engines import ENGINES
-    from turncheck.settings.file import read_settings_file
     from turncheck.settings.options import options
     from turncheck.settings.sources import combine, from_flags
 
@@ -94,9 +93,6 @@ def settings_of(namespace: argparse.Namespace, *, workers: int = 0) -> Settings:
             raise UserError(f"the engine '{engine}' takes one --{name}", remedy="Test them one after the other.")
         if len(values) == 1 and options()[name].engine in {None, engine}:
             more[name] = str(values[0])
-    if described_by := ENGINES[engine].described_by:
-        values = read_settings_file(Path(namespace.project)).values
-        more |= {name: value for name, value in values.items() if name == described_by}
     more |= {name: tuple(map(str, getattr(namespace, name, None) or ())) for name in _SEVERAL}
     more |= {name: getattr(namespace, name) for name in _AS_THEY_ARE if hasattr(namespace, name)}
     return combine(given, more)

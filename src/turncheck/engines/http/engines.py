@@ -17,6 +17,7 @@ from turncheck.messages.errors import CutShortError, EngineError, UnansweredErro
 from turncheck.messages.phrasing import first_line
 from turncheck.project.batch.model import comparable
 from turncheck.report.model import EngineInfo
+from turncheck.settings.file import read_settings_file
 from turncheck.web.addresses import Network, is_http, without_login
 
 if TYPE_CHECKING:
@@ -182,7 +183,9 @@ def opened(  # noqa: PLR0917 - as of all engines
     Raises:
         UserError: the bot's address or its shape is missing, or the address is none.
     """
-    url, bot = settings.bot_url, settings.bot
+    url = settings.bot_url
+    # A run has read the project's own file; other commands have only their flags.
+    bot = settings.bot or read_settings_file(project.root).values.get("bot")
     if bot is None:
         raise UserError(
             NO_SHAPE, remedy="Describe it as `bot:` in turncheck.yml (docs/http.md); `bot: {kind: rest, …}` begins it."

@@ -1,0 +1,122 @@
+"""Whole runs against a bot over HTTP whose answers are seeded coins: of itself against itself, and with a dead case.
+
+python benchmarks/varying.py [--runs 200] [--cases 20]
+
+How many of the first fail must be at most 2 %, how many of the second all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import tempfile
+import threading
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from turncheck.cli import run_command_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+RIGHT = "as expected"
+SETTINGS = """\
+bot:
+  kind: rest
+  request: {path: /chat, body: {session: "{session}", message: "{text}"}}
+  replies: $.messages[*].text
+"""
+
+
+class Coins:
+    """How often the bot is wrong, by message, and the coins of a run."""
+
+    def __init__(self, rates: dict[str, float]) -> None:
+        self.rates = rates
+        self.chance = random.Random()
+        self._lock = threading.Lock()
+
+    def answer(self, message: str) -> str:
+        """Return the right answer, unless a coin says otherwise."""
+        with self._lock:
+            return "something else" if self.chance.random() < self.rates[message] else RIGHT
+
+
+@contextmanager
+def serving(coins: Coins) -> Iterator[str]:
+    """Serve the bot, and yield its address."""
+
+    class Bot(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        wbufsize = -1
+
+        def do_POST(self) -> None:
+            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            content = json.dumps({"messages": [{"text": coins.answer(asked["message"])}]}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Bot)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def turncheck(url: str, *flags: str) -> int:
+    """Run turncheck in this process, and return its exit code."""
+    begin = ["run", "--engine", "http", "--bot-url", url, "--evaluations", "e2e", "--quiet", "--no-cache"]
+    with redirect_stdout(StringIO()), redirect_stderr(StringIO()) as said:
+        code = run_command_line([*begin, *flags])
+    if code not in {0, 1}:
+        raise SystemExit(said.getvalue())
+    return code
+
+
+def main() -> None:
+    """Run it, and print how many runs failed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--cases", type=int, default=20)
+    given = parser.parse_args()
+    chance = random.Random(2)
+    rates = {f"question {number}": chance.uniform(0.02, 0.2) for number in range(given.cases)}
+    cases = "".join(f"- test_case: {name}\n  steps:\n  - user: {name}\n  - bot: {RIGHT}\n" for name in rates)
+    coins = Coins(rates)
+    with tempfile.TemporaryDirectory() as folder, serving(coins) as url:
+        os.chdir(folder)
+        Path("tests").mkdir()
+        Path("tests/e2e_test_cases.yml").write_text(f"test_cases:\n{cases}")
+        Path("turncheck.yml").write_text(SETTINGS)
+        failed = {"unchanged": 0, "with a dead case": 0}
+        for number in range(given.runs):
+            coins.chance.seed(number)
+            coins.rates = rates
+            runs = ["--repeats", "first: 20, most: 20", "--baseline", "none", "--fail-on", "none", "--out", "base"]
+            turncheck(url, *runs)
+            judged = ["--baseline", "base", "--fail-on", "new-failures"]
+            failed["unchanged"] += turncheck(url, *judged)
+            coins.rates = {**rates, "question 0": 1.0}
+            failed["with a dead case"] += turncheck(url, *judged)
+        for name, count in failed.items():
+            print(f"{name}: {count} of {given.runs} runs fail")
+        os.chdir("/")
+
+
+if __name__ == "__main__":
+    main()

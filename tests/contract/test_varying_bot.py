@@ -1,0 +1,78 @@
+"""Whole runs against a bot over HTTP that varies: compared with a report, and in turn with the base where that runs."""
+
+from __future__ import annotations
+
+import random
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from fake_bot import REST, Call, FakeBot, Reply, serving
+
+from turncheck.cli import run_command_line
+from turncheck.report.codec import decode
+from turncheck.report.model import Repeats
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+RATES = {"opening hours": 0.05, "order": 0.1, "cancel": 0.02, "hello": 0.0}
+CASES = "test_cases:\n" + "".join(f"- test_case: {name}\n  steps: [{{user: {name}}}, {{bot: yes}}]\n" for name in RATES)
+
+
+def coins(rates: Mapping[str, float], seed: int) -> Callable[[Call], Reply]:
+    """A bot that says "yes", unless a coin says otherwise; each message has coins of its own, whoever comes first."""
+    chances = {message: random.Random(f"{seed} {message}") for message in rates}
+
+    def answer(call: Call) -> Reply:
+        message = call.body["message"]
+        said = "no" if chances[message].random() < rates[message] else "yes"
+        return Reply({"session": call.body["session"], "messages": [{"text": said}]})
+
+    return answer
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests/e2e_test_cases.yml").write_text(CASES.replace("bot: yes", 'bot: "yes"'))
+    (tmp_path / "turncheck.yml").write_text(REST)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(rates: Mapping[str, float], seed: int, *flags: str, on_base: Mapping[str, float] | None = None) -> int:
+    with ExitStack() as stack:
+        bot = stack.enter_context(serving(FakeBot(coins(rates, seed))))
+        there = stack.enter_context(serving(FakeBot(coins(on_base, seed + 1)))) if on_base is not None else None
+        more = ["--bot-url-base", there.url] if there is not None else []
+        begin = ["run", "--engine", "http", "--bot-url", bot.url, "--evaluations", "e2e", "--quiet", "--no-cache"]
+        return run_command_line([*begin, *more, *flags])
+
+
+def repeats(name: str) -> Repeats:
+    section = decode(Path("results/report.json").read_bytes()).e2e
+    assert section is not None
+    found = next(case.repeats for case in section.cases if case.name == name)
+    assert isinstance(found, Repeats)
+    return found
+
+
+def test_the_same_bot_passes_and_a_dead_case_fails() -> None:
+    base = ["--repeats", "first: 20, most: 20", "--baseline", "none", "--fail-on", "none", "--out", "base"]
+    assert run(RATES, 1, *base) == 0
+    judged = ["--baseline", "base", "--fail-on", "new-failures"]
+    assert [run(RATES, seed, *judged) for seed in range(3)] == [0] * 3
+    assert run({**RATES, "hello": 1.0}, 3, *judged) == 1
+    assert repeats("hello").outcome == "regressed"
+
+
+def test_a_base_that_can_be_asked_needs_no_history() -> None:
+    assert run(RATES, 1, "--baseline", "none", "--fail-on", "none", "--out", "base") == 0
+    judged = ["--baseline", "base", "--fail-on", "new-failures"]
+    assert run({**RATES, "hello": 1.0}, 3, *judged, on_base=RATES) == 1
+    assert repeats("hello").outcome == "regressed"
+    assert repeats("hello").base[2:] == "p" * (len(repeats("hello").runs) - 2)
+    both = {**RATES, "hello": 0.7}
+    assert run(both, 5, *judged, on_base=both) == 0, "it fails on both sides: the model drifted"
