@@ -11,7 +11,7 @@ EVERYDAY := not rasa and not image and not bench
 # A machine that forbids byte code would compile TensorFlow anew at each start of Rasa, and every test process its imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check accept page site test test-image test-rasa bench fuzz interrupts lint format pins dist release release-check clean
+.PHONY: demo check accept page pictures site test test-image test-rasa bench fuzz interrupts lint format pins dist release release-check clean
 
 # Two floors: what a run needs, and what work on turncheck needs. Each is installed when what it lists has changed.
 $(VENV)/.run: requirements/run.txt pyproject.toml
@@ -82,6 +82,10 @@ pins: $(VENV)/.test
 # The script of report.html, after a change in page/src.
 page: $(VENV)/.test
 	$(BIN)/python tools/build_page.py
+
+# The pictures of the documentation, after a change of what they show (a test says when).
+pictures: $(VENV)/.test
+	$(BIN)/python tools/make_pictures.py
 
 # The documentation site, in site/; its notice is about a version of mkdocs that the theme does not use.
 site: $(VENV)/.test

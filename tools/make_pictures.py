@@ -1,12 +1,15 @@
-"""Draw the pictures of the pages in docs/: a made-up pull request of the tests, the examples, and engines compared.
+"""Draw the pictures of the documentation from today's code: the comment, the page, engines compared.
 
-    python tools/page_pictures.py
+    make pictures
 
-Needs Chromium (Debian: chromium, fonts-dejavu-core) and what `make test` installs.
+Needs Chromium with fonts (Debian: chromium, fonts-dejavu-core, fonts-noto-color-emoji) and what `make test` installs.
+What the pictures show is noted in tools/pictures.json; a test says when it has changed since.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -18,6 +21,8 @@ ROOT = Path(__file__).parents[1]
 for folder in (ROOT, ROOT / "tests" / "unit", ROOT / "tests" / "contract"):
     sys.path.insert(0, str(folder))
 
+from turncheck import __version__  # noqa: E402  # after the paths
+
 PICTURES = {
     "page.png": ("bank", "", "light"),
     "page-sentences.png": ("bank", "#sentences?all=1", "dark"),
@@ -25,7 +30,21 @@ PICTURES = {
     "page-conversations.png": ("pizzeria", "#conversations", "light"),
     "compare-engines.png": ("engines", "", "light"),
 }
-"""Each picture: the page, the address in it, and the colour scheme."""
+"""Each picture of a page: the page, the address in it, and the colour scheme."""
+COMMENT = """<!doctype html><meta charset=utf-8>
+<style>{style} body {{max-width: 880px; margin: 0; padding: 24px}}</style>
+<article class=markdown-body>{body}</article>"""
+NOTED = ROOT / "tools" / "pictures.json"
+EXAMPLES = {
+    "page-intents.png": ("examples/clinic",),
+    "page-conversations.png": ("examples/pizzeria",),
+    "compare-engines.png": (
+        "examples/bike_workshop",
+        "tests/contract/engines_example.py",
+        "tests/contract/fake_kore.py",
+    ),
+}
+"""What the other pages are run on."""
 ADDED = {
     "inform": ("one margherita and a cola please", "i would like one ortolana", "two pizzas please"),
     "ask_price": ("can i get one pizza for pickup", "how much for one ortolana"),
@@ -33,8 +52,52 @@ ADDED = {
 """Sentences that a pull request adds to the pizzeria; some of them resemble others too much."""
 
 
-def draw(folder: Path) -> None:
-    """Write all pictures into a folder."""
+def shown() -> dict[str, str]:
+    """Return a digest of what each picture shows: its rendered source, or the page's design and the files of its run.
+
+    A release alone changes none: the version is left out.
+    """
+    from page_examples import write_examples  # of the tests, found by the paths above
+
+    with tempfile.TemporaryDirectory() as temporary:
+        write_examples(Path(temporary))
+        bank = (Path(temporary) / "bank.html").read_text("utf-8").replace(__version__, "VERSION")
+    digests = {"comment.png": _digest(_comment()), "page.png": _digest(bank), "page-sentences.png": _digest(bank)}
+    design = [path.read_text("utf-8") for path in sorted((ROOT / "templates" / "page").iterdir())]
+    for picture, names in EXAMPLES.items():
+        files = subprocess.run(["git", "ls-files", "-z", *names], cwd=ROOT, check=True, capture_output=True, text=True)
+        read = [(ROOT / name).read_text("utf-8") for name in files.stdout.split("\0") if name]
+        digests[picture] = _digest("\0".join([*design, repr(ADDED), *read]))
+    return digests
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _comment() -> str:
+    from github_markdown import to_html  # of the tests, found by the path above
+
+    return to_html((ROOT / "tests" / "unit" / "golden" / "comment.md").read_text("utf-8"))
+
+
+def draw_comment(picture: Path, size: str = "928,1566") -> None:
+    """Take a picture of the beginning of the golden comment, with GitHub's own style."""
+    from chromium import chromium
+    from tools.build_page import PAGE, install
+
+    install()
+    style = PAGE / "node_modules" / "github-markdown-css" / "github-markdown-light.css"
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "comment.html"
+        page.write_text(COMMENT.format(style=style.read_text("utf-8"), body=_comment()), "utf-8")
+        options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"]
+        command = [chromium(), *options, f"--window-size={size}", f"--screenshot={picture}", page.as_uri()]
+        subprocess.run(command, check=True, capture_output=True)
+
+
+def draw_pages(folder: Path) -> None:
+    """Write the pictures of pages into a folder."""
     from chromium import chromium  # of the tests, found by the paths above
     from page_examples import write_examples
     from tools.build_page import install, node
@@ -91,4 +154,6 @@ def _run(project: Path, out: Path, baseline: str) -> None:
 
 
 if __name__ == "__main__":
-    draw(ROOT / "docs")
+    draw_comment(ROOT / "docs" / "comment.png")
+    draw_pages(ROOT / "docs")
+    NOTED.write_text(json.dumps(shown(), indent=2) + "\n", "utf-8")
