@@ -202,6 +202,15 @@ def test_the_token_is_in_no_message(tmp_path: Path) -> None:
     assert fake.calls[0].headers["Authorization"] == "Bearer s3cret-t0ken"
 
 
+def test_a_token_that_the_bot_repeats_is_not_reported(tmp_path: Path) -> None:
+    shape = REST.replace('message: "{text}"', 'message: "{text} {token}"')
+    fake = FakeBot(echo)
+    with serving(fake):
+        section = hold(tmp_path, fake, shape=shape, token="s3cret-t0ken")
+    assert fake.calls[0].body["message"] == "one s3cret-t0ken"
+    assert section.cases[0].steps[0].actual == "You said one ***"
+
+
 def test_cookies_are_no_bridge_between_conversations(tmp_path: Path) -> None:
     shape = REST.replace("session: {echo: $.session}", "session: cookie").replace('session: "{session}", ', "")
 
