@@ -169,6 +169,13 @@ class BotClient(RemoteClient):
             return failure
         return _RefusedTurnError(what)
 
+    def not_an_answer(self, question: Question, error: requests.RequestException) -> ServerError:
+        """Return the error for an answer that cannot be decoded: it is only about this one call."""
+        if not self._was_there and not isinstance(error, requests.exceptions.ContentDecodingError):
+            return super().not_an_answer(question, error)
+        what = f"the bot at {self.name} answers {question.shown} with what cannot be decoded ({type(error).__name__})"
+        return _RefusedTurnError(what)
+
     def too_large(self, question: Question) -> UserError:
         """Return the error for an answer that is larger than the limit: it is only about this one call."""
         return _TooLargeError(
