@@ -50,8 +50,8 @@ class Call:
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer. ``body``: bytes, or what is sent as JSON; ``how``: "cut" (none at all), "endless", "short" (the headers
-    say how long it should be).
+    """An answer. ``body``: bytes, or what is sent as JSON; ``how``: "cut" (none at all), "endless", "short" (its
+    headers say how long it should be).
     """
 
     body: Any = b""

@@ -166,7 +166,7 @@ class RemoteClient:
             except (requests.ConnectionError, requests.exceptions.ChunkedEncodingError, HTTPError) as error:
                 failure = self._unreachable(error, question)
             except requests.RequestException as error:  # an invalid address, an answer that cannot be decoded
-                raise self.not_an_answer(question, error) from None
+                raise self._failure(question, f"cannot be asked ({type(error).__name__})") from None
             else:
                 self._was_there = True
                 if response.status < requests.codes.multiple_choices:
@@ -186,10 +186,6 @@ class RemoteClient:
                 if until is not None and until.left() <= pause:
                     raise failure
             self._sleep(pause)
-
-    def not_an_answer(self, question: Question, error: requests.RequestException) -> ServerError:
-        """Return the error for what cannot be sent, or cannot be read as an answer at all."""
-        return self._failure(question, f"cannot be asked ({type(error).__name__})")
 
     def refused(self, response: Response, question: Question) -> ServerError:
         """Return the error for an answer that is not a success."""

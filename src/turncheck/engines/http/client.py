@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 MOST_FAULTS: Final = 10
 """After this many turns in a row without a usable answer no more are sent."""
-_SHORTEST_SECRET: Final = 6
+_SHORTEST_SECRET: Final = 12
 """A shorter one would be found in words."""
 _MOST_BYTES: Final = 8 << 20
 _ALTOGETHER: Final = frozenset({502, 503, 504, 500})
@@ -169,13 +169,6 @@ class BotClient(RemoteClient):
             return failure
         return _RefusedTurnError(what)
 
-    def not_an_answer(self, question: Question, error: requests.RequestException) -> ServerError:
-        """Return the error for an answer that cannot be decoded: it is only about this one call."""
-        if not self._was_there and not isinstance(error, requests.exceptions.ContentDecodingError):
-            return super().not_an_answer(question, error)
-        what = f"the bot at {self.name} answers {question.shown} with what cannot be decoded ({type(error).__name__})"
-        return _RefusedTurnError(what)
-
     def too_large(self, question: Question) -> UserError:
         """Return the error for an answer that is larger than the limit: it is only about this one call."""
         return _TooLargeError(
@@ -183,7 +176,9 @@ class BotClient(RemoteClient):
         )
 
     def _unreachable(self, error: Exception, question: Question) -> ServerError:
-        """Distinguish a bot that is gone from one that cut off one answer."""
+        """Distinguish a bot that is gone from one answer that was cut off, or that cannot be decoded."""
+        if isinstance(error, requests.exceptions.ContentDecodingError):
+            return _RefusedTurnError(f"the bot at {self.name} answers {question.shown} with what cannot be decoded")
         is_gone = isinstance(error, requests.ConnectionError) and was_refused(error)
         if isinstance(error, requests.exceptions.SSLError) or is_gone or not self._was_there:
             return super()._unreachable(error, question)
