@@ -47,6 +47,7 @@ def not_reported(client: BotClient) -> dict[str, str]:
         reasons["action_executed"] = (
             "the bot's answers do not say which actions ran (`tools` under `bot:` names where they would)"
         )
+    reasons["entities"] = "the bot's answers do not say which entities were found"
     reasons["utter"] = "the bot's answers do not name responses: compare the text (`bot:`, or `text_matches`)"
     return reasons
 
