@@ -238,6 +238,12 @@ def test_a_deep_answer_is_no_crash(tmp_path: Path) -> None:
     assert outline(deep)
 
 
+@pytest.mark.parametrize("answer", ["$[*].text", '{"messages": [{"text": "a"}]}', ""])
+def test_a_text_is_no_document(answer: str) -> None:
+    assert JsonPath("$.messages[*].text").values(answer) == []
+    assert JsonPath("$").values(answer) == [answer]
+
+
 def test_the_outline_is_short() -> None:
     answer = {f"key{number}": [{"x": 1}, {"y y": 2}] for number in range(100)}
     assert outline(answer) == (

@@ -74,7 +74,7 @@ def _said(findings: tuple[Finding, ...]) -> list[tuple[str, str, int | None]]:
             ("c.pconvo.txt", 1),
             "'one' appears twice, first in tests/b.pconvo.txt:1",
         ),
-        ({"a.convo.txt": HI, "b.utterances.txt": "\nhi"}, "error", ("b.utterances.txt", 1), "has no name"),
+        ({"a.convo.txt": HI, "b.utterances.txt": "\nhi"}, "warning", ("b.utterances.txt", 1), "has no name"),
         ({"a.convo.txt": HI, "b.utterances.txt": "HELLO\n"}, "warning", ("b.utterances.txt", 1), "'HELLO' is empty"),
         (
             {"a.convo.txt": HI, "b.scriptingmemory.txt": "|$a\nx|1\nx|2"},

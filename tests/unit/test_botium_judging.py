@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from botium_records import ScriptedEngine, records, written
 
+from turncheck.engines.conversation import Turn
+from turncheck.evaluation.botium_run import ScriptRun
 from turncheck.evaluation.e2e import evaluate_cases
 from turncheck.evaluation.e2e_case import CaseRun, run_case
 from turncheck.project.e2e.cases import read_cases
@@ -97,6 +99,24 @@ def test_an_asserter_about_what_was_understood_is_skipped_where_the_engine_does_
     assert [step.outcome for step in result.steps] == ["passed", "skipped", "skipped"]
     assert result.outcome == "skipped"
     assert result.reason == "INTENT: the engine does not report how the message was understood"
+
+
+def test_asserters_about_what_an_engine_reports_only_in_part_are_skipped(tmp_path: Path) -> None:
+    convo = "greet\n\n#me\nhi\n\n#bot\nINTENT greet\nINTENT_CONFIDENCE 50\nINTENT_UNIQUE\nENTITIES city\n"
+    (case,) = _cases(tmp_path, {"a.convo.txt": convo}).cases
+    assert case.script is not None
+    assert case.turns[1].part is not None
+    heard = {"intent": {"name": "greet", "confidence": None}, "entities": []}
+    user = {"event": "user", "text": "hi", "parse_data": heard}
+    turn = Turn("hi", (), {}, None, (user, {"event": "bot", "text": "Hello"}), not_reported={"entities": "not said"})
+
+    judged = ScriptRun(case.script).judge(case.turns[1].part, turn, case.location)
+    assert [(one.step.outcome, one.step.reason) for one in judged] == [
+        ("passed", None),
+        ("skipped", "the engine does not report how sure it is"),
+        ("skipped", "the engine reports one intent only"),
+        ("skipped", "not said"),
+    ]
 
 
 def test_a_text_that_fails_counts_even_if_an_asserter_cannot_be_judged(tmp_path: Path) -> None:

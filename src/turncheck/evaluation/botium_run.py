@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
 NOT_RUN: Final = "not run, since a section before it failed"
 NOT_HEARD: Final = "the engine does not report how the message was understood"
+NOT_SURE: Final = "the engine does not report how sure it is"
+NOT_RANKED: Final = "the engine reports one intent only"
+ENTITIES: Final = "entities"
+"""What an engine names that does not report the entities of a message."""
 _NAMES: Final = {"$projectname": "Botium Project", "$testsessionname": "Botium Test Session"}
 _MODES: Final = {
     "TEXT_CONTAINS": "include",
@@ -47,10 +51,14 @@ _MODES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class _Message:
-    """A message of the assistant's, and how the user's message before it was understood, if the engine says so."""
+    """A message of the assistant's, and how the user's message before it was understood, if the engine says so.
+
+    ``unseen``: what the engine does not report, with the reason.
+    """
 
     event: Mapping[str, Any]
     heard: Mapping[str, Any] | None
+    unseen: Mapping[str, str]
 
     @property
     def text(self) -> str:
@@ -98,7 +106,7 @@ class ScriptRun:
         judged: list[Judged] = []
         self._clear(part.hooks)
         heard = next((event.get("parse_data") for event in turn.events if event["event"] == "user"), None)
-        self._waiting += [_Message(event, heard) for event in turn.events if event["event"] == "bot"]
+        self._waiting += [_Message(event, heard, turn.not_reported) for event in turn.events if event["event"] == "bot"]
         self._set(part.hooks)
         judged += self._replies(part.replies)
         if part.must_be_read and self._waiting and not self._has_failed:
@@ -247,7 +255,13 @@ class ScriptRun:
     def _heard_fits(self, name: str, args: tuple[str, ...], message: _Message) -> tuple[bool, str]:
         if not isinstance(message.heard, dict) or not isinstance(intent := message.heard.get("intent"), dict):
             raise _NotJudgedError(NOT_HEARD)
-        confidence = float(intent.get("confidence") or 0.0)
+        confidence = intent.get("confidence")
+        if name == "INTENT_CONFIDENCE" and confidence is None:
+            raise _NotJudgedError(NOT_SURE)
+        if name == "INTENT_UNIQUE" and message.heard.get("intent_ranking") is None:
+            raise _NotJudgedError(NOT_RANKED)
+        if name.startswith("ENTIT") and ENTITIES in message.unseen:
+            raise _NotJudgedError(message.unseen[ENTITIES])
         entities = [one for one in message.heard.get("entities") or () if isinstance(one, dict)]
         match name:
             case "INTENT":
@@ -256,7 +270,8 @@ class ScriptRun:
                 return intent.get("name") == args[0], str(intent.get("name"))
             case "INTENT_CONFIDENCE":
                 least = _number(name, _argument(name, args, 0))
-                return confidence * 100 >= least, f"{confidence * 100:.2f}"
+                sure = float(confidence or 0.0) * 100
+                return sure >= least, f"{sure:.2f}"
             case "INTENT_UNIQUE":
                 others = [one for one in message.heard.get("intent_ranking") or () if isinstance(one, dict)]
                 same = [str(one.get("name")) for one in others if one.get("confidence") == intent.get("confidence")]

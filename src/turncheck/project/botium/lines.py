@@ -237,7 +237,8 @@ def read_utterances(file: FileLines) -> UtteranceList | None:
     """Read a list; ``None`` if it has no name."""
     name = file.lines[0].strip()
     if not name:
-        file.fault(1, "The utterance list has no name.", "Its first line is its name, each other line a text.")
+        hint = "Its first line is its name, each other line a text."
+        file.fault(1, "The utterance list has no name: nothing can use it.", hint, "warning")
         return None
     texts = tuple(text for line in file.lines[1:] if (text := _TRAILING.sub("", line)))
     if not texts:
