@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from documentation import ROOT, fences
 from report_builder import example, report, story
+from tools.count_words import MOST, counts, words
 
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Missing
@@ -52,3 +53,8 @@ def test_the_example_that_reads_a_run_reads_one(
     assert "the hours " in printed
     assert "failed " in printed
     assert "nlu.intents.f1 None " in printed
+
+
+def test_the_pages_are_no_longer_than_people_read() -> None:
+    assert words("# One\n\nTwo `three`.\n\n    code here\n\n```sh\ncode\n```\n<!-- x -->\nmade\n<!-- /x -->\n") == 3
+    assert sum(counts().values()) <= MOST
