@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -391,6 +392,88 @@ def test_errors_that_are_silenced_are_said(attempt: Attempt, tmp_path: Path) -> 
         assert comment.index("This change suppresses") < comment.index("### ")
     may_fail = {"new-suppressions", "something-was-tested"}
     assert {gate.name for gate in outcome.verdict.gates if gate.fails} <= may_fail
+
+
+# --- tests that are put in quarantine --------------------------------------------------------------------------------
+
+_STORIES_ONLY: Mapping[str, Any] = {"evaluations": ("validate", "core"), "fail_on": ("new-failures",)}
+_BREAKS = {"data/stories.yml": _STORIES.replace("action: utter_order", "action: utter_leave")}
+
+
+def _quarantined(name: str = "test order", days: int = 30, expect: str = "flaky") -> str:
+    until = datetime.now(UTC).date() + timedelta(days=days)
+    return f"- case: {name}\n  because: slow\n  owner: ana\n  until: {until}\n  expect: {expect}\n"
+
+
+_QUARANTINE = "turncheck.quarantine.yml"
+_QUARANTINED = (
+    Attempt(
+        "an entry of the change itself",
+        {**_BREAKS, _QUARANTINE: _quarantined()},
+        (_RULES, "quarantine from nothing to test order: flaky until", "1 story newly fails"),
+        title="❌ Failed",
+        given=_STORIES_ONLY,
+    ),
+    Attempt(
+        "an entry of the base under another name",
+        {**_BREAKS, _QUARANTINE: _quarantined("test order")},
+        (_RULES, "1 story newly fails"),
+        base={_QUARANTINE: _quarantined("test greet")},
+        title="❌ Failed",
+        given=_STORIES_ONLY,
+    ),
+    Attempt(
+        "a test that takes the name of the quarantined one",
+        {
+            **_BREAKS,
+            "tests/test_stories.yml": _TESTS.replace("test greet", "test x")
+            .replace("test order", "test greet")
+            .replace("test x", "test order"),
+        },
+        ("1 story newly fails", "the quarantine of test greet does not count: this change edits or adds it"),
+        base={_QUARANTINE: _quarantined("test greet")},
+        title="❌ Failed",
+        given=_STORIES_ONLY,
+    ),
+    Attempt(
+        "a later day for an entry that has expired",
+        {**_BREAKS, _QUARANTINE: _quarantined(days=30)},
+        (_RULES, "1 story newly fails"),
+        base={_QUARANTINE: _quarantined(days=-1)},
+        title="❌ Failed",
+        given=_STORIES_ONLY,
+    ),
+    Attempt(
+        "an entry that the base has",
+        {**_BREAKS},
+        ("1 story in quarantine fails",),
+        silent=(_RULES, "newly fails"),
+        base={_QUARANTINE: _quarantined()},
+        title="✅ Passed",
+        given=_STORIES_ONLY,
+    ),
+    Attempt(
+        "an entry that the change removes",
+        {**_BREAKS, _QUARANTINE: None},
+        ("1 story newly fails",),
+        silent=(_RULES,),
+        base={_QUARANTINE: _quarantined()},
+        title="❌ Failed",
+        given=_STORIES_ONLY,
+    ),
+    Attempt(
+        "entries about a test that does not exist, and beyond the longest time",
+        {_QUARANTINE: _quarantined("test oder") + _quarantined(days=200)},
+        findings=("No test is called 'test oder'. Did you mean 'test order'?",),
+        title="❌ Failed",
+        given={**_STORIES_ONLY, "fail_on": ("errors",)},
+    ),
+)
+
+
+@pytest.mark.parametrize("attempt", _QUARANTINED, ids=str)
+def test_a_quarantine_is_what_the_base_says(attempt: Attempt, tmp_path: Path) -> None:
+    _check(tmp_path, attempt)
 
 
 # --- figures that got worse ------------------------------------------------------------------------------------------

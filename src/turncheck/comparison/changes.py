@@ -267,6 +267,8 @@ class ChangedCases(Part, frozen=True, kw_only=True):
     """Cases that only the base has."""
     not_run: tuple[CaseChange, ...] = ()
     """Cases that the base has results for and this side does not."""
+    quarantined: tuple[CaseChange, ...] | UnsetType = UNSET
+    """Those in quarantine that newly fail, which are in no other list; left out if there are none."""
     shared: int = 0
     """How many cases both sides have."""
     moved: int = 0

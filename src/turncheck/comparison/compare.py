@@ -64,6 +64,7 @@ from turncheck.comparison.model import (
     Unreachable,
     Unreadable,
 )
+from turncheck.comparison.quarantine import counting_alone, counting_beside, without_quarantined
 from turncheck.comparison.renames import renamed_names, validation_beside
 from turncheck.comparison.repeated import many_losses
 from turncheck.comparison.significance import paired_predictions
@@ -202,21 +203,21 @@ def compare(report: Report, baseline: Baseline) -> Comparison:
     match baseline:
         case Unreachable(reason, warnings):
             return _alone(report, BaselineUsed(status="unreachable", reason=reason, warnings=warnings))
-        case Missing(reason, warnings):
-            return _alone(report, BaselineUsed(status="missing", reason=reason, warnings=warnings))
+        case Missing(reason, warnings, agreed):
+            return _alone(report, BaselineUsed(status="missing", reason=reason, warnings=warnings), agreed=agreed)
         case Unreadable(reason):
             return _alone(report, BaselineUsed(status="unreadable", reason=reason))
         case Present(base):
             if _is_itself(base, report):
                 reason = "the baseline is this report itself"
-                return _alone(report, BaselineUsed(status="missing", reason=reason))
+                return _alone(report, BaselineUsed(status="missing", reason=reason), agreed=True)
             if baseline.way in {"file", "url"} and _is_repeated(base, report):
                 reason = "the baseline is a report of this same commit, and says the same"
-                return _alone(report, BaselineUsed(status="missing", reason=reason))
+                return _alone(report, BaselineUsed(status="missing", reason=reason), agreed=True)
             validation, suspects = validation_beside(report, base), not_yet_recorded(report, base)
             messages = tuple(CaseMessages(case=number, messages=found) for number, found in suspects.items())
             head = _beside(report, validation or UNSET, messages)
-            compared = _compare(head, base, _used(baseline))
+            compared = _beside_quarantine(_compare(head, base, _used(baseline)), head, base, agreed=baseline.agreed)
             return structs.replace(
                 compared,
                 settings_changed=(*baseline.settings_changed, *compared.settings_changed),
@@ -230,6 +231,8 @@ def as_compared(report: Report, comparison: Comparison | None) -> Report:
     """Return the report as it is shown beside its base: what depends on the base, the comparison says."""
     if comparison is None:
         return report
+    if not isinstance(comparison.quarantine, UnsetType):
+        report = structs.replace(report, quarantine=comparison.quarantine)
     return _beside(report, comparison.validation, comparison.messages or ())
 
 
@@ -268,12 +271,35 @@ def _is_repeated(base: Report, head: Report) -> bool:
     )
 
 
-def _alone(report: Report, used: BaselineUsed) -> Comparison:
+def _beside_quarantine(compared: Comparison, head: Report, base: Report, *, agreed: bool) -> Comparison:
+    """Return the comparison with the entries of the quarantine that count: their tests do not newly fail."""
+    if isinstance(head.quarantine, UnsetType):
+        return compared
+    kinds = compared.stories, compared.e2e, compared.batch
+    counting = counting_beside(head.quarantine, base.quarantine, kinds, agreed=agreed)
+    judged = structs.replace(head, quarantine=counting.quarantine)
+    stories, e2e, batch = (without_quarantined(kind, judged) for kind in kinds)
+    return structs.replace(
+        compared,
+        stories=stories,
+        e2e=e2e,
+        batch=batch,
+        quarantine=counting.quarantine,
+        settings_changed=(*compared.settings_changed, *counting.added),
+        warnings=(*compared.warnings, *counting.warnings),
+    )
+
+
+def _alone(report: Report, used: BaselineUsed, *, agreed: bool = False) -> Comparison:
     metrics = tuple(
         MetricDelta(name=metric.name, better=metric.better, kind=metric.kind, value=metric.value, base=None)
         for metric in metrics_of(report).values()
     )
-    return Comparison(baseline=used, metrics=metrics)
+    if isinstance(report.quarantine, UnsetType):
+        return Comparison(baseline=used, metrics=metrics)
+    counting = counting_alone(report.quarantine, agreed=agreed)
+    used = structs.replace(used, warnings=(*used.warnings, *counting.warnings))
+    return Comparison(baseline=used, metrics=metrics, quarantine=counting.quarantine)
 
 
 def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:

@@ -24,6 +24,7 @@ from turncheck.comparison.judged import (
     NotRunTest,
 )
 from turncheck.comparison.matching import has_results
+from turncheck.comparison.quarantine import entry_of, is_excused
 from turncheck.comparison.tally import tallies
 from turncheck.evaluations.kinds import KINDS, TESTS, WITHOUT_TESTS
 from turncheck.messages.finding import Finding
@@ -46,7 +47,7 @@ def judge_failed_tests(report: Report) -> Judged:
     """
     name = "test-failures"
     found = tallies(report)
-    failed = tuple(cause for tally in found for cause in tally.failed)
+    failed = tuple(cause for tally in found for cause in (*tally.failed, *tally.unexpected))
     faults = faults_of(report, TESTS)
     if failed or faults:
         return Judged(name, "failed", "failed", causes=(*failed, *causes_of(faults)))
@@ -82,7 +83,9 @@ def judge_new_failures(report: Report, comparison: Comparison | None) -> Judged:
     name = "new-failures"
     tests, errors = _new_failures(report, comparison)
     losses = comparison.many_losses if comparison and comparison.judged else UNSET
-    facts = () if isinstance(losses, UnsetType) or not losses.real else (LossesOverall(losses),)
+    facts: tuple[LossesOverall, ...] = ()
+    if not tests and not isinstance(losses, UnsetType) and losses.real:  # a test that fails says more
+        facts = (LossesOverall(losses),)
     if tests or errors or facts:
         return Judged(name, "failed", "newly failed", facts, causes=(*tests, *errors))
     found = tallies(report)
@@ -109,18 +112,27 @@ def _new_failures(
             for case in failing_of(report, cases)
         )
         errors = [finding for finding in comparison.new_findings if finding.severity == "error"]
+        new = (*new, *_newly_unexpected(report, comparison))
         return new, tuple(_bad(error, error.message_now or error.message) for error in errors)
     findings = [
         finding for finding in (report.validation.findings if report.validation else ()) if finding.severity == "error"
     ]
-    failed = tuple(cause for tally in tallies(report) for cause in (*tally.failed, *tally.tolerated))
+    found = tallies(report)
+    failed = tuple(cause for tally in found for cause in (*tally.failed, *tally.tolerated, *tally.unexpected))
     return failed, tuple(_bad(finding, finding.message) for finding in findings)
+
+
+def _newly_unexpected(report: Report, comparison: Comparison) -> list[FailedTest]:
+    """Return the tests that are expected to fail and pass, and did not on the base."""
+    better = {(name, case.name) for name, cases in tests_of(comparison) for case in cases.better}
+    found = (test for tally in tallies(report) for test in tally.unexpected)
+    return [test for test in found if (test.evaluation, test.name) in better]
 
 
 def failing_of(report: Report, cases: ChangedCases) -> tuple[CaseChange, ...]:
     """Return the cases that newly count as failed: misunderstood ones only if the settings say so."""
     also = cases.newly_misunderstood if report.settings.misunderstood == "fail" else ()
-    return (*cases.newly_failing, *also)
+    return (*cases.newly_failing, *(case for case in also if not is_excused(report, case)))
 
 
 def newly_misunderstood(
@@ -129,7 +141,11 @@ def newly_misunderstood(
     """Return the newly misunderstood tests that do not count as failed, by evaluation, if there are any."""
     if comparison is None or report.settings.misunderstood == "fail":
         return []
-    return [(name, found) for name, cases in tests_of(comparison) if (found := cases.newly_misunderstood)]
+    found = (
+        (name, tuple(case for case in cases.newly_misunderstood if not is_excused(report, case)))
+        for name, cases in tests_of(comparison)
+    )
+    return [(name, cases) for name, cases in found if cases]
 
 
 def tests_of(comparison: Comparison) -> tuple[tuple[Evaluation, ChangedCases], ...]:
@@ -158,7 +174,7 @@ def judge_something_was_tested(report: Report, *, switched_off: bool) -> Judged:
     found = tallies(report)
     if not switched_off and judged_without_tests(report):
         return Judged(name, "passed", "not asked for tests")
-    if (report.nlu and report.nlu.examples) or any(tally.ran > len(tally.unclear) for tally in found):
+    if _judged_sentences(report) or any(tally.ran > tally.in_quarantine + len(tally.unclear) for tally in found):
         return Judged(name, "passed", "ran")
     if faults := faults_of(report):  # once they are fixed, something is tested
         return Judged(name, "failed", "nothing tested", causes=causes_of(faults))
@@ -167,7 +183,16 @@ def judge_something_was_tested(report: Report, *, switched_off: bool) -> Judged:
         for skipped in report.skipped_to_report
     ]
     causes += [cause for tally in found for cause in (*tally.not_run, *tally.unclear)]
-    return Judged(name, "failed", "nothing tested", causes=tuple(causes))
+    all_held = bool(report.nlu and report.nlu.examples) or any(tally.ran for tally in found)
+    return Judged(name, "failed", "all in quarantine" if all_held else "nothing tested", causes=tuple(causes))
+
+
+def _judged_sentences(report: Report) -> int:
+    """How many test sentences were judged that are not in quarantine."""
+    if report.nlu is None:
+        return 0
+    held = sum(entry_of(report, one.text, one.location) is not None for one in report.nlu.predictions)
+    return report.nlu.examples - held
 
 
 def judge_required(report: Report, evaluation: Evaluation) -> Judged:

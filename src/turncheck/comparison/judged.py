@@ -38,6 +38,8 @@ class FailedTest(_Placed):
     copies: int = 0
     repeats: Repeats | UnsetType = field(default=UNSET, compare=False)
     """Its runs, if it was run several times."""
+    passes: bool = False
+    """Whether it passes although its quarantine says that it fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +191,7 @@ Why = Literal[
     "nothing new", "passed", "gone", "base faults", "ancestor", "accepted", "all there", "not asked for tests",
     "nothing tested", "left out", "not run", "ran", "suppressions not known", "suppressed", "none suppressed",
     "no findings", "new not known", "base has no such metric", "only on base", "files unread", "agreement",
-    "no shared example", "unclear",
+    "no shared example", "unclear", "all in quarantine",
 ]  # fmt: skip
 """Why a gate ended as it did; empty: its facts say it."""
 

@@ -27,6 +27,7 @@ from turncheck.report.codec import file_of
 from turncheck.report.evaluations import Evaluation
 from turncheck.report.model import BatchCase, CaseMessage, CaseResult, Confusion, Count, StoryResult, Validation
 from turncheck.report.part import Figure, Part
+from turncheck.report.quarantine import Quarantine
 
 if TYPE_CHECKING:
     from turncheck.report.model import Report
@@ -56,14 +57,17 @@ class Present:
     """Settings for what to compare with that the change under test alters in its own settings file."""
     gone: tuple[str, ...] = ()
     """Assistants that the base measures, too, and this run does not: their paths in the repository."""
+    agreed: bool = False
+    """Whether what is measured is on the branch of its base, so that nobody has to agree to its quarantine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """There is nothing to compare with; says why. ``warnings`` as for :class:`Present`."""
+    """There is nothing to compare with; says why. ``warnings`` and ``agreed`` as for :class:`Present`."""
 
     reason: str
     warnings: tuple[str, ...] = ()
+    agreed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +292,8 @@ class Comparison(Part, frozen=True, kw_only=True):
     messages: tuple[CaseMessages, ...] | UnsetType = UNSET
     """Messages of failed end-to-end cases that are understood otherwise than on the base, if the report has no trace of
     it."""
+    quarantine: Quarantine | UnsetType = UNSET
+    """The entries of the quarantine that count; left out if there is no such file."""
     base_tests: BaseTests = BaseTests()
     """The base's results of the tests that changed, step by step."""
     many_losses: ManyLosses | UnsetType = UNSET

@@ -5,14 +5,17 @@ Tests are stories, end-to-end cases and batch cases. Test sentences are not test
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from msgspec import UnsetType
+
 from turncheck.comparison.judged import FailedTest, NotRunTest
+from turncheck.comparison.quarantine import entry_of, is_excused
 from turncheck.evaluations.kinds import BY_DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import Report, Skipped
@@ -40,6 +43,12 @@ class Tally:
     """Tests that fail on an engine standing in for the assistant's own: by themselves they do not fail the run."""
     unclear: tuple[NotRunTest, ...] = ()
     """Tests that were run several times, whose runs do not say how they fare."""
+    quarantined: tuple[FailedTest, ...] = ()
+    """Tests that fail and do not count, since they are in quarantine."""
+    unexpected: tuple[FailedTest, ...] = ()
+    """Tests in quarantine that pass although they are expected to fail: they count as failed."""
+    in_quarantine: int = 0
+    """How many of those that ran are in quarantine."""
 
     @property
     def none_ran(self) -> bool:
@@ -50,7 +59,49 @@ class Tally:
 def tallies(report: Report) -> tuple[Tally, ...]:
     """Return a tally for each kind of test that exists."""
     found = (_stories(report), _end_to_end(report), _batch(report))
-    return tuple(tally for tally in found if tally.ran or tally.reason)
+    return tuple(_with_quarantine(tally, report) for tally in found if tally.ran or tally.reason)
+
+
+def _with_quarantine(tally: Tally, report: Report) -> Tally:
+    """Return the tally with the tests apart that are in quarantine."""
+    if isinstance(report.quarantine, UnsetType):
+        return tally
+    tests = [
+        (test, passed, entry)
+        for test, passed in _ran(report, tally.evaluation)
+        if (entry := entry_of(report, test.name, test.location)) is not None
+    ]
+
+    def left(failed: Iterable[FailedTest]) -> tuple[FailedTest, ...]:
+        return tuple(test for test in failed if not is_excused(report, test))
+
+    known = (*tally.failed, *tally.tolerated, *tally.misunderstood)
+    return replace(
+        tally,
+        failed=left(tally.failed),
+        tolerated=left(tally.tolerated),
+        misunderstood=left(tally.misunderstood),
+        unclear=tuple(test for test in tally.unclear if entry_of(report, test.name, test.location) is None),
+        quarantined=tuple(test for test in known if is_excused(report, test)),
+        unexpected=tuple(
+            replace(test, passes=True) for test, passed, entry in tests if passed and entry.expect == "failing"
+        ),
+        in_quarantine=len(tests),
+    )
+
+
+def _ran(report: Report, evaluation: Evaluation) -> Iterator[tuple[FailedTest, bool]]:
+    """Yield the tests that ran, and whether they passed."""
+    if evaluation == "core":
+        tests = report.core.stories if report.core else ()
+        yield from ((FailedTest("core", one.name, location=one.location), one.passed) for one in tests)
+    elif evaluation == "e2e":
+        cases = [case for case in (report.e2e.cases if report.e2e else ()) if case.outcome != "skipped"]
+        yield from ((FailedTest("e2e", one.name, location=one.location), one.passed) for one in cases)
+    else:
+        suites = report.batch.suites if report.batch else ()
+        for one in (case for suite in suites for case in suite.cases):
+            yield FailedTest("batch", one.text, location=one.location), one.passed
 
 
 def _stories(report: Report) -> Tally:

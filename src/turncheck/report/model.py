@@ -50,6 +50,7 @@ from turncheck.report.conversations import (
 )
 from turncheck.report.evaluations import Evaluation
 from turncheck.report.part import Count, Figure, Moment, Part
+from turncheck.report.quarantine import Quarantine, QuarantinedTest
 from turncheck.report.strength import MutantGroup, MutantResult, Strength
 from turncheck.report.trust import Trust
 from turncheck.report.understanding import (
@@ -550,6 +551,8 @@ class Report(Part, frozen=True, kw_only=True):
     """How far the engine agrees with the team's own model; ``None`` where the two were never compared."""
     skipped: tuple[Skipped, ...] = ()
     """Evaluations that did not run, or not all of them, and why."""
+    quarantine: Quarantine | UnsetType = UNSET
+    """The tests that are in quarantine; left out if there is no such file."""
     stopped: str | None = None
     """Why the measuring ended before its end (a server that is gone): sections hold what was finished until then."""
     plugins: tuple[PluginInfo, ...] = ()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import UnsetType, structs
 
 from turncheck.comparison.gate_rules import read_rules
+from turncheck.comparison.quarantine import with_results
 from turncheck.evaluations.kinds import KINDS
 from turncheck.report.evaluations import EVALUATIONS
 from turncheck.report.model import TrainingSentence, WordList
@@ -149,6 +150,8 @@ def evaluate_project(
             raise
         run.interrupt()
     report = with_metrics_of_plugins(_report(inputs, project, tests, run, screen), of_plugins)
+    if run.quarantine is not None:
+        report = with_results(report, run.quarantine.quarantine)
     judge = None
     once = report.e2e is not None and isinstance(report.e2e.repeats, UnsetType)
     if once and run.engines.capabilities.accepts_parses:

@@ -168,7 +168,10 @@ class BaselineSearch:
             UserError: a file that both name is missing, or is not a report.
         """
         with ExitStack() as stack:
-            return self._find(report, stack)
+            found = self._find(report, stack)
+        if isinstance(found, Missing) and not isinstance(found, Unreachable):
+            return replace(found, agreed=not self.host.run.of_a_change)
+        return found
 
     def ensure_base_is_known(self, name: str) -> None:
         """Make sure, before anything is measured, that a base named by the user exists.
@@ -204,6 +207,7 @@ class BaselineSearch:
             report=self._as_given(found.report, report),
             warnings=(*self._warnings, *self._troubles),
             settings_changed=tuple(changes),
+            agreed=self._is_on_its_own_branch(base),
             gone=there.gone if there is not None else (),
         )
 
@@ -461,6 +465,7 @@ class BaselineSearch:
             ignored=there.file.ignored,
             rules={},
             settings_file=there.file.path,
+            settings_folder=there.project.settings,
         )
 
     def _as_given(self, base: Report, head: Report) -> Report:

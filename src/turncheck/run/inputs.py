@@ -33,7 +33,8 @@ class Inputs:
     ``name`` is its name if its folder's name means nothing; ``ignored`` the codes to leave out and where they are;
     ``rules`` where each gate is set; ``hosts`` the hosts that addresses in the project's files may name besides
     loopback (``None``: any); ``environment`` what child processes get; ``file_variables`` what ``endpoints.yml`` may
-    refer to, if not to that; ``settings_file`` the ``turncheck.yml`` that was read; ``chooser`` the folder whose file
+    refer to, if not to that; ``settings_file`` the ``turncheck.yml`` that was read,
+    ``settings_folder`` where it is looked for, as is the quarantine; ``chooser`` the folder whose file
     may name several assistants, and ``projects`` those that it names; ``changed`` returns which lines a change
     touches; ``cache`` is where trained models are kept, if at all.
     """
@@ -49,6 +50,7 @@ class Inputs:
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     file_variables: FileVariables | None = field(default=None, repr=False)
     settings_file: Path | None = None
+    settings_folder: Path | None = None
     chooser: Path | None = None
     projects: tuple[str, ...] = ()
     changed: Callable[[], ChangedLines] | None = None

@@ -12,6 +12,7 @@ from msgspec import structs
 
 from turncheck.ci.git import find_checkout
 from turncheck.ci.hosts import find_host
+from turncheck.comparison.model import Missing
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location, shown_path
 from turncheck.process.cache import RunCache
@@ -102,6 +103,7 @@ def prepare(
             **{name: place for name, place in file.gates.items() if name.replace("-", "_") not in given},
         },
         settings_file=file.path,
+        settings_folder=Path(given.get("project", ".")),
         chooser=chooser,
         projects=named_projects(chooser),
         cache=cache_of(settings, host, folder, environment) or (None if settings.baseline == "none" else RunCache()),
@@ -190,6 +192,8 @@ def baseline_finder(prepared: Prepared, past: str | None = None) -> Callable[[Re
     by_somebody = not host.name or (given.get("baseline") is not None and not is_tracked(settings.baseline, checkout))
     if settings.baseline not in SEARCHED and by_somebody:
         named = read_baseline(settings.baseline, Network.of(prepared.inputs.environment))
+        if isinstance(named, Missing):
+            named = replace(named, agreed=not host.run.of_a_change)
         return lambda _: named
     search = BaselineSearch(
         inputs=prepared.inputs,

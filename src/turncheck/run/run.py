@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from turncheck.comparison.model import Missing, Present
+from turncheck.comparison.quarantine import with_passes_of_base
 from turncheck.conclude import Outcome, conclude
 from turncheck.messages.errors import INTERRUPTED
 from turncheck.run.cases_again import rejudged_against_base
@@ -74,6 +75,7 @@ def run_and_conclude(
             baseline = search.baseline(report)
             if isinstance(baseline, Present):
                 report = rejudged_against_base(report, baseline.report, evaluated.project, evaluated.cases_again)
+                report = with_passes_of_base(report, baseline.report)
         except KeyboardInterrupt:
             report = structs.replace(report, stopped=INTERRUPTED)
     settings = inputs.settings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -18,9 +19,11 @@ from turncheck.project.batch.known import known_names, setting_of
 from turncheck.project.batch.reader import HowToRead, read_suites
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import Config
+from turncheck.project.quarantine import read_quarantine
 from turncheck.report.model import Skipped
 from turncheck.run.alone import require_same_model, run_until_failure
 from turncheck.run.inputs import NONE_PRECOMPUTED
+from turncheck.run.report_of import now
 from turncheck.run.trainable import fault_of, impossible, is_asked, not_asked, refused_training, unreadable
 from turncheck.validation.facts import ProjectTests
 from turncheck.validation.findings import found
@@ -28,7 +31,7 @@ from turncheck.validation.unreadable_parts import unreadable_parts
 from turncheck.work.workplace import INLINE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.engines.base import Engine
     from turncheck.evaluation.answers import Answers
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from turncheck.project.batch.model import KnownNames, Suites
     from turncheck.project.e2e.model import E2ECases
     from turncheck.project.model import Project
+    from turncheck.project.quarantine import QuarantineFile
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import Batch, EngineInfo, Report
     from turncheck.run.inputs import Inputs, PrecomputedAnswers
@@ -195,6 +199,24 @@ class RunInProgress:
     def cases(self) -> E2ECases:
         """The end-to-end test cases, read once."""
         return read_cases(self.project.root, self.tests.e2e)
+
+    @cached_property
+    def quarantine(self) -> QuarantineFile | None:
+        """The quarantine file as it is on the day of the run, read once."""
+        folder = self.inputs.settings_folder
+        today = date.fromisoformat((self.inputs.source.measured or now())[:10])
+        return None if folder is None else read_quarantine(folder, self.project.root, today)
+
+    @property
+    def named_tests(self) -> Iterator[tuple[str, str]]:
+        """The names of all tests, and of the sentences that are judged, with their files."""
+        tests = self.project_tests
+        yield from ((story.name, story.location.path) for story in tests.stories)
+        yield from ((case.name, case.location.path) for case in tests.cases)
+        sentences = tests.examples if self.tests.nlu else self.project.nlu.examples
+        yield from ((example.text, example.location.path) for example in sentences)
+        for suite in self.suites.read.suites if self.tests.batch else ():
+            yield from ((case.text, case.location.path) for case in suite.cases)
 
     @cached_property
     def suites(self) -> SuitesOfRun:

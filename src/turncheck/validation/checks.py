@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 Fails = Literal["always", "on-warnings", "never"]
 """Whether a finding makes ``data validate`` end with 1: always, with ``--fail-on-warnings``, or never."""
 
-Stage = Literal["arguments", "load", "domain", "nlu", "stories", "config", "own", "cases", "suites", "platform"]
+Stage = Literal[
+    "arguments", "load", "domain", "nlu", "stories", "config", "own", "cases", "suites", "quarantine", "platform"
+]
 """The part of the work that finds it, in Rasa's order; ``own`` is what Rasa does not check.
 
 ``cases``, ``suites``: not validation at all, but reading end-to-end test cases and batch suites to run them.
-``platform``: a check of another platform's assistants, which Rasa does not know: it is always shown with its own
-severity.
+``quarantine``: reading which tests are known to fail. ``platform``: a check of another platform's assistants, which
+Rasa does not know: it is always shown with its own severity.
 """
 
 Then = Literal["goes on", "stops", "empties the domain"]

@@ -10,6 +10,7 @@ from turncheck.messages.phrasing import nearest
 from turncheck.platforms.registry import PLATFORMS, parts
 from turncheck.registry import Registry
 from turncheck.validation.catalogue_names import NAME_CHECKS
+from turncheck.validation.catalogue_quarantine import QUARANTINE_CHECKS
 from turncheck.validation.catalogue_rasa import OLDER_CHECKS, RASA_CHECKS
 from turncheck.validation.catalogue_suites import CASE_CHECKS, SUITE_CHECKS
 from turncheck.validation.catalogue_training import TRAINING_CHECKS
@@ -27,7 +28,10 @@ _OF_PLATFORMS: Final[tuple[Check, ...]] = tuple(check for part in parts("catalog
 
 CHECKS: Final = Registry(
     "turncheck.checks",
-    {check.code: check for check in (*RASA_CHECKS, *OWN_CHECKS, *CASE_CHECKS, *SUITE_CHECKS, *_OF_PLATFORMS)},
+    {
+        check.code: check
+        for check in (*RASA_CHECKS, *OWN_CHECKS, *CASE_CHECKS, *SUITE_CHECKS, *QUARANTINE_CHECKS, *_OF_PLATFORMS)
+    },
     Check,
 )
 
@@ -82,6 +86,8 @@ def manual_section(check: Check) -> str:
         exit_code = ends if check.severity == "error" else "Both commands go on."
     parts = [f"### {check.code}", f"{check.title}. {check.text}", *([check.details] if check.details else ())]
     parts += [f"Severity: {check.severity}.{when} {exit_code}"]
+    if check.stage == "quarantine":
+        exit_code = "`run` counts it as an error in the data."
     if check.wrong:
         language = "text" if check.stage == "suites" else "yaml"
         parts += ["Wrong:", _block(check.wrong, language), "Right:", _block(check.right, language)]
@@ -94,6 +100,7 @@ def manual() -> str:
     sections += ["## turncheck's own\n", *map(manual_section, OWN_CHECKS)]
     sections += ["## In end-to-end test cases\n", *map(manual_section, CASE_CHECKS)]
     sections += ["## In batch suites\n", *map(manual_section, SUITE_CHECKS)]
+    sections += ["## In turncheck.quarantine.yml\n", *map(manual_section, QUARANTINE_CHECKS)]
     for name, part in parts("catalogue").items():
         sections += [f"## In the export of {PLATFORMS[name].one}\n", *map(manual_section, part.CHECKS)]
     return "\n".join(sections)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck.project.config import smallest_max_history
+from turncheck.project.quarantine import unknown_tests
 from turncheck.report.model import FindingCounts, Validation
 from turncheck.run.trainable import is_asked, not_asked
 from turncheck.validation.pipeline import validate
@@ -26,7 +27,7 @@ def measure(run: RunInProgress) -> Validation | None:
         run.skip(not_asked(run.settings, "validate"))
         return None
     suites = run.suites.findings() if run.tests.batch and is_asked(run.settings, "batch") else ()
-    of_tests = (*run.tests.findings, *(run.case_findings or ()), *suites)
+    of_tests = (*run.tests.findings, *(run.case_findings or ()), *suites, *_of_quarantine(run))
     project, tests, strict = run.project, run.project_tests, run.settings.strict
     with run.screen.step("validate", "Checking the data"):
         checked = validate(project, max_history=smallest_max_history(project.config), strict=strict, tests=tests)
@@ -37,6 +38,12 @@ def measure(run: RunInProgress) -> Validation | None:
         were_read = run.case_findings is not None
         kept = suppress(checked, project, run.inputs.ignored, tests=tests, strict=strict, cases_read=were_read)
         return validation_of(kept.findings, kept.suppressed)
+
+
+def _of_quarantine(run: RunInProgress) -> tuple[Finding, ...]:
+    """What is wrong with the quarantine file: faults, entries that have expired or are about no test."""
+    file = run.quarantine
+    return () if file is None else (*file.findings, *unknown_tests(file.quarantine, {*run.named_tests}))
 
 
 def validation_of(found: Iterable[Finding], left_out: Iterable[Finding] = ()) -> Validation:

@@ -48,7 +48,9 @@ from turncheck.render.wording.tests import (
     names_of,
     not_run_in_words,
     passed_in_words,
+    quarantined_in_words,
     tolerated_in_words,
+    unexpected_in_words,
     why_not_run,
 )
 
@@ -116,6 +118,7 @@ _FIXED: Final[Mapping[Why, str]] = {
     "accepted": "what is gone was accepted by `accept-gone`",
     "all there": "all tests of the base are there",
     "nothing tested": "nothing was tested",
+    "all in quarantine": "every test that ran is in quarantine, so nothing was tested",
     "suppressions not known": "the baseline's report is of an older version, which does not say what is suppressed",
     "none suppressed": "no error is newly suppressed",
     "base has no such metric": "the base has no such metric",
@@ -150,6 +153,7 @@ def _failed_tests(gate: Judged, run: _Run) -> str:
         case _:
             faults = faults_of(run.report, TESTS)
             failed = [_failed(run.found)] if any(tally.failed for tally in run.found) else []
+            failed += unexpected_in_words(run.found)
             return "; ".join([*failed, *([faults_in_words(faults)] if faults else [])])
 
 
@@ -173,7 +177,9 @@ def _new_failures(gate: Judged, run: _Run) -> str:
         copies = sum(case.copies for _, cases in tests_of(compared) for case in failing_of(run.report, cases))
         return f"{count(len(gate.causes) + copies, 'failure')} that the base does not have{half}"
     errors = sum(isinstance(cause, BadFinding) for cause in gate.causes)
-    parts = [_all_failed(run.found)] if errors < len(gate.causes) else []
+    unexpected = unexpected_in_words(run.found)
+    parts = [_all_failed(run.found)] if any(tally.failed or tally.tolerated for tally in run.found) else []
+    parts += unexpected
     parts += [f"{count(errors, 'error')} in the data"] if errors else []
     none = why_no_baseline(run.comparison, brief=run.brief, brackets=True)
     return f"{none}, so every failure counts as new: {', '.join(parts)}"
@@ -199,6 +205,7 @@ def _tests_not_run(_: Judged, run: _Run) -> str:
 
 def _nothing_new(_: Judged, run: _Run) -> str:
     words = ["nothing fails that passed on the base" if run.compared else f"nothing fails; {run.none}"]
+    words += [quarantined_in_words(tally) for tally in run.found if tally.quarantined]
     for evaluation, cases in newly_misunderstood(run.report, run.comparison):
         words.append(f"{count(number_of(cases), *TESTS[evaluation])} newly misunderstood ({WARN})")
     return "; ".join(words)
@@ -300,6 +307,7 @@ def _passed(found: Sequence[Tally]) -> str:
 
 def _misunderstood(found: Sequence[Tally]) -> list[str]:
     parts = [f"{misunderstood_in_words(tally)} ({WARN})" for tally in found if tally.misunderstood]
+    parts += [quarantined_in_words(tally) for tally in found if tally.quarantined]
     return [*parts, *(f"{tolerated_in_words(tally)} ({STAND_IN})" for tally in found if tally.tolerated)]
 
 

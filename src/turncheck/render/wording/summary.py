@@ -52,7 +52,9 @@ from turncheck.render.wording.tests import (
     misunderstood_in_words,
     newly_failing,
     not_run_in_words,
+    quarantined_in_words,
     tolerated_in_words,
+    unexpected_in_words,
 )
 
 if TYPE_CHECKING:
@@ -126,6 +128,9 @@ def _tested(report: Report, compared: Comparison | None) -> str:
     tolerated = [tolerated_in_words(tally) for tally in tallies(report) if tally.tolerated]
     if tolerated and not said_below:
         passed_line += f", {joined(tolerated)}"
+    held = [quarantined_in_words(tally) for tally in tallies(report) if tally.quarantined]
+    if held and passed_line:
+        passed_line += f", {joined(held)}"
     if intents := _right_intents(report):
         return f"{passed_line}, {intents}" if passed_line else intents
     if not passed_line and (judged := judged_without_tests(report)):
@@ -400,6 +405,7 @@ def _failed_tests(
 ) -> Clause | None:
     """What failed, separated from what fails on the base too."""
     failed = failed_tallies(report)
+    unexpected = unexpected_in_words(tallies(report))
     errors = 0 if any(one.name in _ABOUT_ERRORS for one in failing) else _new_errors(report, comparison)
     in_data = f"{count(errors, 'error')} in the data" if errors and gate.name == "new-failures" else ""
     if comparison is None or not comparison.judged:
@@ -408,6 +414,7 @@ def _failed_tests(
         if gate.name == "new-failures":
             failed = [tally for tally in tallies(report) if tally.failed or tally.tolerated]
         parts = [f"{joined(map(all_failed_of if all_new else failed_of, failed))} failed"] if failed else []
+        parts += unexpected
         says = frozenset({why} if all_new and comparison is not None and comparison.baseline.status in NO_BASE else ())
         return Clause(f"{', '.join([*parts, *([in_data] if in_data else [])])}{all_new}", says)
     new = newly_failing(report, comparison)
@@ -415,12 +422,12 @@ def _failed_tests(
     old -= sum(number_of(failing_of(report, cases)) for _, cases in tests_of(comparison))
     data = [f"{in_data} that the base does not have"] if in_data else []
     if not new and not data:
-        if not failed:  # the gate failed because of errors in the data, which another clause names
-            return None
-        return Clause(f"{joined(map(failed_of, failed))} failed (on the base too)")
+        old_failures = [f"{joined(map(failed_of, failed))} failed (on the base too)"] if failed else []
+        # Without any, the gate failed because of errors in the data, which another clause names.
+        return Clause(joined([*unexpected, *old_failures])) if unexpected or failed else None
     also = f" ({old:,} {'fails' if old == 1 else 'fail'} on the base too)" if old > 0 else ""
     first = "because of it " if new and not data and _all_because_of_one(failing, comparison) else ""
-    return Clause(f"{first}{joined([*new, *data])}{also}{_because_of_a_rule(comparison) if new else ''}")
+    return Clause(f"{first}{joined([*new, *data, *unexpected])}{also}{_because_of_a_rule(comparison) if new else ''}")
 
 
 def _because_of_a_rule(comparison: Comparison) -> str:

@@ -67,7 +67,7 @@ def all_failed_of(tally: Tally) -> str:
 
 def passed_in_words(tally: Tally) -> str:
     """``2 stories``, or ``2 of 3 stories`` if the others are only misunderstood."""
-    others = len(tally.misunderstood) + len(tally.tolerated) + len(tally.unclear)
+    others = len(tally.misunderstood) + len(tally.tolerated) + len(tally.unclear) + len(tally.quarantined)
     return f"{tally.ran - others:,} of {counted(tally, tally.ran)}" if others else counted(tally, tally.ran)
 
 
@@ -79,6 +79,22 @@ def misunderstood_in_words(tally: Tally) -> str:
 def tolerated_in_words(tally: Tally) -> str:
     """``2 batch cases failed``."""
     return f"{counted(tally, len(tally.tolerated))} failed"
+
+
+def quarantined_in_words(tally: Tally) -> str:
+    """``1 story in quarantine fails``."""
+    number = len(tally.quarantined)
+    return f"{counted(tally, number)} in quarantine {'fails' if number == 1 else 'fail'}"
+
+
+def unexpected_in_words(found: Iterable[Tally]) -> list[str]:
+    """``1 story passes that its quarantine expects to fail``."""
+    return [
+        f"{counted(tally, number)} {'passes' if number == 1 else 'pass'} that"
+        f" {'its' if number == 1 else 'their'} quarantine expects to fail"
+        for tally in found
+        if (number := len(tally.unexpected))
+    ]
 
 
 def not_run_in_words(tally: Tally) -> str:
@@ -102,6 +118,8 @@ def failed_tallies(report: Report) -> list[Tally]:
 def failed_test(test: FailedTest) -> str:
     """Name a test that failed; of one that only its sentences keep from passing, say what these were understood as."""
     name = f"{TESTS[test.evaluation][0]} {test.name}{with_copy_count(test)}"
+    if test.passes:
+        return f"{name} passes, but its quarantine expects it to fail: release it"
     if test.misunderstood is None:
         return name if isinstance(test.repeats, UnsetType) else f"{name}: {runs_in_words(test.repeats)}"
     parts = [_difference(misunderstanding, case=test.evaluation != "core") for misunderstanding in test.misunderstood]

@@ -1,0 +1,170 @@
+"""Tests in quarantine: which entries count, and what they keep from failing.
+
+A change owns ``turncheck.quarantine.yml``: an entry counts only if the base has it and its test is as on the base.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import UNSET, UnsetType, structs
+
+from turncheck.comparison.changes import CaseChange, ChangedCases, SettingChange
+from turncheck.report.quarantine import Quarantine, QuarantinedTest, days_left
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from turncheck.comparison.judged import FailedTest
+    from turncheck.messages.location import Location
+    from turncheck.report.model import Report
+
+NO_BASE = "no entry of turncheck.quarantine.yml counts: none is known to be on the base"
+"""Said of a change whose base could not be read."""
+
+
+# --- which entries count ---------------------------------------------------------------------------------------------
+
+
+class Counting(NamedTuple):
+    """The entries that count, what this change adds to them, and why others do not count."""
+
+    quarantine: Quarantine
+    added: tuple[SettingChange, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def counting_alone(own: Quarantine, *, agreed: bool) -> Counting:
+    """Return the entries that count without a base: all that hold if nobody else has to agree to them, else none."""
+    if agreed:
+        return Counting(own.with_tests(_holding(own, own.today)))
+    return Counting(own.with_tests(()), warnings=(NO_BASE,) if own.tests else ())
+
+
+def counting_beside(
+    own: Quarantine, base: Quarantine | UnsetType, changed: Iterable[ChangedCases], *, agreed: bool
+) -> Counting:
+    """Return the entries that count beside a base: those that it has, too, as it has them.
+
+    Args:
+        own: the entries of this side.
+        base: those of the base; ``UNSET``: it has no such file.
+        changed: what changed of each kind of tests.
+        agreed: whether this side is on the branch of its base, so that its entries count.
+    """
+    there = {} if isinstance(base, UnsetType) else {test.case: test for test in base.tests}
+    added = tuple(_added(test, there.get(test.case)) for test in own.tests if _is_added(test, there.get(test.case)))
+    if agreed:
+        return Counting(own.with_tests(_holding(own, own.today)), added)
+    today = own.today if isinstance(base, UnsetType) else max(own.today, base.today)  # a clock may be behind
+    both = own.with_tests(_as_on_base(test, there[test.case]) for test in own.tests if test.case in there)
+    others = [test for kind in changed for test in _of_other_content(kind)]
+    altered = [test for test in _holding(both, today) if any(test.is_about(*_named(case)) for case in others)]
+    warnings = [
+        f"the quarantine of '{test.case[:200]}' does not count: this change edits or adds it" for test in altered
+    ]
+    kept = [test for test in _holding(both, today) if test not in altered]
+    return Counting(structs.replace(both, today=today, tests=tuple(kept)), added, tuple(warnings))
+
+
+def _holding(quarantine: Quarantine, today: str) -> Iterator[QuarantinedTest]:
+    return (test for test in quarantine.tests if days_left(test, today) >= 0)
+
+
+def _is_added(test: QuarantinedTest, base: QuarantinedTest | None) -> bool:
+    return base is None or test.expect != base.expect or test.until > base.until
+
+
+def _added(test: QuarantinedTest, base: QuarantinedTest | None) -> SettingChange:
+    return SettingChange(name="quarantine", base="nothing" if base is None else _in_words(base), value=_in_words(test))
+
+
+def _in_words(test: QuarantinedTest) -> str:
+    return f"{test.case}: {test.expect} until {test.until}"
+
+
+def _as_on_base(test: QuarantinedTest, base: QuarantinedTest) -> QuarantinedTest:
+    """An entry as its base has it; a change may only shorten it."""
+    return structs.replace(test, expect=base.expect, until=min(test.until, base.until))
+
+
+def _of_other_content(kind: ChangedCases) -> Iterator[CaseChange]:
+    """Tests that are not those of the base, whatever their names: edited, renamed or new ones."""
+    yield from kind.edited
+    yield from (case for case in (*kind.added_failing, *kind.misunderstood) if case.base_location is None)
+
+
+def _named(case: CaseChange) -> tuple[str, str | None]:
+    return case.name, case.location.path if case.location is not None else None
+
+
+# --- what they keep from failing -------------------------------------------------------------------------------------
+
+
+def entry_of(report: Report, name: str, location: Location | None) -> QuarantinedTest | None:
+    """Return the entry about a test, if it is in quarantine."""
+    return None if isinstance(report.quarantine, UnsetType) else report.quarantine.entry_of(name, location)
+
+
+def is_excused(report: Report, test: FailedTest | CaseChange) -> bool:
+    """Whether a test may fail, since it is in quarantine.
+
+    Not if it stands for copies, which have other names, nor if one that is flaky fails more often than it used to.
+    """
+    entry = None if test.copies else entry_of(report, test.name, test.location)
+    is_worse = not isinstance(test.repeats, UnsetType) and test.repeats.outcome == "regressed"
+    return entry is not None and not (is_worse and entry.expect == "flaky")
+
+
+def without_quarantined(kind: ChangedCases, report: Report) -> ChangedCases:
+    """Return the changed tests of a kind; of those that newly fail, the ones in quarantine are a group of their own."""
+    held = tuple(case for case in (*kind.worse, *kind.added_failing) if is_excused(report, case))
+    if not held:
+        return kind
+    worse, added = (tuple(case for case in cases if case not in held) for cases in (kind.worse, kind.added_failing))
+    return structs.replace(kind, worse=worse, added_failing=added, quarantined=held)
+
+
+# --- how often a test has passed in a row ----------------------------------------------------------------------------
+
+
+def with_results(report: Report, quarantine: Quarantine) -> Report:
+    """Return the report with the entries, and whether their tests passed."""
+    return structs.replace(report, quarantine=_counted(quarantine, report, UNSET))
+
+
+def with_passes_of_base(report: Report, base: Report) -> Report:
+    """Return the report; passes in a row are counted on from those of the base."""
+    if isinstance(report.quarantine, UnsetType):
+        return report
+    return structs.replace(report, quarantine=_counted(report.quarantine, report, base.quarantine))
+
+
+def _counted(quarantine: Quarantine, report: Report, base: Quarantine | UnsetType) -> Quarantine:
+    before = {} if isinstance(base, UnsetType) else {test.case: test.passes for test in base.tests}
+    results = list(_results(report))
+
+    def counted(test: QuarantinedTest) -> QuarantinedTest:
+        found = [runs for name, path, runs in results if test.is_about(name, path)]
+        last = min((len(runs) - len(runs.rstrip("P")) for runs in found), default=0)
+        return structs.replace(test, passes=last if "F" in "".join(found) else before.get(test.case, 0) + last)
+
+    return quarantine.with_tests(map(counted, quarantine.tests))
+
+
+def _results(report: Report) -> Iterator[tuple[str, str, str]]:
+    """Yield name, file and runs of each test, and of each test sentence: ``P`` passed, ``F`` failed."""
+    for story in report.core.stories if report.core else ():
+        yield story.name, story.location.path, _run(story.passed)
+    for case in report.e2e.cases if report.e2e else ():
+        if case.outcome != "skipped":
+            runs = _run(case.passed) if isinstance(case.repeats, UnsetType) else case.repeats.runs.upper()
+            yield case.name, case.location.path, runs
+    for suite in report.batch.suites if report.batch else ():
+        yield from ((one.text, one.location.path, _run(one.passed)) for one in suite.cases)
+    for example in report.nlu.predictions if report.nlu else ():
+        yield example.text, example.location.path, _run(example.correct)
+
+
+def _run(passed: bool) -> str:
+    return "P" if passed else "F"

@@ -1,0 +1,148 @@
+"""``turncheck.quarantine.yml``: the tests that are known to fail, each with a reason, an owner and a last day."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Final
+
+from turncheck.messages.finding import Finding
+from turncheck.messages.phrasing import count, suggestion
+from turncheck.process.regular_file import is_link, is_there
+from turncheck.project.folder import ProjectFolder
+from turncheck.report.quarantine import LONGEST_DAYS, Quarantine, QuarantinedTest, days_left
+from turncheck.yaml_tree.shapes import Fault, Key, Record, Text, read
+from turncheck.yaml_tree.tree import YamlMapping, YamlSequence, parse_yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+    from pathlib import Path
+
+    from turncheck.messages.location import Location
+    from turncheck.yaml_tree.tree import YamlNode
+
+QUARANTINE_FILE: Final = "turncheck.quarantine.yml"
+SYNTAX: Final = "quarantine-syntax"
+EXPIRED: Final = "quarantine-expired"
+UNKNOWN: Final = "quarantine-unknown-test"
+
+_TEXT: Final = Text(may_be_empty=False)
+ENTRY: Final = Record(
+    "a quarantined test",
+    {
+        "case": Key(_TEXT, "The test, by its name; FILE::NAME where several have that name.", required=True),
+        "because": Key(_TEXT, "Why it is in quarantine.", required=True),
+        "owner": Key(_TEXT, "Who looks after it.", required=True),
+        "until": Key(_TEXT, f"The last day, at most {LONGEST_DAYS} days ahead: 2026-12-31.", required=True),
+        "expect": Key(Text(one_of=("flaky", "failing")), "How it fails: now and then, or always.", required=True),
+        "issue": Key(_TEXT, "Where its repair is kept track of."),
+    },
+)
+"""What an entry of the file looks like."""
+_LONGEST_TEXT: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantineFile:
+    """A quarantine file as it was read; entries with a fault are not among the tests."""
+
+    quarantine: Quarantine
+    findings: tuple[Finding, ...] = ()
+
+
+def read_quarantine(folder: Path, root: Path, today: date) -> QuarantineFile | None:
+    """Read the quarantine file of a folder; ``None`` if there is none.
+
+    Args:
+        folder: where it is: beside ``turncheck.yml``.
+        root: the project's folder, which paths of findings count from.
+        today: the day of the run.
+    """
+    path = folder / QUARANTINE_FILE
+    if not is_there(path) and not is_link(path):
+        return None
+    nothing = Quarantine(today=today.isoformat())
+    files = ProjectFolder(root)
+    source = files.read(path, fence=folder)
+    if source is None:
+        return QuarantineFile(nothing, tuple(files.findings))
+    document = parse_yaml(source)
+    if document.findings or document.root is None or not document.root.data:  # nothing is listed
+        return QuarantineFile(nothing, tuple(document.findings))
+    if not isinstance(document.root, YamlSequence):
+        message = f"'{source.path}' must be a list of quarantined tests."
+        hint = "Begin each entry with `- case:`."
+        return QuarantineFile(nothing, (Finding(SYNTAX, "error", message, document.root.location, hint),))
+    tests: dict[str, QuarantinedTest] = {}
+    findings: list[Finding] = []
+    for node in document.root.items:
+        test, faults = _entry(node, today)
+        findings += [Finding(SYNTAX, "error", fault.message, fault.location, fault.hint) for fault in faults]
+        if test is None:
+            continue
+        if test.case in tests:
+            message = f"'{test.case[:200]}' is in quarantine twice."
+            others = (tests[test.case].location,)
+            findings.append(Finding(SYNTAX, "error", message, test.location, "Keep one entry.", others=others))
+            continue
+        tests[test.case] = test
+        findings += _expired(test, node, nothing.today)
+    return QuarantineFile(nothing.with_tests(tests.values()), tuple(findings))
+
+
+def _entry(node: YamlNode, today: date) -> tuple[QuarantinedTest | None, list[Fault]]:
+    """Read an entry; ``None`` if it has a fault."""
+    faults: list[Fault] = []
+    entry = read(node, ENTRY, faults, "An entry")
+    if faults or not isinstance(node, YamlMapping):
+        return None, faults
+    for name, text in entry.items():
+        if len(text) > _LONGEST_TEXT:
+            faults.append(Fault(f"'{name}' is longer than {_LONGEST_TEXT:,} characters.", _place(node, name)))
+    try:
+        until = date.fromisoformat(entry["until"])
+    except ValueError:
+        message = f"'until' must be a date, not '{entry['until'][:40]}'."
+        return None, [*faults, Fault(message, _place(node, "until"), "Write it as 2026-12-31.")]
+    entry["until"] = until.isoformat()
+    if (ahead := (until - today).days) > LONGEST_DAYS:
+        message = (
+            f"'until' is {count(ahead, 'day')} ahead of {today.isoformat()}, today; at most {LONGEST_DAYS} may be."
+        )
+        faults.append(Fault(message, _place(node, "until"), "Name an earlier day; it can be moved when it comes."))
+    return (None if faults else QuarantinedTest(**entry, location=node.location)), faults
+
+
+def _expired(test: QuarantinedTest, node: YamlNode, today: str) -> Iterator[Finding]:
+    ago = -days_left(test, today)
+    if ago > 0:
+        message = f"The quarantine of '{test.case[:200]}' ended on {test.until}, {count(ago, 'day')} ago."
+        hint = f"{test.owner[:80]} looks after it: mend the test and remove the entry, or name another day."
+        yield Finding(EXPIRED, "error", message, _place(node, "until"), hint, subject=test.case)
+
+
+def _place(node: YamlNode, name: str) -> Location:
+    at = node.at(name)
+    return at.location if at is not None else node.location
+
+
+def unknown_tests(quarantine: Quarantine, known: Collection[tuple[str, str]]) -> list[Finding]:
+    """Return a finding for each entry about a test that does not exist.
+
+    Args:
+        quarantine: the entries.
+        known: the names of all tests, with their files.
+    """
+    names = {name for name, _ in known} | {f"{path}::{name}" for name, path in known}
+    return [
+        Finding(
+            UNKNOWN,
+            "error",
+            " ".join(filter(None, (f"No test is called '{test.case[:200]}'.", near := suggestion(test.case, names)))),
+            test.location,
+            "Correct the name, or remove the entry.",
+            suggestion=near,
+        )
+        for test in quarantine.tests
+        if test.case not in names
+    ]

@@ -1,0 +1,386 @@
+"""Tests in quarantine: how the file is read, which entries count, and what they keep from failing."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import msgspec
+import pytest
+from msgspec import UNSET, structs
+from report_builder import case, example, report, story, suite
+
+from turncheck.comparison.compare import as_compared, compare
+from turncheck.comparison.model import Comparison, Missing, Present, Unreachable
+from turncheck.comparison.quarantine import with_passes_of_base, with_results
+from turncheck.messages.errors import UserError
+from turncheck.messages.location import Location
+from turncheck.project.quarantine import QUARANTINE_FILE, read_quarantine, unknown_tests
+from turncheck.render.wording.gates import judge
+from turncheck.render.wording.verdict import GateResult, Verdict
+from turncheck.report.codec import decode, encode
+from turncheck.report.model import CaseResult, GateSettings, Repeats, Report
+from turncheck.report.quarantine import Quarantine, QuarantinedTest
+
+TODAY = date(2026, 11, 26)
+_ENTRY = {"case": "pays", "because": "slow bank", "owner": "ana", "until": "2026-12-31", "expect": "flaky"}
+
+
+def _yaml(**changes: str | None) -> str:
+    entry = {**_ENTRY, **changes}
+    lines = [f"{name}: {value}" for name, value in entry.items() if value is not None]
+    return "- " + "\n  ".join(lines) + "\n"
+
+
+def _read(folder: Path, text: str | bytes) -> tuple[list[str], list[str]]:
+    """The cases that count, and the findings with their lines."""
+    (folder / QUARANTINE_FILE).write_bytes(text if isinstance(text, bytes) else text.encode())
+    file = read_quarantine(folder, folder, TODAY)
+    assert file is not None
+    found = [f"{one.location} {one.code}: {one.message}" for one in file.findings]
+    return [test.case for test in file.quarantine.tests], found
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_entry_is_read(tmp_path: Path) -> None:
+    text = f"# known to fail\n{_yaml()}{_yaml(case='other', expect='failing', issue='https://example.org/1')}"
+    assert _read(tmp_path, text) == (["pays", "other"], [])
+
+
+@pytest.mark.parametrize("text", ["", "# nothing yet\n", "[]\n", "null\n"])
+def test_a_file_without_entries_is_fine(tmp_path: Path, text: str) -> None:
+    assert _read(tmp_path, text) == ([], [])
+
+
+def test_without_a_file_there_is_no_quarantine(tmp_path: Path) -> None:
+    assert read_quarantine(tmp_path, tmp_path, TODAY) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (_yaml(because=None), "1:3 quarantine-syntax: A quarantined test needs the key 'because'."),
+        (_yaml(owner=None), "1:3 quarantine-syntax: A quarantined test needs the key 'owner'."),
+        (_yaml(until=None), "1:3 quarantine-syntax: A quarantined test needs the key 'until'."),
+        (_yaml(expect=None), "1:3 quarantine-syntax: A quarantined test needs the key 'expect'."),
+        (_yaml(owner='""'), "3:10 quarantine-syntax: 'owner' must not be empty."),
+        (_yaml(becuase="x"), "6:3 quarantine-syntax: 'becuase' is not a key of a quarantined test."),
+        (_yaml(expect="sometimes"), "5:11 quarantine-syntax: 'expect' must be flaky or failing."),
+        (_yaml(until="soon"), "4:10 quarantine-syntax: 'until' must be a date, not 'soon'."),
+        (_yaml(until="2026-02-30"), "4:10 quarantine-syntax: 'until' must be a date, not '2026-02-30'."),
+        (_yaml(until="[1]"), "4:10 quarantine-syntax: 'until' must be a string."),
+        (
+            _yaml(until="2027-02-25"),
+            "4:10 quarantine-syntax: 'until' is 91 days ahead of 2026-11-26, today; at most 90 may be.",
+        ),
+        ("- pays\n", "1:3 quarantine-syntax: An entry must be a map."),
+        ("case: pays\n", "1:1 quarantine-syntax: 'turncheck.quarantine.yml' must be a list of quarantined tests."),
+        (b"- \xff\n", "1:3 file-not-utf8: 'turncheck.quarantine.yml' is not UTF-8: byte 0xff cannot be decoded."),
+    ],
+)
+def test_an_entry_with_a_fault_does_not_count(tmp_path: Path, text: str | bytes, message: str) -> None:
+    assert _read(tmp_path, text) == ([], [f"{QUARANTINE_FILE}:{message}"])
+
+
+def test_the_last_day_may_be_ninety_days_ahead_and_counts(tmp_path: Path) -> None:
+    assert _read(tmp_path, _yaml(until="2027-02-24")) == (["pays"], [])
+    assert _read(tmp_path, _yaml(until="2026-11-26")) == (["pays"], [])
+
+
+def test_an_expired_entry_is_an_error_at_its_line(tmp_path: Path) -> None:
+    tests, found = _read(tmp_path, _yaml(until="2026-11-25"))
+    assert tests == ["pays"]
+    assert found == [
+        f"{QUARANTINE_FILE}:4:10 quarantine-expired: The quarantine of 'pays' ended on 2026-11-25, 1 day ago."
+    ]
+
+
+def test_a_test_is_listed_once(tmp_path: Path) -> None:
+    tests, found = _read(tmp_path, _yaml() + _yaml(until="2027-01-31"))
+    assert (tests, found) == (["pays"], [f"{QUARANTINE_FILE}:6:3 quarantine-syntax: 'pays' is in quarantine twice."])
+
+
+def test_a_link_out_of_the_project_is_not_followed(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "bot", tmp_path / "elsewhere.yml"
+    inside.mkdir()
+    outside.write_text(_yaml())
+    (inside / QUARANTINE_FILE).symlink_to(outside)
+    file = read_quarantine(inside, inside, TODAY)
+    assert file is not None
+    assert (file.quarantine.tests, [one.code for one in file.findings]) == ((), ["file-outside-project"])
+
+
+def test_a_test_that_does_not_exist_is_an_error() -> None:
+    known = {("pays by card", "tests/a.yml"), ("orders", "tests/a.yml")}
+    entries = _quarantine("orders", "tests/a.yml::orders", "pays by crad")
+    (finding,) = unknown_tests(entries, known)
+    assert finding.message == "No test is called 'pays by crad'. Did you mean 'pays by card'?"
+    assert (finding.code, finding.severity) == ("quarantine-unknown-test", "error")
+
+
+# --- which entries count ---------------------------------------------------------------------------------------------
+
+
+def _quarantine(*cases: str, today: str = "2026-11-26", **changes: object) -> Quarantine:
+    entries = [
+        msgspec.convert({**_ENTRY, "case": name, "location": Location(QUARANTINE_FILE, 1), **changes}, QuarantinedTest)
+        for name in cases
+    ]
+    return Quarantine(today=today, tests=tuple(entries))
+
+
+def _report(*tests: object, quarantine: Quarantine | None = None, **more: object) -> Report:
+    made = report(stories=list(tests), **more)  # type: ignore[arg-type]
+    return made if quarantine is None else structs.replace(made, quarantine=quarantine)
+
+
+PASSES, FAILS = story("pays", "a"), story("pays", "a!w")
+OTHER = story("orders", "a")
+
+
+def _compared(head: Report, base: Report | None, *, agreed: bool = False) -> Comparison:
+    baseline = Missing("nothing yet", agreed=agreed) if base is None else Present(base, "git", agreed=agreed)
+    return compare(head, baseline)
+
+
+def _verdict(head: Report, base: Report | None, *, agreed: bool = False, fail_on: str = "new-failures") -> Verdict:
+    settings = GateSettings(fail_on=(fail_on,))
+    return judge(head, _compared(head, base, agreed=agreed), settings)
+
+
+def _gate(verdict: Verdict, name: str) -> GateResult:
+    return next(gate for gate in verdict.gates if gate.name == name)
+
+
+@pytest.mark.parametrize("fail_on", ["new-failures", "test-failures"])
+def test_a_quarantined_test_that_fails_does_not_fail_the_run(fail_on: str) -> None:
+    entries = _quarantine("pays")
+    verdict = _verdict(
+        _report(FAILS, OTHER, quarantine=entries), _report(PASSES, OTHER, quarantine=entries), fail_on=fail_on
+    )
+    assert verdict.passed
+    assert "1 story in quarantine fails" in _gate(verdict, fail_on).reason
+    assert "1 of 2 stories passed, 1 story in quarantine fails" in verdict.summary
+
+
+@pytest.mark.parametrize("fail_on", ["new-failures", "test-failures"])
+@pytest.mark.parametrize(
+    "base",
+    [
+        None,
+        _quarantine("orders"),
+        _quarantine("pays", until="2026-11-25"),
+        _quarantine("pays", today="2027-01-01"),
+    ],
+    ids=["no file", "another test", "expired", "a clock that was put back"],
+)
+def test_an_entry_counts_only_if_the_base_has_it_and_it_holds(base: Quarantine | None, fail_on: str) -> None:
+    head = _report(FAILS, OTHER, quarantine=_quarantine("pays"))
+    assert not _verdict(head, _report(PASSES, OTHER, quarantine=base), fail_on=fail_on).passed
+
+
+def test_what_a_change_adds_or_extends_is_a_rule_that_it_alters() -> None:
+    base = _report(PASSES, OTHER, quarantine=_quarantine("pays"))
+    head = _report(PASSES, OTHER, quarantine=_quarantine("pays", "orders", until="2027-01-31"))
+    assert [(one.name, one.base, one.value) for one in _compared(head, base).settings_changed] == [
+        ("quarantine", "pays: flaky until 2026-12-31", "pays: flaky until 2027-01-31"),
+        ("quarantine", "nothing", "orders: flaky until 2027-01-31"),
+    ]
+    other = _report(PASSES, OTHER, quarantine=_quarantine("pays", expect="failing"))
+    assert [one.value for one in _compared(other, base).settings_changed] == ["pays: failing until 2026-12-31"]
+
+
+def test_an_entry_that_is_removed_shortened_or_explained_is_quiet() -> None:
+    base = _report(PASSES, OTHER, quarantine=_quarantine("pays", "orders"))
+    head = _report(PASSES, OTHER, quarantine=_quarantine("pays", until="2026-12-01", because="other", owner="ben"))
+    assert _compared(head, base).settings_changed == ()
+
+
+def test_an_entry_that_is_removed_counts_no_more() -> None:
+    base = _report(PASSES, OTHER, quarantine=_quarantine("pays"))
+    assert not _verdict(_report(FAILS, OTHER), base).passed
+    assert not _verdict(_report(FAILS, OTHER, quarantine=_quarantine()), base).passed
+
+
+def test_an_entry_that_is_extended_counts_as_on_the_base() -> None:
+    base = _report(PASSES, OTHER, quarantine=_quarantine("pays"))
+    extended = _quarantine("pays", until="2027-01-31", today="2027-01-01")
+    assert not _verdict(_report(FAILS, OTHER, quarantine=extended), base).passed
+    assert _verdict(_report(FAILS, OTHER, quarantine=_quarantine("pays", until="2027-01-31")), base).passed
+
+
+def test_a_test_that_is_renamed_edited_or_new_under_a_quarantined_name_is_not_the_quarantined_one() -> None:
+    entries = _quarantine("pays")
+    base = _report(story("pays", "a", "b"), story("orders", "c", "d"), quarantine=entries)
+    edited = _report(story("pays", "a", "x", "b!w"), story("orders", "c", "d"), quarantine=entries)
+    swapped = _report(story("pays", "c", "d!w"), story("orders", "a", "b"), quarantine=entries)
+    added = _report(PASSES, OTHER, story("pays", "z!w", path="tests/test_more.yml"), quarantine=entries)
+    assert not _verdict(edited, base).passed
+    assert not _verdict(swapped, base).passed
+    assert not _verdict(added, _report(PASSES, OTHER, quarantine=entries)).passed
+    warning = "the quarantine of 'pays' does not count: this change edits or adds it"
+    assert warning in _compared(edited, base).warnings
+
+
+def test_a_test_that_moved_to_another_file_is_the_same() -> None:
+    entries = _quarantine("pays")
+    moved = story("pays", "a!w", path="tests/test_more.yml")
+    assert _verdict(_report(moved, OTHER, quarantine=entries), _report(PASSES, OTHER, quarantine=entries)).passed
+
+
+def test_a_copy_under_another_name_is_not_in_quarantine() -> None:
+    entries = _quarantine("pays")
+    copies = [structs.replace(story("pays copied", "a!w", line=9), duplicate=True), OTHER]
+    base = [structs.replace(one, steps=PASSES.steps, passed=True) if one.name != "orders" else one for one in copies]
+    head = _report(structs.replace(FAILS, duplicate=True), *copies, quarantine=entries)
+    assert not _verdict(head, _report(structs.replace(PASSES, duplicate=True), *base, quarantine=entries)).passed
+    assert not _verdict(head, None, agreed=True, fail_on="test-failures").passed
+
+
+def test_without_a_base_entries_count_only_where_nobody_else_has_to_agree() -> None:
+    head = _report(FAILS, OTHER, quarantine=_quarantine("pays"))
+    assert _verdict(head, None, agreed=True).passed
+    assert not _verdict(head, None).passed
+    assert not judge(head, compare(head, Unreachable("no answer")), GateSettings(fail_on=("test-failures",))).passed
+    said = "no entry of turncheck.quarantine.yml counts: none is known to be on the base"
+    assert said in _compared(head, None).baseline.warnings
+
+
+def test_on_the_branch_of_the_base_its_own_entries_count() -> None:
+    head = _report(FAILS, OTHER, quarantine=_quarantine("pays"))
+    assert _verdict(head, _report(PASSES, OTHER), agreed=True).passed
+    expired = _report(FAILS, OTHER, quarantine=_quarantine("pays", until="2026-11-01"))
+    assert not _verdict(expired, _report(PASSES, OTHER), agreed=True).passed
+
+
+# --- what they keep from failing -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("passes", "fails"),
+    [
+        ({"cases": [case("pays", "a"), case("o", "a")]}, {"cases": [case("pays", "a!w"), case("o", "a")]}),
+        ({"suites": [suite("s", ("pays", True), ("o", True))]}, {"suites": [suite("s", ("pays", False), ("o", True))]}),
+    ],
+    ids=["end-to-end", "batch"],
+)
+def test_other_kinds_of_tests_may_be_in_quarantine(passes: dict[str, object], fails: dict[str, object]) -> None:
+    entries = _quarantine("pays")
+    head, base = (_report(quarantine=entries, **tests) for tests in (fails, passes))
+    assert _verdict(head, base).passed
+    assert _verdict(head, base, fail_on="test-failures").passed
+    assert not _verdict(structs.replace(head, quarantine=UNSET), base).passed
+
+
+def test_of_two_tests_with_one_name_the_file_says_which_is_meant() -> None:
+    entries = _quarantine("tests/a.yml::pays")
+    passing = [story("pays", "a", path="tests/a.yml"), story("pays", "b", path="tests/b.yml")]
+    base = _report(*passing, quarantine=entries)
+    assert _verdict(_report(story("pays", "a!w", path="tests/a.yml"), passing[1], quarantine=entries), base).passed
+    assert not _verdict(_report(passing[0], story("pays", "b!w", path="tests/b.yml"), quarantine=entries), base).passed
+
+
+def test_a_test_that_is_expected_to_fail_and_passes_fails_the_run() -> None:
+    entries = _quarantine("pays", expect="failing")
+    failing, passing = (_report(one, OTHER, quarantine=entries) for one in (FAILS, PASSES))
+    assert _verdict(failing, failing, fail_on="test-failures").passed
+    for fail_on in ("new-failures", "test-failures"):
+        verdict = _verdict(passing, failing, fail_on=fail_on)
+        assert not verdict.passed
+        assert [cause.what for cause in _gate(verdict, fail_on).failed_by] == [
+            "story pays passes, but its quarantine expects it to fail: release it"
+        ]
+        assert "1 story passes that its quarantine expects to fail" in verdict.summary
+    passed_before = _report(PASSES, OTHER, story("new", "a"), quarantine=entries)
+    assert _verdict(passed_before, passing).passed, "it is not new"
+    assert not _verdict(passing, passing, fail_on="test-failures").passed
+    assert _verdict(_report(PASSES, OTHER), failing).passed, "it was released in the same change"
+
+
+def _repeated(runs: str, outcome: str) -> CaseResult:
+    passed = case("pays", "a" if outcome in {"passed", "flaky"} else "a!b")
+    return structs.replace(passed, repeats=Repeats(runs=runs, outcome=outcome, base="PPPPPPPPPPPPPPPPPPPF"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("expect", "passes"), [("flaky", False), ("failing", True)])
+def test_a_flaky_test_that_fails_more_often_than_it_used_to_fails_the_run(expect: str, passes: bool) -> None:
+    entries = _quarantine("pays", expect=expect)
+    other = case("o", "a")
+    base = _report(cases=[_repeated("PPPPPPPPPPPPPPPPPPPF", "flaky"), other], quarantine=entries)
+    worse = _report(cases=[_repeated("FFffff", "regressed"), other], quarantine=entries)
+    for fail_on in ("new-failures", "test-failures"):
+        assert _verdict(worse, base, fail_on=fail_on).passed == passes
+    as_usual = _report(cases=[_repeated("FPfp", "failed"), other], quarantine=entries)
+    assert _verdict(as_usual, base).passed
+
+
+def test_a_run_whose_tests_are_all_in_quarantine_tested_nothing() -> None:
+    entries = _quarantine("pays", "a sentence")
+    head = _report(PASSES, examples=[example("a sentence", "greet")], quarantine=entries)
+    gate = _gate(_verdict(head, head), "something-was-tested")
+    assert (gate.outcome, gate.reason) == ("failed", "every test that ran is in quarantine, so nothing was tested")
+    more = _report(PASSES, examples=[example("a sentence", "greet"), example("b", "greet")], quarantine=entries)
+    assert _gate(_verdict(more, more), "something-was-tested").outcome == "passed"
+
+
+def test_figures_are_those_that_were_measured() -> None:
+    entries = _quarantine("pays")
+    head, base = (_report(one, OTHER, quarantine=entries) for one in (FAILS, PASSES))
+    metric = _compared(head, base).metric("core.failed")
+    assert metric is not None
+    assert (metric.base, metric.value) == (0, 1)
+
+
+# --- passes in a row -------------------------------------------------------------------------------------------------
+
+
+def test_passes_in_a_row_are_counted_on_from_the_base() -> None:
+    passed = with_results(_report(PASSES, OTHER), _quarantine("pays"))
+    failed = with_results(_report(FAILS, OTHER), _quarantine("pays"))
+    before = _report(PASSES, quarantine=_quarantine("pays", passes=19))
+
+    def passes(made: Report, base: Report) -> int:
+        counted = with_passes_of_base(made, base).quarantine
+        assert isinstance(counted, Quarantine)
+        return counted.tests[0].passes
+
+    assert [passes(passed, before), passes(failed, before), passes(passed, _report(PASSES))] == [20, 0, 1]
+    runs = _report(cases=[structs.replace(case("pays", "a"), repeats=Repeats(runs="PFPPp", outcome="flaky"))])
+    assert passes(with_results(runs, _quarantine("pays")), before) == 3, "since it last failed"
+    assert passes(with_results(_report(OTHER), _quarantine("pays")), before) == 19, "it did not run"
+
+
+# --- the report ------------------------------------------------------------------------------------------------------
+
+
+def test_a_report_has_the_entries_and_one_without_a_file_has_no_such_key() -> None:
+    made = _report(PASSES, quarantine=_quarantine("pays"))
+    assert decode(encode(made)) == made
+    assert b"quarantine" not in encode(_report(PASSES))
+
+
+@pytest.mark.parametrize(
+    ("written", "forged"),
+    [
+        (b'"until": "2026-12-31"', b'"until": "2026-02-31"'),
+        (b'"until": "2026-12-31"', b'"until": ""'),
+        (b'"today": "2026-11-26"', b'"today": ""'),
+        (b'"expect": "flaky"', b'"expect": "anything"'),
+        (b'"case": "orders"', b'"case": "pays"'),
+        (b'"passes": 0', b'"passes": -1'),
+    ],
+)
+def test_a_forged_report_is_refused(written: bytes, forged: bytes) -> None:
+    content = encode(_report(PASSES, quarantine=_quarantine("pays", "orders")))
+    assert written in content
+    with pytest.raises(UserError, match="is not a valid report"):
+        decode(content.replace(written, forged))
+
+
+def test_a_report_beside_its_base_shows_the_entries_that_count() -> None:
+    head = _report(FAILS, quarantine=_quarantine("pays", "orders"))
+    shown = as_compared(head, _compared(head, _report(PASSES, quarantine=_quarantine("orders")))).quarantine
+    assert isinstance(shown, Quarantine)
+    assert [test.case for test in shown.tests] == ["orders"]
