@@ -1,7 +1,7 @@
 """The page with a large assistant, in Chromium: how large it is, how soon it shows, how fast it answers.
 
 150 intents, 5,500 sentences and 500 conversations against a base, and 100,000 sentences. Needs Chromium and what
-`make test` installs. Prints the table of docs/benchmarks.md.
+`make test` installs. Prints a table.
 """
 
 from __future__ import annotations

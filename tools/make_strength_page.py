@@ -8,14 +8,17 @@ from pathlib import Path
 from turncheck.evaluations.strength.mutant import OPERATORS
 
 PAGE = Path(__file__).parents[1] / "docs" / "strength.md"
+_BLOCK = re.compile(r"(?<=<!-- operators -->\n).*?(?=<!-- /operators -->)", re.DOTALL)
 
 
 def with_table(text: str) -> str:
     """Return the page with its table regenerated."""
-    rows = "\n".join(f"| `{one.name}` | {one.what} | {one.reason} |" for one in OPERATORS)
-    head = "| operator | fault | how it happens |\n|---|---|---|\n"
-    pattern = re.escape(head) + r"(?:<!-- operators -->\n<!-- /operators -->|(?:\|.*\|\n?)+)"
-    return re.sub(pattern, lambda _: f"{head}{rows}\n", text, count=1).replace("|\n\n\n", "|\n\n")
+    rows = "".join(f"| `{one.name}` | {one.what} | {one.reason} |\n" for one in OPERATORS)
+    table = f"| operator | fault | how it happens |\n|---|---|---|\n{rows}"
+    made, blocks = _BLOCK.subn(lambda _: table, text)
+    if blocks != 1:
+        raise SystemExit(f"{PAGE} has no place for the table of operators")
+    return made
 
 
 if __name__ == "__main__":

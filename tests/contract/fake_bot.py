@@ -50,7 +50,9 @@ class Call:
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer. ``body``: bytes, or what is sent as JSON; ``how``: "cut" (none at all), "endless" (it never ends)."""
+    """An answer. ``body``: bytes, or what is sent as JSON; ``how``: "cut" (none at all), "endless", "short" (its
+    headers say how long it should be).
+    """
 
     body: Any = b""
     status: int = 200
@@ -168,7 +170,10 @@ class _Handler(BaseHTTPRequestHandler):
                     self.wfile.flush()
                     time.sleep(0.01)
             return
-        self.send_header("Content-Length", str(len(content)))
+        if reply.how == "short":
+            self.close_connection = True
+        else:
+            self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
 

@@ -27,7 +27,8 @@ ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
     [
         ["check-jsonschema", "--builtin-schema", "vendor.github-actions", "action.yml"],
         ["check-jsonschema", "--builtin-schema", "vendor.github-workflows", *WORKFLOWS],
-        ["zizmor", "--offline", "--no-progress", "--quiet", "action.yml", *WORKFLOWS],
+        ["check-jsonschema", "--builtin-schema", "vendor.dependabot", ".github/dependabot.yml"],
+        ["zizmor", "--offline", "--no-progress", "--quiet", "action.yml", ".github/dependabot.yml", *WORKFLOWS],
         ["actionlint", *WORKFLOWS],
         ["hadolint", "Dockerfile"],
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,16 @@ BAD: dict[str, tuple[Callable[[Call], Reply], str]] = {
     "empty": (lambda _: Reply(b""), "not JSON: it is empty"),
     "text": (lambda _: Reply(b"Hello!"), "not JSON (no JSON: "),
     "latin 1": (lambda _: Reply(b'{"messages": "\xfc"}'), "not JSON (no UTF-8)"),
+    "no gzip": (lambda _: Reply(b"{}", headers=(("Content-Encoding", "gzip"),)), "with what cannot be decoded"),
+    "a stream of events": (lambda _: Reply(b'data: {"messages": []}\n\n'), "It begins: data: {"),
+    "a bomb": (
+        lambda _: Reply(gzip.compress(b" " * 50_000_000), headers=(("Content-Encoding", "gzip"),)),
+        "with more than 8 MiB",
+    ),
+    "cut short": (
+        lambda _: Reply(b'{"messages": [', headers=(("Content-Length", "900"),), how="short"),
+        "cut the conn",
+    ),
     "infinite": (lambda _: Reply(b'{"messages": Infinity}'), "not JSON"),
     "too deep": (lambda _: Reply(b"[" * 100_000 + b"]" * 100_000), "not JSON"),
     "10,000 replies": (_with(messages=[{"text": "x"}] * 10_000), "at most 200 are read in a turn"),
@@ -153,6 +164,14 @@ def test_an_id_that_repeats_is_an_error(tmp_path: Path) -> None:
     assert "gave the id '1' to two sessions" in (section.cases[1].reason or "")
 
 
+def test_an_endless_id_is_an_error(tmp_path: Path) -> None:
+    fake = FakeBot(lambda _: Reply({"id": "x" * 1_000_000}))
+    with serving(fake):
+        section = hold(tmp_path, fake, shape=OPENS)
+    assert "an id of 1,000,000 characters" in (section.cases[0].reason or "")
+    assert len(fake.calls) == 3
+
+
 @pytest.mark.parametrize("answer", [{}, {"id": None}, {"id": ""}, {"id": True}, {"id": {"value": 1}}])
 def test_a_session_without_an_id_is_an_error(answer: object, tmp_path: Path) -> None:
     fake = FakeBot(lambda _: Reply(answer))
@@ -200,6 +219,15 @@ def test_the_token_is_in_no_message(tmp_path: Path) -> None:
         hold(tmp_path, fake, token="s3cret-t0ken")
     assert "s3cret" not in str(caught.value)
     assert fake.calls[0].headers["Authorization"] == "Bearer s3cret-t0ken"
+
+
+def test_a_token_that_the_bot_repeats_is_not_reported(tmp_path: Path) -> None:
+    shape = REST.replace('message: "{text}"', 'message: "{text} {token}"')
+    fake = FakeBot(echo)
+    with serving(fake):
+        section = hold(tmp_path, fake, shape=shape, token="s3cret-t0ken")
+    assert fake.calls[0].body["message"] == "one s3cret-t0ken"
+    assert section.cases[0].steps[0].actual == "You said one ***"
 
 
 def test_cookies_are_no_bridge_between_conversations(tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ def test_what_a_shard_says_about_settings(
 
 VALUES: tuple[Any, ...] = (
     "1", 3, True, ["a"], "validate", ["errors"], "fail", "warn", ["nlu"], "nlu.intents.f1 >= 0.5", "2026-01-02", "kore",
-    ["nlu.intents.f1: 0.1"], "changed", "published", "any",
+    ["nlu.intents.f1: 0.1"], "changed", "published", "any", "off",
 )  # fmt: skip
 """Among them is a valid one of each setting."""
 

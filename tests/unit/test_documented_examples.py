@@ -260,12 +260,18 @@ def test_the_example_of_what_rasa_does_not_get_to_see(tmp_path: Path) -> None:
         assert (check.code in {finding.code for finding in findings}) == (example == check.wrong)
 
 
-@pytest.mark.parametrize("code", ["e2e-syntax", "e2e-doubtful", "e2e-unknown-name"])
-def test_examples_that_are_end_to_end_cases(code: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        *((code, "cases.yml") for code in ("e2e-syntax", "e2e-doubtful", "e2e-unknown-name")),
+        *((code, "case.convo.txt") for code in ("botium-syntax", "botium-doubtful", "botium-not-judged")),
+    ],
+)
+def test_examples_that_are_end_to_end_cases(code: str, name: str, tmp_path: Path) -> None:
     project = read_project(write_project(tmp_path))
     for example in (CHECKS[code].wrong, CHECKS[code].right):
-        (tmp_path / "cases.yml").write_text(example, encoding="utf-8")
-        cases = read_cases(tmp_path, [tmp_path / "cases.yml"])
+        (tmp_path / name).write_text(example, encoding="utf-8")
+        cases = read_cases(tmp_path, [tmp_path / name])
         findings = [*cases.findings, *check_cases(cases, DialogueDomain.of(project))]
         told = {(finding.code, finding.severity) for finding in findings}
         assert told == ({(code, CHECKS[code].severity)} if example == CHECKS[code].wrong else set())

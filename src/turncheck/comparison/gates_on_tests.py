@@ -83,7 +83,9 @@ def judge_new_failures(report: Report, comparison: Comparison | None) -> Judged:
     name = "new-failures"
     tests, errors = _new_failures(report, comparison)
     losses = comparison.many_losses if comparison and comparison.judged else UNSET
-    facts = () if isinstance(losses, UnsetType) or not losses.real else (LossesOverall(losses),)
+    facts: tuple[LossesOverall, ...] = ()
+    if not tests and not isinstance(losses, UnsetType) and losses.real:  # a test that fails says more
+        facts = (LossesOverall(losses),)
     if tests or errors or facts:
         return Judged(name, "failed", "newly failed", facts, causes=(*tests, *errors))
     found = tallies(report)

@@ -57,7 +57,11 @@ def ensure_repeats_are_possible(run: RunInProgress) -> None:
     if rules.once and run.settings.repeats != AUTO and not repeat_rules(run.settings.repeats).once:
         run.screen.note("repeats: this engine gives the same answer each time, so that each case is run once.")
     cases = [case for case in run.cases.cases if not case.expects_nothing]
-    if rules.once or not cases or run.why_not("e2e") is not None:
+    if rules.once:
+        return
+    if not cases or run.why_not("e2e") is not None:
+        if run.settings.repeats != AUTO:
+            run.screen.note("repeats: only end-to-end cases are repeated, and this run has none.")
         return
     turns = rules.first * sum(max(1, sum(turn.user is not None for turn in case.turns)) for case in cases)
     if turns > rules.turns:

@@ -319,8 +319,8 @@ CASE_CHECKS: Final = (
         "A section that does not exist, an asserter that is misspelt, an utterance list that is not there: Botium takes"
         " each for text. A table of values without `SCRIPTING_ENABLE_MEMORY`, an asserter in `#begin`, a conversation"
         " without `#me` and `#bot` have no effect. Correct it, or remove it.",
-        "greet\n\n#user\nhello\n\n#bot\nUTT_HELO",
-        "greet\n\n#me\nhello\n\n#bot\nUTT_HELLO",
+        "greet\n\n#user\nhello\n\n#bot\nTEXT_CONTAIN_ANY Hello",
+        "greet\n\n#me\nhello\n\n#bot\nTEXT_CONTAINS_ANY Hello",
     ),
     _case_check(
         "botium-not-judged",

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 MOST_FAULTS: Final = 10
 """After this many turns in a row without a usable answer no more are sent."""
+_SHORTEST_SECRET: Final = 12
+"""A shorter one would be found in words."""
 _MOST_BYTES: Final = 8 << 20
 _ALTOGETHER: Final = frozenset({502, 503, 504, 500})
 
@@ -117,10 +119,17 @@ class BotClient(RemoteClient):
         if may_be_empty and not response.body.strip():
             return None
         try:
-            answer = decoded(response.body)
+            answer = decoded(self._without_secrets(response.body))
         except UnreadableError as error:
             raise self.fault(self._unreadable(question, response, str(error))) from None
         return answer
+
+    def _without_secrets(self, body: bytes) -> bytes:
+        """A change decides what is sent: a bot that repeats its token must not carry it into the report."""
+        for secret in self._secrets:
+            if len(secret) >= _SHORTEST_SECRET:
+                body = body.replace(secret.encode(), b"***")
+        return body
 
     def is_usable(self) -> None:
         """Note that an answer could be used."""
@@ -167,7 +176,9 @@ class BotClient(RemoteClient):
         )
 
     def _unreachable(self, error: Exception, question: Question) -> ServerError:
-        """Distinguish a bot that is gone from one that cut off one answer."""
+        """Distinguish a bot that is gone from one answer that was cut off, or that cannot be decoded."""
+        if isinstance(error, requests.exceptions.ContentDecodingError):
+            return _RefusedTurnError(f"the bot at {self.name} answers {question.shown} with what cannot be decoded")
         is_gone = isinstance(error, requests.ConnectionError) and was_refused(error)
         if isinstance(error, requests.exceptions.SSLError) or is_gone or not self._was_there:
             return super()._unreachable(error, question)

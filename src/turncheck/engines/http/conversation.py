@@ -28,6 +28,7 @@ NO_FIXTURES: Final = (
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 0.5
 """Seconds between two calls that fetch messages."""
+_LONGEST_ID: Final = 1_000
 _MOST_POLLED: Final = 200
 """No turn has more messages."""
 OVER: Final = "the bot had ended the conversation"
@@ -184,6 +185,8 @@ class BotConversation:
                 f"the bot opened a session without an id at `id: {path.text}` ({path.location})"
                 f"; its answer has {outline(answer)}"
             )
+        if len(str(found)) > _LONGEST_ID:
+            raise self._client.fault(f"the bot gave a session an id of {len(str(found)):,} characters")
         self._session = str(found)
         if not self._engine.take_id(self._session):
             raise self._client.fault(

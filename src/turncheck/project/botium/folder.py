@@ -14,7 +14,7 @@ from turncheck.process.regular_file import is_file
 from turncheck.project.botium.lines import FileLines, read_convo, read_memory, read_utterances
 from turncheck.project.botium.model import Capabilities, Convo, MemoryRow, Plugins, UtteranceList
 from turncheck.project.botium.vocabulary import MODES, as_pattern
-from turncheck.project.folder import absolute_name, is_foreign
+from turncheck.project.folder import YAML_SUFFIXES, absolute_name, is_foreign
 from turncheck.project.project_file import BOTIUM_FILES, CONVO_FOLDER
 from turncheck.yaml_tree.json_tree import parse_json
 from turncheck.yaml_tree.shapes import pattern_problem
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 CONVO, PARTIAL, UTTERANCES, _MEMORY = BOTIUM_FILES
 _NOT_READ: Final = (".convo.csv", ".pconvo.csv", ".utterances.csv", ".xlsx", ".xlsm")
+_YAML_KEYS: Final = re.compile(rb"^(?:convos|pconvos|utterances|scriptingMemory)[ \t]*:", re.MULTILINE)
 CONFIG: Final = "botium.json"
 _SKIPPED: Final = re.compile(r"skip[.\-_]", re.IGNORECASE)
 _EXPANSIONS: Final = ("all", "first", "index", "random")
@@ -117,9 +118,15 @@ class Suites:
         for file, fence, _ in self._folder.files([home], skip=lambda folder: _is_apart(folder, home)):
             if is_botium(file):
                 reader.read(file, fence)
-            elif file.name.endswith(_NOT_READ) and not is_skipped(file.name):
+            elif not is_skipped(file.name) and self._is_of_botium(file, fence):
                 others.append(file)
         return reader.suite(others)
+
+    def _is_of_botium(self, file: Path, fence: Path) -> bool:
+        """Whether this is a file in another of Botium's formats, as far as its name or, for YAML, its keys say."""
+        if file.suffix in YAML_SUFFIXES:
+            return _YAML_KEYS.search(self._folder.content(file, fence)) is not None
+        return file.name.endswith(_NOT_READ)
 
     def _settings(self, home: Path) -> Capabilities:
         """Read the nearest ``botium.json``, which may be above the suite, but not above the project."""

@@ -1,0 +1,60 @@
+"""Pages that people read, held against the code: each gate is explained, the glossary is in order, the example runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from documentation import ROOT, fences
+from report_builder import example, report, story
+from tools.count_words import MOST, counts, words
+
+from turncheck.comparison.compare import compare
+from turncheck.comparison.model import Missing
+from turncheck.render.wording.gates import judge
+from turncheck.report.codec import json_of
+from turncheck.settings.options import options
+
+WHY = (ROOT / "docs" / "why.md").read_text("utf-8")
+ALWAYS = ("could-be-run", "something-was-tested", "completed", "thresholds", "max-regression", "require")
+
+
+def test_every_gate_has_its_section() -> None:
+    named = {
+        name for heading in re.findall(r"^### (.*)$", WHY, re.MULTILINE) for name in re.findall(r"`([^`]+)`", heading)
+    }
+
+    assert named == {*options()["fail-on"].choices, *ALWAYS, "fail-on-warnings"} - {"none"}
+
+
+def test_the_glossary_is_in_order() -> None:
+    words = re.findall(r"^\| \*\*(.*?)\*\*", (ROOT / "docs" / "glossary.md").read_text("utf-8"), re.MULTILINE)
+
+    assert len(words) > 30
+    assert words == sorted(words, key=str.casefold)
+
+
+def test_the_example_that_reads_a_run_reads_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (shown,) = [fence.text for fence in fences(ROOT / "docs" / "report.md") if fence.language == "python"]
+    measured = report(examples=[example("hello", "greet")], stories=[story("the hours", "a!b")])
+    compared = compare(measured, Missing("first run"))
+    written = {"report": measured, "verdict": judge(measured, compared, measured.settings), "comparison": compared}
+    (tmp_path / "results").mkdir()
+    for name, document in written.items():
+        (tmp_path / "results" / f"{name}.json").write_bytes(json_of(document))
+    monkeypatch.chdir(tmp_path)
+
+    exec(compile(shown, "report.md", "exec"), {})  # noqa: S102  # the page's own example
+    printed = capsys.readouterr().out
+
+    assert "the hours " in printed
+    assert "failed " in printed
+    assert "nlu.intents.f1 None " in printed
+
+
+def test_the_pages_are_no_longer_than_people_read() -> None:
+    assert words("# One\n\nTwo `three`.\n\n    code here\n\n```sh\ncode\n```\n<!-- x -->\nmade\n<!-- /x -->\n") == 3
+    assert sum(counts().values()) <= MOST
