@@ -381,6 +381,19 @@ def test_a_major_tag_that_names_something_else_is_found(world: World, capsys: py
     assert f"the tag {MAJOR} is {git(world.bare, 'rev-parse', 'main')}" in refused(world, "agreed", capsys)
 
 
+def test_the_signatures_beside_the_packages_are_uploaded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    until(world, "build")
+    packages = [*world.dist.glob("*.whl"), *world.dist.glob("*.tar.gz")]
+    signatures = [package.with_name(f"{package.name}.publish.attestation") for package in packages]
+    for signature in signatures:
+        signature.write_text("{}")
+    ran: list[list[str]] = []
+    monkeypatch.setattr("tools.release.package_index.run", ran.append)
+
+    assert world.run("pypi") == 0
+    assert {str(file) for file in (*packages, *signatures)} <= set(ran[0])
+
+
 def test_another_package_on_the_index_stays(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     until(world, "major")
     name = f"turncheck-{VERSION}-py3-none-any.whl"
