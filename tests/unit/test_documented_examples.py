@@ -19,6 +19,7 @@ from turncheck.dialogue.domain import DialogueDomain
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_project
 from turncheck.validation.case_names import check_cases
+from turncheck.validation.catalogue_quarantine import QUARANTINE_CHECKS
 from turncheck.validation.catalogue_rasa import OLDER_CHECKS
 from turncheck.validation.catalogue_suites import CASE_CHECKS, SUITE_CHECKS
 from turncheck.validation.registry import CHECKS, OWN_CHECKS
@@ -310,5 +311,5 @@ def test_every_example_of_our_own_checks_is_tried() -> None:
     assert {check.code for check in OWN_CHECKS} == PLACES.keys() | elsewhere | {"hidden-by-load-error"}
     with_examples = {check.code for check in CHECKS.values() if check.wrong or check.right}
     assert with_examples == {
-        check.code for check in (*OWN_CHECKS, *CASE_CHECKS, *SUITE_CHECKS)
-    }  # test_read_suites.py tries the last
+        check.code for check in (*OWN_CHECKS, *CASE_CHECKS, *SUITE_CHECKS, *QUARANTINE_CHECKS)
+    }  # test_read_suites.py and test_quarantine.py try the last

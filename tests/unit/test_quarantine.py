@@ -24,6 +24,8 @@ from turncheck.render.wording.verdict import GateResult, Verdict
 from turncheck.report.codec import decode, encode
 from turncheck.report.model import CaseResult, GateSettings, Repeats, Report
 from turncheck.report.quarantine import Quarantine, QuarantinedTest
+from turncheck.validation.catalogue_quarantine import QUARANTINE_CHECKS
+from turncheck.validation.checks import Check
 
 TODAY = date(2026, 11, 26)
 _ENTRY = {"case": "pays", "because": "slow bank", "owner": "ana", "until": "2026-12-31", "expect": "flaky"}
@@ -121,6 +123,19 @@ def test_a_test_that_does_not_exist_is_an_error() -> None:
     (finding,) = unknown_tests(entries, known)
     assert finding.message == "No test is called 'pays by crad'. Did you mean 'pays by card'?"
     assert (finding.code, finding.severity) == ("quarantine-unknown-test", "error")
+
+
+@pytest.mark.parametrize("check", QUARANTINE_CHECKS, ids=lambda check: check.code)
+def test_the_examples_of_the_manual_are_what_they_say(check: Check, tmp_path: Path) -> None:
+    def codes(text: str) -> set[str]:
+        (tmp_path / QUARANTINE_FILE).write_text(text)
+        file = read_quarantine(tmp_path, tmp_path, TODAY)
+        assert file is not None
+        unknown = unknown_tests(file.quarantine, {("order a pizza", "tests/a.yml")})
+        return {finding.code for finding in (*file.findings, *unknown)}
+
+    assert codes(check.wrong) == {check.code}
+    assert codes(check.right) == set()
 
 
 # --- which entries count ---------------------------------------------------------------------------------------------
