@@ -255,6 +255,7 @@ def amend(world: World, path: str, old: str, new: str, *, push: bool = True) -> 
         (("CHANGELOG.md", "## [Unreleased]\n", "## [Unreleased]\n\n- More.\n"), "entries below [Unreleased]"),
         (("README.md", "turncheck/turncheck@v0", "turncheck/turncheck@v1"), "turncheck/turncheck@v1 is not of 0."),
         (("docs/scale.md", "turncheck/turncheck@v0", "turncheck/turncheck@v0.1.0"), "docs/scale.md:"),
+        (("azure/turncheck.yml", "refs/tags/v0", "refs/tags/v1"), "azure/turncheck.yml:5: refs/tags/v1 is not of"),
         (("docs/ci.md", "python:3.12\n", "ghcr.io/turncheck/turncheck:0.1.0\n"), "is not the image of"),
         (("action.yml", "image: Dockerfile", "image: docker://x"), "action.yml: expected `image: Dockerfile`"),
     ],
@@ -371,6 +372,26 @@ def test_the_major_tag_goes_forward_only(world: World, capsys: pytest.CaptureFix
     git(world.bare, "tag", "-f", MAJOR, older)
     assert world.run("major") == 0
     assert git(world.bare, "rev-parse", MAJOR) == git(world.bare, "rev-parse", f"{TAG}^{{commit}}")
+
+
+def test_a_major_tag_that_names_something_else_is_found(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    until(world, "pypi")
+    git(world.bare, "tag", "-f", MAJOR, "main")
+
+    assert f"the tag {MAJOR} is {git(world.bare, 'rev-parse', 'main')}" in refused(world, "agreed", capsys)
+
+
+def test_the_signatures_beside_the_packages_are_uploaded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    until(world, "build")
+    packages = [*world.dist.glob("*.whl"), *world.dist.glob("*.tar.gz")]
+    signatures = [package.with_name(f"{package.name}.publish.attestation") for package in packages]
+    for signature in signatures:
+        signature.write_text("{}")
+    ran: list[list[str]] = []
+    monkeypatch.setattr("tools.release.package_index.run", ran.append)
+
+    assert world.run("pypi") == 0
+    assert {str(file) for file in (*packages, *signatures)} <= set(ran[0])
 
 
 def test_another_package_on_the_index_stays(world: World, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ from tools.release import github, registry
 from tools.release.agreement import disagreements
 from tools.release.build import built
 from tools.release.place import PACKAGE, ReleaseError
-from tools.release.tags import reference, release_commit, remote_tags
+from tools.release.tags import is_moved, reference, release_commit, remote_tags
 
 if TYPE_CHECKING:
     from tools.release.place import Place
@@ -41,8 +41,8 @@ def ensure_published(place: Place) -> bool:
         found.append(f"the release {place.tag} is not on GitHub")
     else:
         github.ensure_same(place, release)
-    if tags.get(place.major) is None:
-        found.append(f"the tag {place.major} is not on {place.remote}")
+    if not is_moved(place, tags):
+        found.append(f"the tag {place.major} is {tags.get(place.major)}, expected {commit} or that of a newer release")
     files = _files(place)
     found += [
         f"{name} on {place.index} is {files.get(name)}, expected {digest}"

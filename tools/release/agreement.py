@@ -10,11 +10,12 @@ from tools.release.place import PACKAGE, ReleaseError
 if TYPE_CHECKING:
     from tools.release.place import Place
 
-USES = re.compile(rf"{PACKAGE}/{PACKAGE}@(v?\d[\w.]*)")
-IMAGE = re.compile(rf"ghcr\.io/{PACKAGE}/{PACKAGE}:(\d[\w.]*)")
+USES = re.compile(rf"{PACKAGE}/{PACKAGE}@(v?\d+(?:\.\w+)*)")
+IMAGE = re.compile(rf"ghcr\.io/{PACKAGE}/{PACKAGE}:(v?\d+(?:\.\w+)*)")
 HEADING = re.compile(r"^## \[(?P<name>[^]]+)\](?: - (?P<date>\S+))?$", re.MULTILINE)
 _RELATIVE = re.compile(r"\]\((?!#|[a-z][a-z0-9+.-]*:)")
-READ = ("README.md", "SECURITY.md", "docs", "examples", "templates", "src")
+REF = re.compile(r"refs/tags/(v\d+(?:\.\w+)*)")
+READ = ("README.md", "SECURITY.md", "docs", "examples", "templates", "azure", "src")
 
 
 def ensure(place: Place) -> None:
@@ -86,11 +87,18 @@ def _names(place: Place) -> list[str]:
     """Say who names another version of the action or of the image than that which is released."""
     found = []
     # `git grep` fails where it finds nothing; the README names the action in any case.
-    lines = place.git("grep", "-InE", f"{PACKAGE}/{PACKAGE}[@:]v?[0-9]", "HEAD", "--", *READ).splitlines()
+    lines = place.git(
+        "grep", "-InE", f"{PACKAGE}/{PACKAGE}[@:]v?[0-9]|refs/tags/v[0-9]", "HEAD", "--", *READ
+    ).splitlines()
     for path, number, line in (line.removeprefix("HEAD:").split(":", 2) for line in lines):
         found += [
             f"{path}:{number}: {named[0]} is not of {place.version} (expected {PACKAGE}/{PACKAGE}@{place.major})"
             for named in USES.finditer(line)
+            if named[1] not in {place.major, place.tag}
+        ]
+        found += [
+            f"{path}:{number}: {named[0]} is not of {place.version} (expected refs/tags/{place.major})"
+            for named in REF.finditer(line)
             if named[1] not in {place.major, place.tag}
         ]
         found += [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tools.release.build import built
@@ -20,5 +21,7 @@ def ensure_published(place: Place) -> bool:
         ReleaseError: the index has a file of this name with other contents, or refuses the upload.
     """
     files = [str(place.dist / name) for name in built(place).files if name.endswith((".whl", ".tar.gz"))]
+    # uv sends the signature of a file only if it is named as well.
+    files += [signature for file in files if Path(signature := f"{file}.publish.attestation").exists()]
     run(["uv", "publish", "--no-config", "--publish-url", place.upload, "--check-url", place.index, *files])
     return True

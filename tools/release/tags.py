@@ -82,8 +82,7 @@ def move_major(place: Place) -> bool:
         raise ReleaseError(f"{place.tag} is not on {place.remote}: {place.major} stays where it is")
     present = tags.get(place.major)
     if present is not None:
-        names = [tag for tag, commit in tags.items() if commit == present and VERSION.fullmatch(tag.removeprefix("v"))]
-        if not names:
+        if not (names := _releases(tags, present)):
             raise ReleaseError(
                 f"{place.major} on {place.remote} is {present[:12]}, which is not a release; it was not moved"
             )
@@ -91,6 +90,16 @@ def move_major(place: Place) -> bool:
             return False
     _push(place, f"{released}:refs/tags/{place.major}", f"--force-with-lease=refs/tags/{place.major}:{present or ''}")
     return True
+
+
+def is_moved(place: Place, tags: dict[str, str]) -> bool:
+    """Whether the tag of the major version names this release or a newer one."""
+    names = _releases(tags, tags.get(place.major, ""))
+    return any(_ordered(name) >= _ordered(place.tag) for name in names)
+
+
+def _releases(tags: dict[str, str], commit: str) -> list[str]:
+    return [tag for tag, named in tags.items() if named == commit and VERSION.fullmatch(tag.removeprefix("v"))]
 
 
 def remote_tags(place: Place) -> dict[str, str]:
