@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from documentation import ROOT, fences
+from documentation import ROOT, as_html, fences, pages
 from report_builder import example, report, story
 from tools.count_words import MOST, counts, words
 
@@ -58,3 +58,11 @@ def test_the_example_that_reads_a_run_reads_one(
 def test_the_pages_are_no_longer_than_people_read() -> None:
     assert words("# One\n\nTwo `three`.\n\n    code here\n\n```sh\ncode\n```\n<!-- x -->\nmade\n<!-- /x -->\n") == 3
     assert sum(counts().values()) <= MOST
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_no_row_stands_outside_its_table(page: Path) -> None:
+    """An empty line ends a table: the rows after it are shown as text with bars."""
+    begins = [paragraph.text or "" for paragraph in as_html(page.read_text("utf-8")).xpath("//p")]
+
+    assert [text for text in begins if text.startswith("| ")] == []

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 import yaml
+from documentation import fences, pages
 
 from turncheck.comparison.gate_rules import read_rules
 from turncheck.report.model import GateSettings
@@ -16,6 +18,16 @@ from turncheck.validation.registry import CHECKS
 PAGE = (Path(__file__).parents[2] / "docs" / "settings.md").read_text(encoding="utf-8")
 (WHOLE,) = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 FILE_KEYS = [name for name, option in options().items() if option.file_key]
+
+
+SHOWN = [
+    pytest.param(fence.text, id=f"{page.stem}-{number}")
+    for page in pages()
+    for number, fence in enumerate(fences(page))
+    if fence.language == "yaml" and "${{" not in fence.text and page.stem != "findings"
+    for keys in [yaml.safe_load(fence.text)]
+    if fence.text.startswith("# turncheck.yml") or (isinstance(keys, dict) and keys.keys() <= {*FILE_KEYS})
+]
 
 
 def comment_above(key: str) -> str:
@@ -38,6 +50,13 @@ def test_it_is_read_without_an_error(tmp_path: Path) -> None:
     settings = Settings(**values)
     assert {name.replace("_", "-") for name in values} == set(FILE_KEYS)
     assert set(settings.ignore) <= CHECKS.keys()
+    read_rules(GateSettings(thresholds=settings.thresholds, max_regression=settings.max_regression))
+
+
+@pytest.mark.parametrize("text", SHOWN)
+def test_settings_that_other_pages_show_are_ones_that_are_taken(text: str, tmp_path: Path) -> None:
+    (tmp_path / "turncheck.yml").write_text(text, encoding="utf-8")
+    settings = Settings(**read_settings_file(tmp_path).values)
     read_rules(GateSettings(thresholds=settings.thresholds, max_regression=settings.max_regression))
 
 
