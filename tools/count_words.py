@@ -12,7 +12,7 @@ import cmarkgfm
 
 ROOT = Path(__file__).parents[1]
 GENERATED = frozenset({"findings.md", "followed.md", "gate_reference.md"})
-MOST = 33_500
+MOST = 30_000
 """A test keeps the pages below this: what is added is to replace something."""
 _BLOCK = re.compile(r"<!-- (?P<name>[\w-]+) -->.*?<!-- /(?P=name) -->", re.DOTALL)
 _CODE = re.compile(r"<pre.*?</pre>", re.DOTALL)
