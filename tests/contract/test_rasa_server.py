@@ -201,7 +201,7 @@ def test_a_server_that_begins_no_tls_and_speaks_no_http_is_not_reached(
     monkeypatch: pytest.MonkeyPatch, reply: bytes
 ) -> None:
     monkeypatch.setattr("turncheck.engines.remote.CONNECT_TIMEOUT", 0.2)
-    monkeypatch.setattr("turncheck.engines.rasa_server.client._PROBE_SECONDS", 0.2)
+    monkeypatch.setattr("turncheck.engines.remote._PROBE_SECONDS", 0.2)
     port, _ = listening(lambda sent: reply if sent.startswith(b"HEAD") else b"")
     with pytest.raises(SlowAnswerError, match=r"cannot be reached within 0\.2 seconds"):
         RasaClient(Access(f"https://127.0.0.1:{port}"), sleep=lambda _: None).version()

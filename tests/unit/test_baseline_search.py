@@ -91,7 +91,7 @@ def search(
 def test_the_default_branch_itself_has_no_base_and_nothing_is_measured(repository: Path) -> None:
     measurer = Measurer()
 
-    assert search(repository, measurer) == Missing("this is the base itself")
+    assert search(repository, measurer) == Missing("this is the base itself", agreed=True)
     assert measurer.asked == []
 
 
@@ -132,14 +132,14 @@ def test_uncommitted_changes_are_compared_with_the_last_commit(repository: Path)
 def test_changes_elsewhere_in_the_repository_do_not_count(repository: Path) -> None:
     (repository / "README").write_text("changed")
 
-    assert search(repository, Measurer()) == Missing("this is the base itself")
+    assert search(repository, Measurer()) == Missing("this is the base itself", agreed=True)
 
 
 def test_outside_a_checkout_there_is_no_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bot").mkdir()
     monkeypatch.chdir(tmp_path)
 
-    assert search(tmp_path, Measurer()) == Missing("the project is not in a git checkout")
+    assert search(tmp_path, Measurer()) == Missing("the project is not in a git checkout", agreed=True)
 
 
 @pytest.mark.parametrize("shallow", [False, True])
@@ -304,7 +304,7 @@ def test_our_own_output_is_no_change(repository: Path) -> None:
     (repository / "bot" / "results").mkdir()
     (repository / "bot" / "results" / "report.json").write_text("{}")
 
-    assert search(repository, Measurer(), out="bot/results") == Missing("this is the base itself")
+    assert search(repository, Measurer(), out="bot/results") == Missing("this is the base itself", agreed=True)
     assert isinstance(search(repository, Measurer(), out="elsewhere"), Present)
 
 

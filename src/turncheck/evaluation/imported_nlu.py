@@ -27,7 +27,7 @@ from turncheck.report.model import (
     ResponseScores,
     SpanScores,
 )
-from turncheck.report.part import Figure
+from turncheck.report.part import Count, Figure
 from turncheck.report.understanding import NO_ENTITY, found_by, read_tokens, to_find, token_labels, write_tokens
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class _Figures(msgspec.Struct, rename={"f1": "f1-score"}):
     recall: Figure | None = None
     f1: Figure | None = None
     support: Figure | None = None
-    confused_with: dict[str, int] | None = None
+    confused_with: dict[str, Count] | None = None
 
 
 class _Conversations(msgspec.Struct):
