@@ -319,6 +319,11 @@ def test_exact_spans_are_not_judged_by_the_right_ones_alone(tmp_path: Path) -> N
             '[{"text": "a", "entities": [{"start": 1}]}]',
             "missing required field `end` - at",
         ),
+        (
+            "DIETClassifier_report.json",
+            '{"city": {"precision": 1.0, "recall": 0.5, "f1-score": 0.6, "support": 2, "confused_with": {"name": -1}}}',
+            "Expected `int` >= 0 - at",
+        ),
         ("failed_test_stories.yml", "stories: [", "cannot be read"),
         ("failed_test_stories.yml", "story: a", "no list of stories"),
         ("failed_test_stories.yml", "stories:\n- steps: []", "a story needs a name and steps"),
