@@ -21,7 +21,7 @@ import requests
 from fake_github import FakeGitHub
 from fake_github_releases import releases
 from release_world import VERSION, World, git, names_version
-from tools.release.__main__ import STEPS
+from tools.release.__main__ import STEPS, main
 from tools.release.build import RECORD, SUMS, Built, sha256
 from tools.release.place import ReleaseError
 
@@ -427,3 +427,14 @@ def test_what_is_sent_to_github_is_what_its_description_asks_for(
     assert [request.method for request in github.log] == ["GET", "POST", "GET", "POST", "GET", "PATCH", "GET"]
     (release,) = releases(github).values()
     assert (release["draft"], list(release["files"])) == (False, [SUMS])
+
+
+@pytest.mark.parametrize("step", ["all", "pypi", "agreed"])
+def test_nothing_is_begun_where_no_package_index_is_named(
+    step: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PACKAGE_UPLOAD", "https://packages.example/upload")
+    monkeypatch.delenv("PACKAGE_INDEX", raising=False)
+
+    assert main([step]) == 1
+    assert "no package index: name it with --upload and --index" in capsys.readouterr().err

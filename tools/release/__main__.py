@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -74,8 +75,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--repository", default="turncheck/turncheck")
     parser.add_argument("--image", default="ghcr.io/turncheck/turncheck")
     parser.add_argument("--api", default="https://api.github.com")
-    parser.add_argument("--upload", default="https://upload.pypi.org/legacy/")
-    parser.add_argument("--index", default="https://pypi.org/simple/")
+    parser.add_argument("--upload", default=os.environ.get("PACKAGE_UPLOAD", ""), help="(default: $PACKAGE_UPLOAD)")
+    parser.add_argument("--index", default=os.environ.get("PACKAGE_INDEX", ""), help="(default: $PACKAGE_INDEX)")
     asked = vars(parser.parse_args(arguments))
     step, version = asked.pop("step"), asked.pop("version")
     place = Place(**{**asked, "dist": asked["dist"].absolute()})
@@ -85,12 +86,19 @@ def main(arguments: list[str]) -> int:
         elif step == "digest":
             print(built(place).digest)
         else:
+            if step in {"pypi", "agreed", "all"}:
+                _ensure_index_is_named(place)
             for name in STEPS if step == "all" else [step]:
                 print(f"{name}: {'done' if STEPS[name](place) else 'nothing to do'}", flush=True)
     except ReleaseError as error:
         print(f"release: {step}: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _ensure_index_is_named(place: Place) -> None:
+    if not (place.upload and place.index):
+        raise ReleaseError("no package index: name it with --upload and --index (docs/release.md, Set up once)")
 
 
 if __name__ == "__main__":
