@@ -20,6 +20,7 @@ pipeline:
 - name: WhitespaceTokenizer
 - name: CountVectorsFeaturizer
 - name: DIETClassifier
+- name: RegexEntityExtractor
 policies:
 - name: MemoizationPolicy
 - name: RulePolicy
@@ -27,6 +28,7 @@ policies:
 DOMAIN = """\
 version: "3.1"
 intents: [greet, bye]
+entities: [city]
 responses:
   utter_hello: [{text: "Hello! How are you?", buttons: [{title: Good, payload: /greet}]}]
   utter_bye: [{text: "See you <b>soon</b>"}]
@@ -44,6 +46,10 @@ nlu:
     - bye
     - see you
     - farewell
+- lookup: city
+  examples: |
+    - Rome
+    - Oslo
 """
 RULES = """\
 version: "3.1"
@@ -56,6 +62,10 @@ FILES = {
         "greet\n\n#me\nUTT_GREET\n\n#bot\nhello!*how\nBUTTONS good\nINTENT greet\n\n#end\nBOT_CONSUMED\n"
     ),
     "spec/convo/greet.utterances.txt": "UTT_GREET\nhello\ngood morning\n",
+    "spec/convo/where.convo.txt": (
+        "where\n\n#me\nhello from Rome to Oslo\n\n"
+        "#bot\nENTITIES city|city\nENTITY_VALUES Oslo|...\nENTITY_CONTENT city|Rome\n"
+    ),
     "spec/convo/leave.convo.txt": "leave\n\n#include first\n\n#me\nbye\n\n#bot\nsee you soon\n",
     "spec/convo/first.pconvo.txt": "first\n\n#me\nhello\n\n#bot\n!sorry\n",
     "spec/convo/wrong.convo.txt": "wrong\n\n#me\nbye\n\n#bot\nTEXT See you\n",
@@ -65,6 +75,7 @@ ENDS = {
     "greet/UTT_GREET-L1": "passed",
     "greet/UTT_GREET-L2": "passed",
     "leave": "passed",
+    "where": "passed",
     "price": "skipped",
     "wrong": "failed",
 }
@@ -100,7 +111,7 @@ def test_the_command_writes_results_in_rasas_format(bot: Path) -> None:
     done = turncheck("test", "e2e", "--project", ".", "--e2e-results", "out.yml", "--no-cache", cwd=bot)
 
     assert done.returncode == 1, done.stderr
-    assert "1 failed, 3 passed, 1 skipped" in done.stdout
+    assert "1 failed, 4 passed, 1 skipped" in done.stdout
     assert "FAILED spec/convo/wrong.convo.txt:7::wrong" in done.stdout
 
 

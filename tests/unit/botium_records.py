@@ -13,6 +13,7 @@ from turncheck.project.botium.model import Called, Section
 from turncheck.project.folder import ProjectFolder
 
 DATA = Path(__file__).parents[1] / "data" / "botium"
+NOT_HEARD = "the engine does not report how the message was understood"
 Json = dict[str, Any]
 
 
@@ -77,7 +78,8 @@ class ScriptedTalk:
         self.said.append(text)
         messages = next(self._replies, ())
         heard = [{"event": "user", "text": text, "parse_data": _parse(messages)}] if self._hears else []
-        return Turn(text, (), {}, None, (*heard, *map(_bot_event, messages)))
+        unseen = {} if self._hears else dict.fromkeys(("intent", "entities"), NOT_HEARD)
+        return Turn(text, (), {}, None, (*heard, *map(_bot_event, messages)), not_reported=unseen)
 
 
 class ScriptedEngine:

@@ -34,11 +34,12 @@ if TYPE_CHECKING:
     from turncheck.report.model import StepOutcome
 
 NOT_RUN: Final = "not run, since a section before it failed"
-NOT_HEARD: Final = "the engine does not report how the message was understood"
+NOT_HEARD: Final = "the user had said nothing that could be understood"
 NOT_SURE: Final = "the engine does not report how sure it is"
 NOT_RANKED: Final = "the engine reports one intent only"
+INTENT: Final = "intent"
 ENTITIES: Final = "entities"
-"""What an engine names that does not report the entities of a message."""
+"""What an engine names that does not report the intent or the entities of a message."""
 _NAMES: Final = {"$projectname": "Botium Project", "$testsessionname": "Botium Test Session"}
 _MODES: Final = {
     "TEXT_CONTAINS": "include",
@@ -51,7 +52,7 @@ _MODES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class _Message:
-    """A message of the assistant's, and how the user's message before it was understood, if the engine says so.
+    """A message of the assistant's, and how the user's message before it was understood; ``None`` if there is none.
 
     ``unseen``: what the engine does not report, with the reason.
     """
@@ -105,7 +106,8 @@ class ScriptRun:
         """Judge the sections that follow a message of the user's."""
         judged: list[Judged] = []
         self._clear(part.hooks)
-        heard = next((event.get("parse_data") for event in turn.events if event["event"] == "user"), None)
+        nothing: dict[str, Any] | None = None if turn.user is None else {}
+        heard = next((event.get("parse_data") for event in turn.events if event["event"] == "user"), nothing)
         self._waiting += [_Message(event, heard, turn.not_reported) for event in turn.events if event["event"] == "bot"]
         self._set(part.hooks)
         judged += self._replies(part.replies)
@@ -253,15 +255,17 @@ class ScriptRun:
         return any(self._has(name, arg, message) for arg in args) if args else self._has_all(name, args, message)
 
     def _heard_fits(self, name: str, args: tuple[str, ...], message: _Message) -> tuple[bool, str]:
-        if not isinstance(message.heard, dict) or not isinstance(intent := message.heard.get("intent"), dict):
+        what = ENTITIES if name.startswith("ENTIT") else INTENT
+        if what in message.unseen:
+            raise _NotJudgedError(message.unseen[what])
+        if not isinstance(message.heard, dict):
             raise _NotJudgedError(NOT_HEARD)
+        intent = message.heard.get("intent") or {}
         confidence = intent.get("confidence")
-        if name == "INTENT_CONFIDENCE" and confidence is None:
+        if name == "INTENT_CONFIDENCE" and confidence is None and intent.get("name") is not None:
             raise _NotJudgedError(NOT_SURE)
         if name == "INTENT_UNIQUE" and message.heard.get("intent_ranking") is None:
             raise _NotJudgedError(NOT_RANKED)
-        if name.startswith("ENTIT") and ENTITIES in message.unseen:
-            raise _NotJudgedError(message.unseen[ENTITIES])
         entities = [one for one in message.heard.get("entities") or () if isinstance(one, dict)]
         match name:
             case "INTENT":

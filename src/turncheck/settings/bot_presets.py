@@ -3,7 +3,7 @@
 Each is written like ``bot:`` in ``turncheck.yml``, whose keys come on top. Sources: OpenAI's API reference (chat
 completions); Microsoft's Direct Line API 3.0 reference; Google's discovery document of Dialogflow CX v3
 (``sessions.detectIntent``); AWS's service model of Lex Runtime V2 (``RecognizeText``); Voiceflow's Dialog Manager API;
-Rasa's REST channel.
+Rasa's REST channel; Kore.ai's webhook channel, version 2.
 """
 
 from __future__ import annotations
@@ -76,5 +76,9 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
             "body": {"sender": "{session}", "message": "{text}", "metadata": "{metadata}"},
         },
         "replies": "$[*].text",
+    },
+    "kore-webhook": {
+        "request": {"body": {"message": {"type": "text", "val": "{text}"}, "from": {"id": "{user}"}}},
+        "replies": "$.data[?@.type == 'text'].val",
     },
 }

@@ -25,6 +25,7 @@ NO_STUBS: Final = "a bot over HTTP runs its own actions: they cannot be stubbed"
 NO_FIXTURES: Final = (
     "nothing under `bot:` sends the slots of fixtures: write {slots} where the bot takes them, in `open` or `request`"
 )
+NO_INTENTS: Final = "the bot's answers do not say which intent was understood (`intent` under `bot:` names where)"
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 0.5
 """Seconds between two calls that fetch messages."""
@@ -38,6 +39,8 @@ def not_reported(client: BotClient) -> dict[str, str]:
     """Return the kinds of steps that cannot be judged, since the bot's answers do not say it, each with the reason."""
     bot = client.bot
     reasons: dict[str, str] = {}
+    if bot.intent is None:
+        reasons["intent"] = NO_INTENTS
     if bot.slots is None:
         reasons |= dict.fromkeys(
             ("slot_was_set", "slot_was_not_set"),
