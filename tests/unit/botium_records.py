@@ -101,8 +101,9 @@ class ScriptedEngine:
 def _bot_event(message: Any) -> Json:
     said: Json = {"text": message} if isinstance(message, str) else message
     buttons = [{"title": title, "payload": payload} for title, payload in said.get("buttons", ())]
-    data = {"buttons": buttons or None, "image": next(iter(said.get("media", ())), None)}
-    return {"event": "bot", "text": said["text"], "data": data, "metadata": {}}
+    data = {"buttons": buttons or None, "image": next(iter(said.get("media", ())), None), "cards": said.get("cards")}
+    answer = {"answer": said["source"]} if "source" in said else {}
+    return {"event": "bot", "text": said["text"], "data": data, "metadata": {}, **answer}
 
 
 def _parse(messages: Sequence[Any]) -> Json:

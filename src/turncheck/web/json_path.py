@@ -75,7 +75,7 @@ class JsonPath:
         return next(iter(self.values(answer)), None)
 
     def entry_of(self, place: Place) -> Place:
-        """Return the entry, of the first list that the path goes through as a whole, that a place is in; else ``()``."""
+        """Return the entry that a place is in, of the first list that the path goes through as a whole; else ``()``."""
         from jsonpath.segments import JSONPathChildSegment
         from jsonpath.selectors import IndexSelector, NameSelector
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from turncheck.engines.http.client import BotClient
+    from turncheck.engines.http.messages import Message
     from turncheck.report.model import EngineInfo
 
 NAME: Final = "http"
@@ -41,6 +42,11 @@ def not_reported(client: BotClient) -> dict[str, str]:
     reasons: dict[str, str] = {}
     if bot.intent is None:
         reasons["intent"] = NO_INTENTS
+    for kind, shape in (("buttons", bot.buttons), ("media", bot.media), ("cards", bot.cards)):
+        if shape is None:
+            reasons[kind] = (
+                f"the bot's answers do not say which {kind} a message has (`{kind}` under `bot:` names where)"
+            )
     if bot.slots is None:
         reasons |= dict.fromkeys(
             ("slot_was_set", "slot_was_not_set"),
@@ -228,9 +234,9 @@ class BotConversation:
             new = self._read(answer, lenient=True)
             self._move_cursor(answer)
             said = _together(said, new)
-            if len(said.replies) > _MOST_POLLED:
+            if len(said.messages) > _MOST_POLLED:
                 raise self._client.fault(f"the bot sent more than {_MOST_POLLED} messages in a turn")
-            if new.replies:
+            if new.messages:
                 silent_until, pause = Deadline.after(self._bot.quiet), _FIRST_PAUSE
             if said.ended or silent_until.left() <= 0:
                 return said
@@ -253,7 +259,7 @@ class BotConversation:
         self._ended = self._ended or said.ended
         return Turn(
             user=text,
-            responses=tuple({"text": reply} for reply in said.replies),
+            responses=tuple(_response(message) for message in said.messages),
             slots=dict(self._slots) | dict(said.slots or {}),
             active_loop=None,
             events=tuple(self._events(text, said)),
@@ -275,7 +281,10 @@ class BotConversation:
                 continue
             events.append({"event": "slot", "name": name, "value": value})
             self._slots[name] = value
-        events += [{"event": "bot", "text": reply, "data": {}, "metadata": {}} for reply in said.replies]
+        events += [
+            {"event": "bot", "text": message.text, "data": message.data, "metadata": {}, "answer": message.answer}
+            for message in said.messages
+        ]
         return events
 
     def _deadline(self) -> Deadline | None:
@@ -295,10 +304,15 @@ class BotConversation:
         return Turn(text, (), {}, None, (), stopped=over, timed_out=True, not_reported=self._unseen)
 
 
+def _response(message: Message) -> Mapping[str, Any]:
+    """Return a message as Rasa's REST channel would give it."""
+    return {key: value for key, value in (("text", message.text), *message.data.items()) if value}
+
+
 def _together(one: Said, other: Said) -> Said:
     """Return what two answers of one turn hold; of what both name, the later one counts."""
     return Said(
-        one.replies + other.replies,
+        one.messages + other.messages,
         other.intent or one.intent,
         one.confidence if other.confidence is None else other.confidence,
         one.slots if not other.slots else {**(one.slots or {}), **other.slots},
