@@ -33,7 +33,7 @@ KORE = {
     "tests/heard.convo.txt": "heard\n\n#me\ntwo bags please\n\n#bot\nINTENT Order Tea\n",
     "tests/where.convo.txt": "where\n\n#me\ntwo bags please\n\n#bot\nENTITIES City\n",
 }
-WEBHOOK = "bot: {kind: kore-webhook, request: {path: /chatbot/v2/webhook/st-1}}\n"
+WEBHOOK = "bot: {kind: kore-webhook}\n"
 
 
 def _written(folder: Path, files: dict[str, str]) -> None:
@@ -93,10 +93,9 @@ def test_a_kore_assistant_is_talked_to_through_its_webhook(tea_shop: Path) -> No
     (tea_shop / "turncheck.yml").write_text(WEBHOOK, "utf-8")
 
     with serving_bot(FakeBot(_webhook)) as bot:
-        report = _run(tea_shop, "--engine", "http", "--bot-url", bot.url, "--bot-token", "a.jwt.token")
-        commanded = turncheck(
-            "test", "e2e", "--engine", "http", "--bot-url", bot.url, "--bot-token", "a.b.c", cwd=tea_shop
-        )
+        url = f"{bot.url}/chatbot/v2/webhook/st-1"
+        report = _run(tea_shop, "--engine", "http", "--bot-url", url, "--bot-token", "a.jwt.token")
+        commanded = turncheck("test", "e2e", "--engine", "http", "--bot-url", url, "--bot-token", "a.b.c", cwd=tea_shop)
 
     assert _ends(report) == {"order": "passed", "price": "failed", "heard": "skipped", "where": "skipped"}
     reasons = {case["name"]: case["reason"] for case in report["e2e"]["cases"] if case["outcome"] == "skipped"}

@@ -78,7 +78,10 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
         "replies": "$[*].text",
     },
     "kore-webhook": {
-        "request": {"body": {"message": {"type": "text", "val": "{text}"}, "from": {"id": "{user}"}}},
+        "request": {
+            "path": "/",  # the address is that of the bot's webhook
+            "body": {"message": {"type": "text", "val": "{text}"}, "from": {"id": "{user}"}},
+        },
         "replies": "$.data[?@.type == 'text'].val",
     },
 }
