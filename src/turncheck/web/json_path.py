@@ -80,13 +80,19 @@ class JsonPath:
         from jsonpath.selectors import IndexSelector, NameSelector
 
         for depth, segment in enumerate(compiled(self.text).segments):
-            match segment.selectors if isinstance(segment, JSONPathChildSegment) else ():
-                case (NameSelector(name=step),) | (IndexSelector(index=step),) if place[depth : depth + 1] == (step,):
-                    continue
-                case (NameSelector(),) | (IndexSelector(),):
-                    return ()
-            in_list = isinstance(segment, JSONPathChildSegment) and len(place) > depth and type(place[depth]) is int
-            return place[: depth + 1] if in_list else ()
+            selector = segment.selectors[0] if len(segment.selectors) == 1 else None
+            step: str | int | None = None
+            if isinstance(segment, JSONPathChildSegment) and isinstance(selector, NameSelector):
+                step = selector.name
+            elif isinstance(segment, JSONPathChildSegment) and isinstance(selector, IndexSelector):
+                step = selector.index
+            if step is None:
+                is_entry = (
+                    isinstance(segment, JSONPathChildSegment) and len(place) > depth and type(place[depth]) is int
+                )
+                return place[: depth + 1] if is_entry else ()
+            if place[depth : depth + 1] != (step,):
+                return ()
         return ()
 
     def reach(self, answer: Any) -> Literal["nowhere", "nothing", "further"]:
