@@ -20,6 +20,7 @@ pipeline:
 - name: WhitespaceTokenizer
 - name: CountVectorsFeaturizer
 - name: DIETClassifier
+  entity_recognition: false
 - name: RegexEntityExtractor
 policies:
 - name: MemoizationPolicy
@@ -41,6 +42,7 @@ nlu:
     - hello
     - hi there
     - good morning
+    - hello from [Rome](city)
 - intent: bye
   examples: |
     - bye

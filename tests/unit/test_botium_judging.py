@@ -139,7 +139,7 @@ def test_what_an_engine_does_not_report_is_skipped_with_its_reason(tmp_path: Pat
     [
         ("Hello\nASSIGN_SCRIPTING_MEMORY a", "ASSIGN_SCRIPTING_MEMORY has 1 arguments; expected 2"),
         ("Hello\nASSIGN_SCRIPTING_MEMORY a|$.sourceData.b", "nothing is at $.sourceData.b"),
-        ("ORDERED_LIST_TO_BUTTON (a|aa)+$\nBUTTONS", "took too long"),
+        ("ORDERED_LIST_TO_BUTTON (a\\|aa)+$\nBUTTONS", "took too long"),
         ("JSON_PATH", "JSON_PATH has 0 arguments; expected 1 or 2"),
     ],
 )

@@ -66,6 +66,7 @@ def read_dialogue_assistant(settings: Settings, *, endpoints: Path | None = None
     if elsewhere is not None and ENGINES[settings.engine].from_files:
         tests = "`turncheck test nlu`, `turncheck test robustness`, `turncheck run`"
         remedy = f"Test what it understands: {tests}. `turncheck suggest` suggests cases of a batch suite."
+        remedy += " Conversations need --engine http."
         raise UserError(elsewhere, remedy=remedy)
     return project
 

@@ -16,7 +16,7 @@ KORE: Final = Platform(
     no_export=Refusal(
         "the export of a Kore.ai assistant [kore-not-an-export]", "a botDefinition.json, or the platform's .zip"
     ),
-    no_dialogues="the dialogs of a Kore.ai assistant run on the platform alone: --engine http talks to its webhook",
+    no_dialogues="the dialogs of a Kore.ai assistant run on the platform alone",
     no_model=Refusal(
         "a Kore.ai assistant has no model here: the stand-in is trained in each run",
         "Use `turncheck run`, `test nlu` or `parse` with it.",
