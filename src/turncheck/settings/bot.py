@@ -74,6 +74,15 @@ class TokenShape:
 
 
 @dataclass(frozen=True, slots=True)
+class EntityShape:
+    """Where an answer has the entities of the message, and where the ``name`` and the ``value`` are within each."""
+
+    path: JsonPath
+    name: JsonPath
+    value: JsonPath | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Bot:
     """A bot's API. ``slot_value``: where the value of a slot is within what ``slots`` has for it.
 
@@ -91,6 +100,7 @@ class Bot:
     token: TokenShape = TokenShape()
     intent: JsonPath | None = None
     confidence: JsonPath | None = None
+    entities: EntityShape | None = None
     slots: JsonPath | None = None
     slot_value: JsonPath | None = None
     tools: JsonPath | None = None
@@ -175,6 +185,24 @@ BOT: Final[Record] = Record(
         "replies": Key(_PATH, "Where an answer has the bot's messages."),
         "intent": Key(_PATH, "Where it has the intent that was understood."),
         "confidence": Key(_PATH, "Where it has how sure the bot is of it, from 0 to 1."),
+        "entities": Key(
+            Either(
+                (
+                    Record(
+                        "`entities`",
+                        {
+                            "path": Key(_PATH, "Where an answer has the entities.", required=True),
+                            "name": Key(_PATH, "Where the name is within each ($.entity)."),
+                            "value": Key(_PATH, "Where the value is within each ($.value)."),
+                        },
+                        marker="path",
+                    ),
+                    _PATH,
+                ),
+                what="a JSONPath, or `path`, `name` and `value`",
+            ),
+            "Where it has the entities of the message: a list, or a map of values by name.",
+        ),
         "slots": Key(
             Either(
                 (
@@ -298,6 +326,7 @@ class _Reader:
             self._token(),
             self._path("intent"),
             self._path("confidence"),
+            self._entities(),
             self._path("slots", "path") if within else self._path("slots"),
             self._path("slots", "value") if within else None,
             self._path("tools"),
@@ -316,6 +345,13 @@ class _Reader:
             hint = "Name where its answer has the conversation's id: `id: $.id`."
             raise self._fault("`open` neither has an `id` nor sends {session}", "session", "open", hint=hint)
         return SessionShape(opened, id_path, self._path("session", "echo"))
+
+    def _entities(self) -> EntityShape | None:
+        if isinstance(self.data.get("entities"), Mapping):
+            path, name, value = (self._path("entities", key) for key in ("path", "name", "value"))
+        else:
+            path, name, value = self._path("entities"), None, None
+        return None if path is None else EntityShape(path, name or JsonPath("$.entity"), value)
 
     def _poll(self) -> PollShape | None:
         if "poll" not in self.data:
@@ -378,7 +414,13 @@ class _Reader:
         except PathError as error:
             hint = "Such a path is, for example, $.messages[*].text (RFC 9535)."
             raise self._fault(f"`{keys[-1]}` is not a JSONPath: {error}", *keys, hint=hint) from None
-        return JsonPath(str(value), self._locate(*keys))
+        return JsonPath(str(value), self._locate(*keys), self._is_written(*keys))
+
+    def _is_written(self, *keys: str) -> bool:
+        node: YamlNode | None = self.node
+        for key in keys:
+            node = node.items.get(key) if isinstance(node, YamlMapping) else None
+        return node is not None
 
     def _seconds(self, name: str, default: float) -> float:
         if name not in self.data:
@@ -417,7 +459,9 @@ _OF_THE_CONNECTION: Final = frozenset(
 )
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|^\s*//")
 _SECRET: Final = re.compile(r"(?:token|secret|password|passwd|api[_-]?key|authorization)$", re.IGNORECASE)
-_PATHS: Final = frozenset({"replies", "intent", "confidence", "tools", "ended", "echo", "id", "cursor", "slots"})
+_PATHS: Final = frozenset(
+    {"replies", "intent", "confidence", "tools", "ended", "echo", "id", "cursor", "slots", "entities"}
+)
 """Keys whose texts are searched for in answers: nothing of them is sent."""
 
 

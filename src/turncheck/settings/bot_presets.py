@@ -26,13 +26,16 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
         },
         "request": {
             "path": "/v3/directline/conversations/{session}/activities",
-            "body": {"type": "message", "from": {"id": "{user}", "role": "user"}, "text": "{text}"},
+            "body": {"type": "message", "from": {"id": "turncheck-{user}", "role": "user"}, "text": "{text}"},
         },
         "poll": {
             "path": "/v3/directline/conversations/{session}/activities?watermark={cursor}",
             "cursor": "$.watermark",
         },
-        "replies": "$.activities[?@.type == 'message' && @.from.role != 'user'].text",
+        # What the user said is among them, and not always with a role.
+        "replies": (
+            "$.activities[?@.type == 'message' && @.from.role != 'user' && !match(@.from.id, 'turncheck-.*')].text"
+        ),
         "ended": "$.activities[?@.type == 'endOfConversation']",
         "quiet": "1s",
     },
@@ -44,6 +47,7 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
         "replies": "$.queryResult.responseMessages[*].text.text[*]",
         "intent": "$.queryResult.match.intent.displayName",
         "confidence": "$.queryResult.match.confidence",
+        "entities": "$.queryResult.match.parameters",
         "slots": "$.queryResult.parameters",
         "ended": "$.queryResult.responseMessages[*].endInteraction",
     },
@@ -53,6 +57,7 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
         "replies": "$.messages[*].content",
         "intent": "$.interpretations[0].intent.name",
         "confidence": "$.interpretations[0].nluConfidence.score",
+        "entities": {"path": "$.interpretations[0].intent.slots", "value": "$.value.interpretedValue"},
         "slots": {"path": "$.sessionState.intent.slots", "value": "$.value.interpretedValue"},
         "ended": "$.sessionState.dialogAction[?@ == 'Close']",
         "token": {"signature": "aws", "service": "lex"},

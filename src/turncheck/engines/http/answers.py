@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck.web.json_path import JsonPath, PathError, outline
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    from turncheck.settings.bot import Bot
+    from turncheck.settings.bot import Bot, EntityShape
 
 MOST_REPLIES: Final = 200
 """No turn has more messages."""
 LONGEST_REPLY: Final = 65_536
 """No message has more characters."""
+_VALUE: Final = JsonPath("$.value")
 
 
 class AnswerError(ValueError):
@@ -27,17 +28,63 @@ class AnswerError(ValueError):
 class Said:
     """What one answer holds. ``slots``: those that it names; ``None``: the shape does not say where they are.
 
+    ``entities``: those of the message, as Rasa has them, but with ``start`` and ``end`` only if the answer says that.
     ``remark``: what may be wrong with it.
     """
 
     replies: tuple[str, ...] = ()
     intent: str | None = None
     confidence: float | None = None
+    entities: tuple[Mapping[str, Any], ...] = ()
     slots: Mapping[str, Any] | None = None
     tools: tuple[str, ...] = ()
     ended: bool = False
     remark: str = ""
     echo: tuple[str, ...] = field(default=(), compare=False)
+
+
+@dataclass(eq=False)
+class Matched:
+    """Which of the paths that the project's file names have matched anything: one with a slip never does.
+
+    Those that a kind fills in are right. Used by several threads: at worst a count is lost.
+    """
+
+    bot: Bot
+    answers: int = 0
+    last: Any = None
+    found: set[str] = field(default_factory=set)
+
+    def note(self, said: Said, answer: Any) -> None:
+        """Note what an answer had."""
+        self.answers, self.last = self.answers + 1, answer
+        has = {
+            "intent": said.intent is not None,
+            "confidence": said.confidence is not None,
+            "entities": said.entities,
+            "slots": said.slots,
+            "tools": said.tools,
+            "echo": said.echo,
+        }
+        self.found.update(name for name, value in has.items() if value)
+
+    def nothing_at(self) -> tuple[str, ...]:
+        """Say which paths have never matched, a sentence each."""
+        bot = self.bot
+        paths = {
+            "intent": bot.intent,
+            "confidence": bot.confidence,
+            "slots": bot.slots,
+            "tools": bot.tools,
+            "entities": bot.entities and bot.entities.path,
+            "echo": bot.session.echo,
+        }
+        return tuple(
+            f"None of the bot's {self.answers:,} answers had anything at `{name}: {path.text}` ({path.location});"
+            f" the last one had {outline(self.last)}."
+            for name, path in paths.items()
+            if path is not None and path.is_written and self.answers and name not in self.found
+        )
 
 
 def read_answer(bot: Bot, answer: Any, *, lenient: bool = False) -> Said:
@@ -51,6 +98,7 @@ def read_answer(bot: Bot, answer: Any, *, lenient: bool = False) -> Said:
         replies,
         _intent(bot.intent, answer),
         _confidence(bot.confidence, answer),
+        _entities(bot.entities, answer),
         _slots(bot, answer),
         _tools(bot.tools, answer),
         ended=bot.ended is not None and any(_is_true(value) for value in _values("ended", bot.ended, answer)),
@@ -104,6 +152,40 @@ def _confidence(path: JsonPath | None, answer: Any) -> float | None:
     return float(value)
 
 
+def _entities(shape: EntityShape | None, answer: Any) -> tuple[Mapping[str, Any], ...]:
+    """Read a list of entities, the entities themselves, or a map of values by name: that of no value was not found."""
+    if shape is None:
+        return ()
+    where = f"at `entities: {shape.path.text}` ({shape.path.location})"
+    found = _values("entities", shape.path, answer)
+    if len(found) == 1 and isinstance(found[0], dict) and not _values("name", shape.name, found[0]):
+        return tuple(_of_map(shape, found[0]))
+    listed = found[0] if len(found) == 1 and isinstance(found[0], list) else found
+    entities: list[Mapping[str, Any]] = []
+    for one in listed or ():
+        if one is None:
+            continue
+        name = next(iter(_values("name", shape.name, one)), None) if isinstance(one, dict) else None
+        if not isinstance(name, str):
+            what = f"has {_kind_of(one)} {where}, without the name of an entity at `{shape.name.text}`"
+            raise AnswerError(what)
+        place = {key: one[key] for key in ("start", "end") if type(one.get(key)) is int}
+        entities.append({"entity": name, "value": _value(shape.value or _VALUE, one), **place})
+    return tuple(entities)
+
+
+def _of_map(shape: EntityShape, values: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for name, given in values.items():
+        value = given if shape.value is None else _value(shape.value, given)
+        for one in value if isinstance(value, list) else [value]:
+            if one is not None:
+                yield {"entity": name, "value": one}
+
+
+def _value(path: JsonPath, entity: Any) -> Any:
+    return next(iter(_values("value", path, entity)), None)
+
+
 def _slots(bot: Bot, answer: Any) -> Mapping[str, Any] | None:
     if bot.slots is None:
         return None
@@ -115,7 +197,7 @@ def _slots(bot: Bot, answer: Any) -> Mapping[str, Any] | None:
     path = bot.slot_value
     if path is None:
         return found[0]
-    return {name: next(iter(_values("value", path, value)), None) for name, value in found[0].items()}
+    return {name: _value(path, value) for name, value in found[0].items()}
 
 
 def _tools(path: JsonPath | None, answer: Any) -> tuple[str, ...]:

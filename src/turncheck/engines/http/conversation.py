@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from turncheck.engines.conversation import CustomAction, Turn
-from turncheck.engines.http.answers import AnswerError, Said, read_answer
+from turncheck.engines.http.answers import AnswerError, Matched, Said, read_answer
 from turncheck.engines.remote import SlowAnswerError
 from turncheck.messages.errors import EngineError
 from turncheck.web.json_path import PathError, outline
@@ -24,6 +24,9 @@ NAME: Final = "http"
 NO_STUBS: Final = "a bot over HTTP runs its own actions: they cannot be stubbed"
 NO_FIXTURES: Final = (
     "nothing under `bot:` sends the slots of fixtures: write {slots} where the bot takes them, in `open` or `request`"
+)
+NO_ENTITIES: Final = (
+    "the bot's answers do not say which entities were found (`entities` under `bot:` names where they would)"
 )
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 0.5
@@ -47,7 +50,8 @@ def not_reported(client: BotClient) -> dict[str, str]:
         reasons["action_executed"] = (
             "the bot's answers do not say which actions ran (`tools` under `bot:` names where they would)"
         )
-    reasons["entities"] = "the bot's answers do not say which entities were found"
+    if bot.entities is None:
+        reasons["entities"] = NO_ENTITIES
     reasons["utter"] = "the bot's answers do not name responses: compare the text (`bot:`, or `text_matches`)"
     return reasons
 
@@ -61,6 +65,7 @@ class BotConversations:
     has_flows: bool = False
     ids: set[str] = field(default_factory=set, repr=False)
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    matched: Matched | None = field(default=None, repr=False)
 
     def conversation(
         self,
@@ -210,6 +215,8 @@ class BotConversation:
                 f"the bot answered for another conversation: '{self._client.shown(others[0], 80)}'"
             )
         self._client.is_usable()
+        if self._engine.matched is not None and answer is not None:
+            self._engine.matched.note(said, answer)
         return said
 
     def _fetched(self, until: Deadline | None, wait: float) -> Said:
@@ -261,9 +268,10 @@ class BotConversation:
     def _events(self, text: str | None, said: Said) -> list[Mapping[str, Any]]:
         """Return the turn in Rasa's events; a slot is set if its value differs from the one before."""
         events: list[Mapping[str, Any]] = []
-        if text is not None and said.intent is not None:
+        if text is not None and (said.intent is not None or said.entities):
             intent = {"name": said.intent, "confidence": said.confidence}
-            events.append({"event": "user", "text": text, "parse_data": {"intent": intent, "entities": []}})
+            entities = [_placed(entity, text) for entity in said.entities]
+            events.append({"event": "user", "text": text, "parse_data": {"intent": intent, "entities": entities}})
         events += [{"event": "action", "name": tool, "policy": None, "confidence": None} for tool in said.tools]
         for name, value in (said.slots or {}).items():
             if name in self._slots and self._slots[name] == value:
@@ -292,12 +300,22 @@ class BotConversation:
         return Turn(text, (), {}, None, (), stopped=over, timed_out=True, not_reported=self._unseen)
 
 
+def _placed(entity: Mapping[str, Any], text: str) -> Mapping[str, Any]:
+    """Return an entity with its place in the message: as the answer says, else where its value is, else all of it."""
+    start, end = entity.get("start"), entity.get("end")
+    if start is None or end is None or not 0 <= start < end <= len(text):
+        found = text.casefold().find(words) if (words := str(entity["value"]).casefold()) else -1
+        start, end = (found, found + len(words)) if found >= 0 else (0, len(text))
+    return {**entity, "start": start, "end": end}
+
+
 def _together(one: Said, other: Said) -> Said:
     """Return what two answers of one turn hold; of what both name, the later one counts."""
     return Said(
         one.replies + other.replies,
         other.intent or one.intent,
         one.confidence if other.confidence is None else other.confidence,
+        other.entities or one.entities,
         one.slots if not other.slots else {**(one.slots or {}), **other.slots},
         one.tools + other.tools,
         ended=one.ended or other.ended,
