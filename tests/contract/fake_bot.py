@@ -6,11 +6,12 @@ import json
 import socket
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
+from turncheck.engines.http.callback import Callbacks, listening
 from turncheck.engines.http.client import Access, BotClient
 from turncheck.engines.http.conversation import BotConversations
 from turncheck.evaluation.e2e import evaluate_cases
@@ -189,11 +190,17 @@ def bot_of(folder: Path, shape: str = REST) -> Bot:
 
 
 def conversations(
-    url: str, bot: Bot, *, token: str | None = None, at_once: int = 1, sleep: Callable[[float], None] = time.sleep
+    url: str,
+    bot: Bot,
+    *,
+    token: str | None = None,
+    at_once: int = 1,
+    sleep: Callable[[float], None] = time.sleep,
+    callbacks: Callbacks | None = None,
 ) -> BotConversations:
     """Return what holds conversations with a bot."""
     client = BotClient(Access(url, token), bot, at_once=at_once, sleep=sleep)
-    return BotConversations(client, EngineInfo(name="http", version=bot.kind))
+    return BotConversations(client, EngineInfo(name="http", version=bot.kind), callbacks=callbacks)
 
 
 def hold(
@@ -208,11 +215,14 @@ def hold(
     sleep: Callable[[float], None] = time.sleep,
 ) -> EndToEnd:
     """Hold cases against a bot."""
-    engine = conversations(fake.url, bot_of(folder, shape), token=token, at_once=at_once, sleep=sleep)
+    bot = bot_of(folder, shape)
     (folder / "cases.yml").write_text(cases)
     read = read_cases(folder, [folder / "cases.yml"])
     assert not read.findings, read.findings
-    return evaluate_cases(engine, read.cases, CaseRun(workers=at_once, turn_timeout=timeout))
+    listens = listening(None, bot.callback.session) if bot.callback else nullcontext()
+    with listens as callbacks:
+        engine = conversations(fake.url, bot, token=token, at_once=at_once, sleep=sleep, callbacks=callbacks)
+        return evaluate_cases(engine, read.cases, CaseRun(workers=at_once, turn_timeout=timeout))
 
 
 def result_of(section: EndToEnd, name: str) -> CaseResult:

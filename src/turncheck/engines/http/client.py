@@ -99,11 +99,12 @@ class BotClient(RemoteClient):
         cookies: dict[str, str] | None = None,
         repeatable: bool = False,
         may_be_empty: bool = False,
+        may_be_text: bool = False,
     ) -> Any:
         """Send a request with these values in its placeholders, and return the answer's JSON.
 
         ``cookies``: those of the conversation, to which the answer's are added. ``may_be_empty``: an answer without
-        content is ``None``.
+        content is ``None``. ``may_be_text``: so is one that is not JSON, unless it is a web page.
 
         Raises:
             TurnFailedError: it is not a usable answer.
@@ -121,6 +122,8 @@ class BotClient(RemoteClient):
         try:
             answer = decoded(self._without_secrets(response.body))
         except UnreadableError as error:
+            if may_be_text and not response.body.lstrip().startswith(b"<"):
+                return None
             raise self.fault(self._unreadable(question, response, str(error))) from None
         return answer
 

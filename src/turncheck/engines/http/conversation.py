@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
@@ -17,6 +18,7 @@ from turncheck.web.timed import Deadline
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from turncheck.engines.http.callback import Callbacks, Posted
     from turncheck.engines.http.client import BotClient
     from turncheck.report.model import EngineInfo
 
@@ -66,6 +68,7 @@ class BotConversations:
     ids: set[str] = field(default_factory=set, repr=False)
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     matched: Matched | None = field(default=None, repr=False)
+    callbacks: Callbacks | None = field(default=None, repr=False)
 
     def conversation(
         self,
@@ -115,6 +118,8 @@ class BotConversation:
         self._history: list[dict[str, str]] = []
         self._cookies: dict[str, str] | None = {} if self._bot.session.cookie else None
         self._cursor: Any = ""
+        self._inbox: SimpleQueue[Posted] = SimpleQueue()
+        self._callback = self._expect_calls(uuid4().hex)
 
     def open(self, metadata: Mapping[str, Any] | None = None) -> Turn:
         """Open the session, if the bot has such; what it says unasked is in the turn.
@@ -131,11 +136,16 @@ class BotConversation:
         until = self._deadline()
         try:
             answer = self._client.send(
-                opened, self._values(metadata), until, cookies=self._cookies, repeatable=True, may_be_empty=True
+                opened,
+                self._values(metadata),
+                until,
+                cookies=self._cookies,
+                repeatable=self._bot.callback is None,  # it might call back twice
+                may_be_empty=True,
             )
             self._take_id(answer)
             said = self._read(answer, lenient=True)
-            if self._bot.poll is not None:
+            if self._bot.messages_come_later:
                 said = _together(said, self._fetched(until, wait=self._bot.quiet))
         except SlowAnswerError as error:
             return self._too_slow(None, error)
@@ -156,12 +166,19 @@ class BotConversation:
         self._history.append({"role": "user", "content": text})
         until = self._deadline()
         values = {**self._values(metadata), "text": text, "history": list(self._history)}
-        fetches = self._bot.poll is not None
+        fetches = self._bot.messages_come_later
         try:
-            answer = self._client.send(self._bot.request, values, until, cookies=self._cookies, may_be_empty=fetches)
+            answer = self._client.send(
+                self._bot.request,
+                values,
+                until,
+                cookies=self._cookies,
+                may_be_empty=fetches,
+                may_be_text=self._bot.callback is not None,
+            )
             said = self._read(answer, lenient=fetches)
-            if fetches:
-                said = _together(said, self._fetched(until, wait=self._bot.wait))
+            if fetches and not said.ended:
+                said = _together(said, self._fetched(until, wait=self._bot.quiet if said.replies else self._bot.wait))
         except SlowAnswerError as error:
             return self._too_slow(text, error)
         return self._turn(text, said)
@@ -175,7 +192,18 @@ class BotConversation:
             "slots": self._fixtures,
             "metadata": dict(metadata or {}),
             "cursor": self._cursor,
+            "callback": self._callback,
         }
+
+    def _expect_calls(self, name: str) -> str:
+        """Take the calls for this conversation, and return the address for them; "" if it has none."""
+        callbacks = self._engine.callbacks
+        if callbacks is None:
+            return ""
+        callbacks.expect(name, self._inbox)
+        if callbacks.session is not None:
+            callbacks.expect(self._session, self._inbox)
+        return f"{callbacks.url}/{name}"
 
     def _take_id(self, answer: Any) -> None:
         path = self._bot.session.id
@@ -193,6 +221,8 @@ class BotConversation:
         if len(str(found)) > _LONGEST_ID:
             raise self._client.fault(f"the bot gave a session an id of {len(str(found)):,} characters")
         self._session = str(found)
+        if self._engine.callbacks is not None and self._engine.callbacks.session is not None:
+            self._engine.callbacks.expect(self._session, self._inbox)
         if not self._engine.take_id(self._session):
             raise self._client.fault(
                 f"the bot gave the id '{self._client.shown(self._session, 80)}' to two sessions: each conversation"
@@ -220,15 +250,12 @@ class BotConversation:
         return said
 
     def _fetched(self, until: Deadline | None, wait: float) -> Said:
-        """Fetch messages until none has come for a while; ``wait``: how long the first one may take."""
-        poll, said, pause = self._bot.poll, Said(), _FIRST_PAUSE
-        if poll is None:
-            return said
+        """Wait for messages until none has come for a while; ``wait``: how long the first one may take."""
+        said, pause, last = Said(), _FIRST_PAUSE, None
         silent_until = Deadline.after(wait)
         while True:
-            answer = self._client.send(
-                poll.request, self._values(None), until, cookies=self._cookies, repeatable=True, may_be_empty=True
-            )
+            answer = self._posted(until, silent_until) if self._bot.poll is None else self._polled(until)
+            last = last if answer is None else answer
             new = self._read(answer, lenient=True)
             self._move_cursor(answer)
             said = _together(said, new)
@@ -237,9 +264,40 @@ class BotConversation:
             if new.replies:
                 silent_until, pause = Deadline.after(self._bot.quiet), _FIRST_PAUSE
             if said.ended or silent_until.left() <= 0:
-                return said
-            self._client.pause(max(0.0, min(pause, silent_until.left())))
-            pause = min(2 * pause, _LONGEST_PAUSE)
+                return said if said.replies else replace(said, remark=self._silence(wait, last))
+            if self._bot.poll is not None:
+                self._client.pause(max(0.0, min(pause, silent_until.left())))
+                pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _polled(self, until: Deadline | None) -> Any:
+        poll = self._bot.poll
+        return poll and self._client.send(
+            poll.request, self._values(None), until, cookies=self._cookies, repeatable=True, may_be_empty=True
+        )
+
+    def _posted(self, until: Deadline | None, silent_until: Deadline) -> Any:
+        """Wait for the bot's next call; ``None``: none has come."""
+        left = silent_until.left() if until is None else min(silent_until.left(), until.left())
+        try:
+            posted = self._inbox.get(timeout=max(0.0, left))
+        except Empty:
+            if until is not None and until.left() <= 0:
+                raise SlowAnswerError("the bot does not call back") from None
+            return None
+        if posted.fault:
+            raise self._client.fault(posted.fault)
+        return posted.content
+
+    def _silence(self, wait: float, last: Any) -> str:
+        """Say what there was instead of messages."""
+        if last is not None and self._bot.replies.reach(last) != "nothing":
+            had = f"the last answer has nothing at {self._bot.replies.text}; it has {outline(last)}"
+        elif self._engine.callbacks is not None and last is None:
+            stray = self._engine.callbacks.stray
+            had = self._client.shown(stray) if stray else f"nothing was posted to {self._engine.callbacks.url}"
+        else:
+            return ""
+        return f"no message came for {wait:g} seconds: {had}"
 
     def _move_cursor(self, answer: Any) -> None:
         poll = self._bot.poll

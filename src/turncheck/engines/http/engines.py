@@ -11,6 +11,7 @@ from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.at_once import ask_all
 from turncheck.engines.base import Capabilities, Engine, SuiteAnswers, UtteranceAnswer
 from turncheck.engines.http.answers import Matched
+from turncheck.engines.http.callback import Callbacks, listening
 from turncheck.engines.http.client import Access, BotClient, TurnFailedError
 from turncheck.engines.http.conversation import NAME, NO_ENTITIES, BotConversations
 from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent
@@ -101,6 +102,7 @@ class BotEngine(Engine):
 
     project: Project
     client: BotClient
+    callbacks: Callbacks | None = None
 
     @property
     def capabilities(self) -> Capabilities:
@@ -135,7 +137,7 @@ class BotEngine(Engine):
 
     @cached_property
     def _conversations(self) -> BotConversations:
-        return BotConversations(self.client, self.info(), matched=self._matched)
+        return BotConversations(self.client, self.info(), matched=self._matched, callbacks=self.callbacks)
 
     @cached_property
     def _matched(self) -> Matched:
@@ -224,4 +226,17 @@ def opened(  # noqa: PLR0917 - as of all engines
             )
     token = settings.bot_token.reveal() if settings.bot_token else None
     access = Access(url, token, network=Network.of(environment))
-    yield BotEngine(project, BotClient(access, bot, at_once=settings.bot_parallel))
+    client = BotClient(access, bot, at_once=settings.bot_parallel)
+    if bot.callback is None:
+        if settings.bot_callback is not None:
+            what = "--bot-callback is for a bot that posts its messages, and `bot:` does not say so"
+            raise UserError(what, location=bot.location, remedy="Write `callback` there, or omit the flag.")
+        yield BotEngine(project, client)
+        return
+    if settings.bot_callback is not None and settings.bot_url_base is not None:
+        raise UserError(
+            "--bot-callback is one address, and the bot of --bot-url-base would post to it as well",
+            remedy="Omit --bot-callback and write {callback} where the bot takes an address: then each has its own.",
+        )
+    with listening(settings.bot_callback, bot.callback.session) as callbacks:
+        yield BotEngine(project, client, callbacks)
