@@ -1,9 +1,9 @@
 """What the kinds of bots fill in: the shapes of well-known APIs, as their vendors describe them.
 
-Each is written like ``bot:`` in ``turncheck.yml``, whose keys come on top. Sources: OpenAI's API reference (chat
-completions); Microsoft's Direct Line API 3.0 reference; Google's discovery document of Dialogflow CX v3
-(``sessions.detectIntent``); AWS's service model of Lex Runtime V2 (``RecognizeText``); Voiceflow's Dialog Manager API;
-Rasa's REST channel.
+Each is written like ``bot:`` in ``turncheck.yml``, whose keys come on top. Sources: OpenAI's OpenAPI description (chat
+completions); Microsoft's description of Direct Line 3.0; Google's discovery document of Dialogflow CX v3
+(``sessions.detectIntent``); AWS's service model of Lex Runtime V2 (``RecognizeText``); Voiceflow's Dialog Manager API
+(``/state/user/{userID}/interact``, which needs no key for each session as ``/v4/interact`` does); Rasa's REST channel.
 """
 
 from __future__ import annotations
