@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
@@ -146,7 +147,7 @@ class BotConversation:
             self._take_id(answer)
             said = self._read(answer, lenient=True)
             if self._bot.messages_come_later:
-                said = _together(said, self._fetched(until, wait=self._bot.quiet))
+                said = _together(said, replace(self._fetched(until, wait=self._bot.quiet), remark=""))
         except SlowAnswerError as error:
             return self._too_slow(None, error)
         return self._turn(None, said)
@@ -251,11 +252,13 @@ class BotConversation:
 
     def _fetched(self, until: Deadline | None, wait: float) -> Said:
         """Wait for messages until none has come for a while; ``wait``: how long the first one may take."""
-        said, pause, last = Said(), _FIRST_PAUSE, None
+        said, pause, came, without = Said(), _FIRST_PAUSE, False, None
         silent_until = Deadline.after(wait)
         while True:
             answer = self._posted(until, silent_until) if self._bot.poll is None else self._polled(until)
-            last = last if answer is None else answer
+            came = came or answer is not None
+            if answer is not None and self._bot.replies.reach(answer) != "nothing":
+                without = answer
             new = self._read(answer, lenient=True)
             self._move_cursor(answer)
             said = _together(said, new)
@@ -264,7 +267,7 @@ class BotConversation:
             if new.replies:
                 silent_until, pause = Deadline.after(self._bot.quiet), _FIRST_PAUSE
             if said.ended or silent_until.left() <= 0:
-                return said if said.replies else replace(said, remark=self._silence(wait, last))
+                return said if said.replies else replace(said, remark=self._silence(wait, without, came=came))
             if self._bot.poll is not None:
                 self._client.pause(max(0.0, min(pause, silent_until.left())))
                 pause = min(2 * pause, _LONGEST_PAUSE)
@@ -288,11 +291,11 @@ class BotConversation:
             raise self._client.fault(posted.fault)
         return posted.content
 
-    def _silence(self, wait: float, last: Any) -> str:
-        """Say what there was instead of messages."""
-        if last is not None and self._bot.replies.reach(last) != "nothing":
-            had = f"the last answer has nothing at {self._bot.replies.text}; it has {outline(last)}"
-        elif self._engine.callbacks is not None and last is None:
+    def _silence(self, wait: float, without: Any, *, came: bool) -> str:
+        """Say what there was instead of messages; ``without``: an answer that holds something else."""
+        if without is not None:
+            had = f"the answer has nothing at {self._bot.replies.text}; it has {outline(without)}"
+        elif self._engine.callbacks is not None and not came:
             stray = self._engine.callbacks.stray
             had = self._client.shown(stray) if stray else f"nothing was posted to {self._engine.callbacks.url}"
         else:
@@ -362,8 +365,8 @@ def _placed(entity: Mapping[str, Any], text: str) -> Mapping[str, Any]:
     """Return an entity with its place in the message: as the answer says, else where its value is, else all of it."""
     start, end = entity.get("start"), entity.get("end")
     if start is None or end is None or not 0 <= start < end <= len(text):
-        found = text.casefold().find(words) if (words := str(entity["value"]).casefold()) else -1
-        start, end = (found, found + len(words)) if found >= 0 else (0, len(text))
+        found = re.search(re.escape(str(entity["value"])), text, re.IGNORECASE)
+        start, end = (0, len(text)) if found is None or not found[0] else found.span()
     return {**entity, "start": start, "end": end}
 
 
