@@ -216,8 +216,8 @@ def test_entities_are_judged_where_the_answers_have_them(project: Path) -> None:
         done = run(project, fake.url, "--baseline", "none")
     assert done.returncode == 1, done.stdout + done.stderr
     report = document(project)
-    scores = report["nlu"]["entities"]["http"]["labels"]
-    assert {name: (one["precision"], round(one["recall"], 2)) for name, one in scores.items()} == {
+    scores = report["nlu"]["entities"]["http"]["report"]
+    assert {name: (scores[name]["precision"], round(scores[name]["recall"], 2)) for name in ("dish", "people")} == {
         "dish": (1.0, 0.67),
         "people": (1.0, 1.0),
     }
@@ -234,7 +234,7 @@ def test_a_path_that_never_matches_is_said(project: Path) -> None:
         done = run(project, fake.url, "--baseline", "none")
     assert done.returncode == 0, done.stdout + done.stderr
     (note,) = document(project)["engine"]["notes"]
-    assert note.startswith("None of the bot's 3 answers had anything at `intent: $.nlu.intend` (turncheck.yml:7:11);")
+    assert note.startswith("None of the bot's 3 answers had anything at `intent: $.nlu.intend` (turncheck.yml:8:11);")
     assert note.endswith("the last one had $.session, $.messages[*].text, $.nlu.intent, $.nlu.score.")
 
 
@@ -243,18 +243,18 @@ def test_what_the_engine_lacks_is_not_a_run(project: Path) -> None:
     troubles = {
         3: Reply({}, 429, (("Retry-After", "0"),)),
         5: Reply({}, 503),
-        6: Reply(how="cut"),
-        9: Reply({}, 429, (("Retry-After", "1"),)),
+        6: Reply(how="cut"),  # the same conversation: that run is an error, and nothing else
+        9: Reply({}, 429, (("Retry-After", "0"),)),
+        11: Reply(b"<html>"),
     }
     fake = FakeBot(lambda call: troubles.get(len(fake.calls)) or understanding(call))
     with serving(fake):
         done = run(project, fake.url, "--baseline", "none", "--bot-parallel", "1", "--repeats", "first: 4, most: 4")
     assert done.returncode == 0, done.stdout + done.stderr
-    report = document(project)["e2e"]
-    assert [(case["outcome"], case["repeats"]["runs"], case["repeats"]["failures"]) for case in report["cases"]] == [
-        ("passed", 4, 0)
-    ] * 3
-    assert len(fake.calls) == 12 + 4
+    cases = document(project)["e2e"]["cases"]
+    assert [(case["outcome"], case["repeats"]["runs"]) for case in cases] == [("passed", "PPPP")] * 3
+    assert sum(case["repeats"]["errors"] for case in cases) == 2
+    assert len(fake.calls) == 3 * 4 + len(troubles)
 
 
 def test_one_can_talk_to_it(project: Path) -> None:

@@ -130,8 +130,12 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "4:9",
         "either fetched (`poll`) or posted (`callback`)",
     ),
-    "calls for nobody": (f"{GOOD}  callback: {{}}\n", "4:13", "nothing says to which conversation a call belongs"),
-    "entities without a path": (f"{GOOD}  entities: {{name: $.n}}\n", "4:13", "`entities`"),
+    "calls for nobody": (f"{GOOD}  callback: {{}}\n", "4:13", "`callback` must not be empty"),
+    "entities without a path": (
+        f"{GOOD}  entities: {{name: $.n}}\n",
+        "4:13",
+        "'entities' must be a JSONPath, or `path`",
+    ),
     "no JSONPath within entities": (
         f"{GOOD}  entities: {{path: $.e, value: v}}\n",
         "4:32",

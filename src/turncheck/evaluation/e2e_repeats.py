@@ -112,18 +112,16 @@ def evaluate_repeatedly(
             test.base = found
 
     def on(asked: ConversationEngine, number: int, attempt: int) -> Run[CaseOutcome]:
-        return _run(run_case(asked, cases[number], run, attempt))
-
-    def here(number: int, attempt: int) -> Run[CaseOutcome]:
         try:
-            return on(engine, number, attempt)
+            outcome = run_case(asked, cases[number], run, attempt)
         except PassingError:
-            return on(engine, number, attempt)
+            outcome = run_case(asked, cases[number], run, attempt, again=True)
+        return _run(outcome)
 
     rounds = Rounds(
         tests,
         rules,
-        here,
+        partial(on, engine),
         find_base,
         run.workers,
         on_base=None if base_engine is None else partial(on, base_engine),

@@ -76,7 +76,7 @@ class Matched:
             "confidence": bot.confidence,
             "slots": bot.slots,
             "tools": bot.tools,
-            "entities": bot.entities and bot.entities.path,
+            "entities": None if bot.entities is None else bot.entities.path,
             "echo": bot.session.echo,
         }
         return tuple(
