@@ -113,24 +113,29 @@ def _values(name: str, path: JsonPath | None, answer: Any) -> list[Any]:
     try:
         return path.values(answer)
     except PathError as error:
-        raise AnswerError(f"cannot be searched for `{name}: {path.text}` ({path.location}): {error}") from None
+        raise AnswerError(f"cannot be searched for {_place(name, path)}: {error}") from None
+
+
+def _place(name: str, path: JsonPath | None) -> str:
+    """Return a path as messages have it: with its key, and where it is written."""
+    return name if path is None else f"`{name}: {path.text}` ({path.location})"
 
 
 def _replies(path: JsonPath, answer: Any, *, lenient: bool) -> tuple[tuple[str, ...], str]:
     found = _values("replies", path, answer)
     if not found and not lenient:
-        reach, had = path.reach(answer), outline(answer)
+        reach = path.reach(answer)
+        had = f"it has {outline(answer)}" if isinstance(answer, list | dict) else f"it is {_kind_of(answer)}"
         if reach == "nowhere":
-            raise AnswerError(f"has nothing at `replies: {path.text}` ({path.location}); it has {had}")
+            raise AnswerError(f"has nothing at {_place('replies', path)}; {had}")
         if reach == "further":
-            return (), f"the answer has no message at {path.text}; it has {had}"
+            return (), f"the answer has no message at {path.text}; {had}"
     if len(found) > MOST_REPLIES:
         raise AnswerError(f"has {len(found):,} messages or more, at most {MOST_REPLIES} are read in a turn")
     texts = [value for value in found if value not in (None, "")]
     for value in texts:
         if not isinstance(value, str):
-            what = _kind_of(value)
-            raise AnswerError(f"has {what} at `replies: {path.text}` ({path.location}), where text was expected")
+            raise AnswerError(f"has {_kind_of(value)} at {_place('replies', path)}, where text was expected")
         if len(value) > LONGEST_REPLY:
             raise AnswerError(f"has a message of {len(value):,} characters, at most {LONGEST_REPLY:,} are read")
     return tuple(texts), ""
@@ -139,7 +144,7 @@ def _replies(path: JsonPath, answer: Any, *, lenient: bool) -> tuple[tuple[str, 
 def _intent(path: JsonPath | None, answer: Any) -> str | None:
     value = next(iter(_values("intent", path, answer)), None)
     if value is not None and not isinstance(value, str):
-        raise AnswerError(f"has {_kind_of(value)} where the name of the intent was expected")
+        raise AnswerError(f"has {_kind_of(value)} at {_place('intent', path)}, where the intent's name was expected")
     return value or None
 
 
@@ -148,7 +153,8 @@ def _confidence(path: JsonPath | None, answer: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise AnswerError(f"has {_shown(value)} as its confidence, where a number from 0 to 1 was expected")
+        what = f"has {_shown(value)} at {_place('confidence', path)}, where a number from 0 to 1 was expected"
+        raise AnswerError(what)
     return float(value)
 
 
@@ -156,7 +162,7 @@ def _entities(shape: EntityShape | None, answer: Any) -> tuple[Mapping[str, Any]
     """Read a list of entities, the entities themselves, or a map of values by name: that of no value was not found."""
     if shape is None:
         return ()
-    where = f"at `entities: {shape.path.text}` ({shape.path.location})"
+    where = f"at {_place('entities', shape.path)}"
     found = _values("entities", shape.path, answer)
     if len(found) == 1 and isinstance(found[0], dict) and not _values("name", shape.name, found[0]):
         return tuple(_of_map(shape, found[0]))
@@ -193,7 +199,7 @@ def _slots(bot: Bot, answer: Any) -> Mapping[str, Any] | None:
     if not found or found[0] is None:
         return {}
     if not isinstance(found[0], dict):
-        raise AnswerError(f"has {_kind_of(found[0])} at `slots: {bot.slots.text}`, where a map was expected")
+        raise AnswerError(f"has {_kind_of(found[0])} at {_place('slots', bot.slots)}, where a map was expected")
     path = bot.slot_value
     if path is None:
         return found[0]
@@ -204,7 +210,7 @@ def _tools(path: JsonPath | None, answer: Any) -> tuple[str, ...]:
     names = [value for value in _values("tools", path, answer) if value is not None]
     for value in names:
         if not isinstance(value, str):
-            raise AnswerError(f"has {_kind_of(value)} where the name of a tool was expected")
+            raise AnswerError(f"has {_kind_of(value)} at {_place('tools', path)}, where a tool's name was expected")
     return tuple(names)
 
 

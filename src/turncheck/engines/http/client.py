@@ -6,10 +6,12 @@ import threading
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from http.client import HTTPException, IncompleteRead, RemoteDisconnected
 from json import dumps
 from typing import TYPE_CHECKING, Any, Final
 
 import requests
+from urllib3.exceptions import ProtocolError
 
 from turncheck.engines.http.signature import AwsKey, signed
 from turncheck.engines.remote import (
@@ -182,6 +184,9 @@ class BotClient(RemoteClient):
         """Distinguish a bot that is gone from one answer that was cut off, or that cannot be decoded."""
         if isinstance(error, requests.exceptions.ContentDecodingError):
             return _RefusedTurnError(f"the bot at {self.name} answers {question.shown} with what cannot be decoded")
+        if (fault := _fault_of_http(error)) is not None:
+            what = f"the bot at {self.name} answers {question.shown} with what is not HTTP ({self.shown(fault)})"
+            return _RefusedTurnError(what)
         is_gone = isinstance(error, requests.ConnectionError) and was_refused(error)
         if isinstance(error, requests.exceptions.SSLError) or is_gone or not self._was_there:
             return super()._unreachable(error, question)
@@ -221,3 +226,11 @@ class BotClient(RemoteClient):
         if self._key is not None:
             return signed(self._key, method, self._base + path, body, token.service, datetime.now(UTC))
         return {token.header: f"{token.prefix}{self.access.token}"} if self.access.token else {}
+
+
+def _fault_of_http(error: Exception) -> str | None:
+    """Return what is wrong with an answer that is not HTTP; ``None``: that is not what happened."""
+    cause = error.args[0] if error.args else None
+    inner = cause.args[-1] if isinstance(cause, ProtocolError) and cause.args else None
+    is_cut = isinstance(inner, RemoteDisconnected | IncompleteRead)
+    return str(inner) if isinstance(inner, HTTPException) and not is_cut else None

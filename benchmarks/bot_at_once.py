@@ -1,6 +1,6 @@
 """What turncheck adds to the time of a bot over HTTP: 100 conversations of two turns, with a bot that only waits.
 
-python benchmarks/http.py [--seconds 0.1] [--at-once 8 100] [--rounds 5]
+python benchmarks/bot_at_once.py [--seconds 0.1] [--at-once 8 100] [--rounds 5]
 
 The bot runs in a process of its own. Its own time is that of its answers, as many at once as asked for. In turn with
 each measurement a bare client (`http.client`) asks the same: what that takes longer than the bot is the machine's.
