@@ -36,7 +36,7 @@ _IDLE_SECONDS: Final = 1.0
 """How long the thread that ends calls waits for the next one."""
 
 
-class _Limit:
+class Limit:
     """Shuts down the connections of a call when its time is over."""
 
     def __init__(self, seconds: float) -> None:
@@ -74,10 +74,10 @@ class _Clock:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._numbers = count()
-        self._limits: list[tuple[float, int, _Limit]] = []
+        self._limits: list[tuple[float, int, Limit]] = []
         self._thread: threading.Thread | None = None
 
-    def add(self, end: float, limit: _Limit) -> None:
+    def add(self, end: float, limit: Limit) -> None:
         """End the limit at this time."""
         with self._changed:
             self._forget_done()
@@ -92,7 +92,7 @@ class _Clock:
         while (limit := self._next()) is not None:
             limit.end()
 
-    def _next(self) -> _Limit | None:
+    def _next(self) -> Limit | None:
         """Wait for the next limit whose time is over; ``None``: there has been none for a while."""
         idle_until = time.monotonic() + _IDLE_SECONDS
         with self._changed:
@@ -126,7 +126,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows
 
 
 def _watch(opened: socket.socket | None) -> None:
-    limit: _Limit | None = getattr(_CALL, "limit", None)
+    limit: Limit | None = getattr(_CALL, "limit", None)
     if limit is not None:
         limit.watch(opened)
 
@@ -262,7 +262,7 @@ def within(seconds: float) -> Iterator[None]:
     Raises:
         requests.Timeout: they took longer, however they ended.
     """
-    limit = _CALL.limit = _Limit(seconds)
+    limit = _CALL.limit = Limit(seconds)
     try:
         yield
     except (requests.RequestException, HTTPError, OSError) as error:
