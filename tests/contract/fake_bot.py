@@ -7,11 +7,11 @@ import socket
 import threading
 import time
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
-from turncheck.engines.http.callback import Callbacks, listening
+from turncheck.engines.http.callback import listening
 from turncheck.engines.http.client import Access, BotClient
 from turncheck.engines.http.conversation import BotConversations
 from turncheck.evaluation.e2e import evaluate_cases
@@ -190,17 +190,11 @@ def bot_of(folder: Path, shape: str = REST) -> Bot:
 
 
 def conversations(
-    url: str,
-    bot: Bot,
-    *,
-    token: str | None = None,
-    at_once: int = 1,
-    sleep: Callable[[float], None] = time.sleep,
-    callbacks: Callbacks | None = None,
+    url: str, bot: Bot, *, token: str | None = None, at_once: int = 1, sleep: Callable[[float], None] = time.sleep
 ) -> BotConversations:
     """Return what holds conversations with a bot."""
     client = BotClient(Access(url, token), bot, at_once=at_once, sleep=sleep)
-    return BotConversations(client, EngineInfo(name="http", version=bot.kind), callbacks=callbacks)
+    return BotConversations(client, EngineInfo(name="http", version=bot.kind))
 
 
 def hold(
@@ -219,9 +213,10 @@ def hold(
     (folder / "cases.yml").write_text(cases)
     read = read_cases(folder, [folder / "cases.yml"])
     assert not read.findings, read.findings
-    listens = listening(None, bot.callback.session) if bot.callback else nullcontext()
-    with listens as callbacks:
-        engine = conversations(fake.url, bot, token=token, at_once=at_once, sleep=sleep, callbacks=callbacks)
+    engine = conversations(fake.url, bot, token=token, at_once=at_once, sleep=sleep)
+    clean = engine.client.without_secrets
+    with listening(None, bot.callback.session, clean) if bot.callback else nullcontext() as callbacks:
+        engine = replace(engine, callbacks=callbacks)
         return evaluate_cases(engine, read.cases, CaseRun(workers=at_once, turn_timeout=timeout))
 
 

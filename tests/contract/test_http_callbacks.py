@@ -149,3 +149,13 @@ def test_a_taken_port_is_refused() -> None:
         again = listening(first.url, None)
         with pytest.raises(UserError, match="of --bot-callback"), again:
             pass
+
+
+def test_a_token_that_the_bot_posts_is_not_reported(tmp_path: Path) -> None:
+    def answer(call: Call) -> Reply:
+        post(call.body["reply_to"], {"text": f"You said {call.headers['Authorization']}"})
+        return Reply()
+
+    with serving(FakeBot(answer)) as fake:
+        one = result_of(hold(tmp_path, fake, shape=SHORT, token="s3cret-t0ken"), "one")
+    assert one.steps[0].actual == "You said Bearer ***"

@@ -18,7 +18,7 @@ from turncheck.web.addresses import address_of, is_loopback
 from turncheck.web.json_path import PathError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from queue import SimpleQueue
 
     from turncheck.web.json_path import JsonPath
@@ -44,11 +44,12 @@ class Posted:
 class Callbacks:
     """Where calls are awaited: ``url``, as the bot reaches it. ``session``: where a call has the conversation's id.
 
-    ``stray``: what the last call was that is meant for no conversation.
+    ``clean`` takes secrets out of what is posted. ``stray``: what the last call was that is meant for no conversation.
     """
 
     url: str
     session: JsonPath | None = None
+    clean: Callable[[bytes], bytes] = bytes
     stray: str = ""
     _inboxes: dict[str, SimpleQueue[Posted]] = field(default_factory=dict)
 
@@ -60,7 +61,7 @@ class Callbacks:
         """Put a call into the inbox of its conversation, and return the status of the answer; ``name``: "" for none."""
         inbox = self._inboxes.get(name) if name else None
         try:
-            content = decoded(body)
+            content = decoded(self.clean(body))
             if not name and self.session is not None:
                 name = str(self.session.value(content))
                 inbox = self._inboxes.get(name)
@@ -137,7 +138,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def listening(url: str | None, session: JsonPath | None) -> Iterator[Callbacks]:
+def listening(
+    url: str | None, session: JsonPath | None, clean: Callable[[bytes], bytes] = bytes
+) -> Iterator[Callbacks]:
     """Listen at an address; ``None``: at a free port of this machine, which only this machine reaches.
 
     Raises:
@@ -161,7 +164,7 @@ def listening(url: str | None, session: JsonPath | None) -> Iterator[Callbacks]:
     below = address.path.rstrip("/")
     server.below = below
     server.callbacks = Callbacks(
-        f"http://127.0.0.1:{server.server_address[1]}" if url is None else address.origin.root + below, session
+        f"http://127.0.0.1:{server.server_address[1]}" if url is None else address.origin.root + below, session, clean
     )
     thread = threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True)
     thread.start()

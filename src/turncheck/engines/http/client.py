@@ -122,14 +122,14 @@ class BotClient(RemoteClient):
         if may_be_empty and not response.body.strip():
             return None
         try:
-            answer = decoded(self._without_secrets(response.body))
+            answer = decoded(self.without_secrets(response.body))
         except UnreadableError as error:
             if may_be_text and not response.body.lstrip().startswith(b"<"):
                 return None
             raise self.fault(self._unreadable(question, response, str(error))) from None
         return answer
 
-    def _without_secrets(self, body: bytes) -> bytes:
+    def without_secrets(self, body: bytes) -> bytes:
         """A change decides what is sent: a bot that repeats its token must not carry it into the report."""
         for secret in self._secrets:
             if len(secret) >= _SHORTEST_SECRET:

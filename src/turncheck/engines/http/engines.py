@@ -238,5 +238,5 @@ def opened(  # noqa: PLR0917 - as of all engines
             "--bot-callback is one address, and the bot of --bot-url-base would post to it as well",
             remedy="Omit --bot-callback and write {callback} where the bot takes an address: then each has its own.",
         )
-    with listening(settings.bot_callback, bot.callback.session) as callbacks:
+    with listening(settings.bot_callback, bot.callback.session, client.without_secrets) as callbacks:
         yield BotEngine(project, client, callbacks)
