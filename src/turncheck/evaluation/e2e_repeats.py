@@ -6,14 +6,15 @@ import time
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import UnsetType, structs
 
 from turncheck.comparison.repeats import alarms, rate_test
 from turncheck.engines.at_once import Workers
-from turncheck.evaluation.e2e import EXPECTS_NOTHING, NOT_FINISHED, section_of
-from turncheck.evaluation.e2e_case import CaseOutcome, run_case, skipped_case
+from turncheck.evaluation.answers import ASKED_HERE, DelegatedError, UnfitAnswerError
+from turncheck.evaluation.e2e import EXPECTS_NOTHING, NOT_FINISHED, case_units, section_of
+from turncheck.evaluation.e2e_case import CaseOutcome, RepeatedRun, RepeatedRuns, run_case, skipped_case
 from turncheck.evaluation.e2e_steps import Exercised
 from turncheck.messages.errors import CutShortError, EngineError, PassingError
 from turncheck.messages.phrasing import count
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.repeats import RateTest
     from turncheck.engines.conversation import ConversationEngine
+    from turncheck.evaluation.answers import Answers
     from turncheck.evaluation.e2e_case import CaseRun
     from turncheck.project.e2e.model import E2ECase
     from turncheck.report.conversations import RepeatedOutcome
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 _MOST_ERRORS: Final = 3
 """After so many runs that ended in an error, a case is not run any more."""
 _JUDGED: Final = frozenset({"passed", "failed"})
+_OTHER_BASE: Final = "its shard took it for judged: it compared with other runs of the base"
 
 
 # What is known of a case from its base.
@@ -94,11 +97,12 @@ def _runs_of(case: CaseResult) -> BaseRuns:
 
 @dataclass(eq=False)
 class _Case:
-    """The runs of one case so far, and what they say."""
+    """The runs of one case so far, and what they say; ``known``: runs that were made elsewhere, if they were."""
 
     number: int
     case: E2ECase
-    outcomes: list[CaseOutcome] = field(default_factory=list)
+    known: RepeatedRuns | None = None
+    held: list[RepeatedRun] = field(default_factory=list)
     runs: str = ""
     errors: int = 0
     asked: int = 0
@@ -109,9 +113,14 @@ class _Case:
     seconds: float = 0.0
 
     @property
+    def outcomes(self) -> list[CaseOutcome]:
+        """What came of each run."""
+        return [one.outcome for one in self.held]
+
+    @property
     def turns(self) -> int:
         """How many messages a run of it sends."""
-        return sum(turn.user is not None for turn in self.case.turns) or 1
+        return turns_of(self.case)
 
     @property
     def failed(self) -> int:
@@ -128,16 +137,18 @@ class _Case:
 
     @property
     def _is_left_out(self) -> bool:
-        return bool(self.outcomes) and self.outcomes[-1].result.outcome == "skipped"
+        return bool(self.held) and self.held[-1].outcome.result.outcome == "skipped"
 
-    def add(self, outcome: CaseOutcome | None, base: CaseOutcome | None, *, usual: bool) -> None:
-        """Add a run here, and one of the base; ``usual``: one of those that every case gets."""
-        if base is not None and base.result.outcome in _JUDGED:
-            runs = f"{self.base.runs}{'p' if base.result.passed else 'f'}"[-LONGEST_BASE:]
-            self.base = replace(self.base, runs=runs)
-        if outcome is None:
-            return
-        self.outcomes.append(outcome)
+    @property
+    def is_wanted(self) -> bool:
+        """Whether another run of it is needed, and may be had."""
+        return not self.is_over and (self.known is None or len(self.held) < len(self.known.runs))
+
+    def add(self, run: RepeatedRun, *, usual: bool) -> None:
+        """Add a run; ``usual``: one of those that every case gets."""
+        self.base = replace(self.base, runs=f"{self.base.runs}{run.base}"[-LONGEST_BASE:])
+        self.held.append(run)
+        outcome = run.outcome
         self.seconds += outcome.seconds or 0.0
         if outcome.result.outcome == "error":
             self.errors += 1
@@ -151,10 +162,13 @@ class _Case:
         for one in self.outcomes:
             exercised = exercised.with_all(one.exercised)
         if not self.runs:
-            last = self.outcomes[-1].result if self.outcomes else skipped_case(self.case, f"not run: {why_unclear}")
+            why = why_unclear if self.known is None else self.known.why
+            last = self.held[-1].outcome.result if self.held else skipped_case(self.case, f"not run: {why}")
             return CaseOutcome(last, exercised, self.seconds or None)
         if self.errors >= _MOST_ERRORS:
             why_unclear = f"{self.errors} runs ended in an error"
+        elif self.known is not None:
+            why_unclear = self.known.why or _OTHER_BASE
         verdict = self.verdict or "unclear"
         repeats = Repeats(runs=self.runs, outcome=verdict, errors=self.errors, base=self.base.runs)
         passes = verdict in {"passed", "flaky"}
@@ -176,17 +190,23 @@ def in_words(repeats: Repeats, why_unclear: str = "") -> str:
     return f"{repeats.outcome}: {repeats.passed} of {count(len(repeats.runs), 'run')} pass; {base}{why}"
 
 
+def turns_of(case: E2ECase) -> int:
+    """Return how many messages a run of a case sends."""
+    return sum(turn.user is not None for turn in case.turns) or 1
+
+
 # All cases.
 
 
 @dataclass(eq=False)
 class _Suite:
-    """All cases in progress, and what is left of the budget."""
+    """All cases in progress, and what is left of the budget; ``in_all``: how many cases there are, also elsewhere."""
 
     cases: list[_Case]
+    in_all: int
     rules: RepeatRules
     run: CaseRun
-    engine: ConversationEngine
+    engine: ConversationEngine | None
     clock: Callable[[], float]
     base_engine: ConversationEngine | None = None
     """The base itself, if it can be asked: suspicious cases are run there in turn with this side."""
@@ -210,14 +230,17 @@ class _Suite:
 
     @property
     def runs(self) -> int:
-        return sum(len(case.outcomes) for case in self.cases)
+        return sum(len(case.held) for case in self.cases)
 
     def ask(self, wanted: Sequence[_Case], *, usual: bool) -> KeyboardInterrupt | None:
         """Run each of these cases once more, as far as the budget goes; an interrupt is returned."""
         workers = Workers(self.run.workers)
-        futures: list[tuple[_Case, Future[tuple[CaseOutcome | None, CaseOutcome | None]]]] = []
+        futures: list[tuple[_Case, Future[RepeatedRun | None]]] = []
         on_base = self.base_engine is not None and not usual
         for case in wanted:
+            if case.known is not None:
+                case.add(case.known.runs[len(case.held)], usual=usual)
+                continue
             turns = case.turns * (2 if on_base else 1)
             if self.turns + turns <= self.rules.turns:
                 self.turns += turns
@@ -233,28 +256,33 @@ class _Suite:
         finally:
             for case, future in futures:
                 future.cancel()
-                if future.done() and not future.cancelled() and not future.exception():
-                    here, there = future.result()
-                    case.add(here, there, usual=usual)
+                if future.done() and not future.cancelled() and not future.exception() and (run := future.result()):
+                    case.add(run, usual=usual)
             workers.close()
         return None
 
-    def _both(self, case: _Case, attempt: int, *, on_base: bool) -> tuple[CaseOutcome | None, CaseOutcome | None]:
+    def _both(self, case: _Case, attempt: int, *, on_base: bool) -> RepeatedRun | None:
         """Run a case once here and, directly after, on the base: a model that drifts meanwhile is the same to both.
 
         A base that no longer answers is not asked again: then its report alone says how it fares.
         """
         here = self._one(case, attempt)
-        if here is None or not on_base or (base := self.base_engine) is None:
-            return here, None
+        if here is None:
+            return None
+        if not on_base or (base := self.base_engine) is None:
+            return RepeatedRun(here)
         try:
-            return here, run_case(base, case.case, self.run, attempt)
+            there = run_case(base, case.case, self.run, attempt).result
         except EngineError:
             self.base_engine = None
-            return here, None
+            return RepeatedRun(here)
+        beside: Literal["", "p", "f"] = "" if there.outcome not in _JUDGED else "p" if there.passed else "f"
+        return RepeatedRun(here, beside)
 
     def _one(self, case: _Case, attempt: int) -> CaseOutcome | None:
         """Run a case once; ``None``: the engine is gone, or the time is up."""
+        if self.engine is None:
+            raise ValueError("a case has to be run, and there is no engine")
         if self.lost or self.seconds_left <= 0:
             return None
         begin = time.perf_counter()
@@ -277,7 +305,7 @@ class _Suite:
     def decide(self) -> None:
         """Judge each case that may be judged by its runs so far."""
         self.settle()
-        number = len(self.cases)
+        number = self.in_all
         before = sum(case.is_worse for case in self.cases)
         level = self.rules.false_alarms / max(1, number)
         tests: dict[int, RateTest] = {}
@@ -308,8 +336,17 @@ def _as_usual(case: _Case) -> RepeatedOutcome | None:
     return "flaky" if case.passed else None
 
 
+def share_of(rules: RepeatRules, own: Sequence[E2ECase], cases: Sequence[E2ECase]) -> RepeatRules:
+    """Return the rules for some of the cases: of the turns they get their share, by what their first runs take.
+
+    The time is not shared: whoever runs the other cases does so at the same time.
+    """
+    part, whole = (sum(turns_of(case) for case in some if not case.expects_nothing) for some in (own, cases))
+    return rules if part == whole else replace(rules, turns=rules.turns * part // whole)
+
+
 def evaluate_repeatedly(
-    engine: ConversationEngine,
+    engine: ConversationEngine | None,
     cases: Sequence[E2ECase],
     run: CaseRun,
     rules: RepeatRules,
@@ -319,11 +356,15 @@ def evaluate_repeatedly(
     say: Callable[[str], None] = lambda _: None,
     clock: Callable[[], float] = time.monotonic,
     timed: Callable[[int, float], None] | None = None,
+    answers: Answers = ASKED_HERE,
 ) -> EndToEnd:
     """Run every case ``first`` times, then those again that failed, until it is known how they fare.
 
+    A case is a unit of ``answers``. Its runs are kept as they were, and judged again where all cases are known: so a
+    run in several parts says what one of them all would have said.
+
     Args:
-        engine: what holds the conversations.
+        engine: what holds the conversations; ``None``: the runs of all cases are known, or made elsewhere.
         cases: the cases.
         run: how they are run.
         rules: how often, and at what cost at most.
@@ -332,16 +373,21 @@ def evaluate_repeatedly(
         say: is told after each round how far it is.
         clock: the seconds that have passed.
         timed: called at the end with the index and the seconds of each case that was run.
+        answers: the runs that are known, and where those go that are made here.
 
     Raises:
+        DelegatedError: other cases are run elsewhere.
+        UnfitAnswerError: what is known of a case is not its runs.
         CutShortError: the engine failed, or the run was interrupted; ``finished`` has what was measured until then.
     """
-    suite = _Suite(
-        [_Case(number, case) for number, case in enumerate(cases)], rules, run, engine, clock, base_engine, clock()
-    )
+    units, own = _own_cases(cases, answers)
+    if engine is None:
+        clock = _no_time  # the budget was kept where the runs were made
+    rules = share_of(rules, [case.case for case in own], cases)
+    suite = _Suite(own, len(cases), rules, run, engine, clock, base_engine, clock())
     for case in suite.cases:
-        if case.case.expects_nothing:
-            case.outcomes.append(CaseOutcome(skipped_case(case.case, EXPECTS_NOTHING), Exercised()))
+        if case.known is None and (why_not := _why_not_run(case.case)) is not None:
+            case.held.append(RepeatedRun(CaseOutcome(skipped_case(case.case, why_not), Exercised())))
     interrupt = _run_rounds(suite, base, say)
     why = suite.out_of_budget or f"after {rules.most} runs, the most that are allowed"
     if interrupt is not None:
@@ -349,6 +395,10 @@ def evaluate_repeatedly(
     elif suite.lost:
         why = suite.lost[min(suite.lost)].what
     outcomes = [case.outcome(why) for case in suite.cases]
+    is_whole = interrupt is None and not suite.lost
+    for unit, case in zip(units, suite.cases, strict=True):
+        if case.known is None and (is_whole or case.verdict is not None):
+            answers.keep(unit, RepeatedRuns(tuple(case.held), "" if case.verdict is not None else why))
     if timed is not None:
         for number, outcome in enumerate(outcomes):
             if outcome.seconds is not None:
@@ -360,7 +410,33 @@ def evaluate_repeatedly(
         raise CutShortError(interrupt, section)
     if suite.lost:
         raise CutShortError(suite.lost[min(suite.lost)], section)
+    if len(own) < len(cases):
+        raise DelegatedError
     return section
+
+
+def _no_time() -> float:
+    return 0.0
+
+
+def _own_cases(cases: Sequence[E2ECase], answers: Answers) -> tuple[list[str], list[_Case]]:
+    """Return the cases that are known or run here, and the units that they are."""
+    units: list[str] = []
+    own: list[_Case] = []
+    for case, unit in zip(cases, case_units(cases), strict=True):
+        known = answers.known(unit)
+        if known is not None and not isinstance(known, RepeatedRuns):
+            raise UnfitAnswerError(unit)
+        if known is not None or answers.is_asked(unit):
+            own.append(_Case(len(own), case, known))
+            units.append(unit)
+    return units, own
+
+
+def _why_not_run(case: E2ECase) -> str | None:
+    if case.not_judged is not None:
+        return f"not judged: {case.not_judged.why}"
+    return EXPECTS_NOTHING if case.expects_nothing else None
 
 
 def _run_rounds(
@@ -368,7 +444,7 @@ def _run_rounds(
 ) -> KeyboardInterrupt | None:
     """Run the cases in rounds, until all are judged or no more can be run; an interrupt is returned."""
     first, most = suite.rules.first, suite.rules.most
-    while wanted := [case for case in suite.cases if not case.is_over and len(case.runs) < first]:
+    while wanted := [case for case in suite.cases if case.is_wanted and len(case.runs) < first]:
         asked = suite.runs
         if interrupt := suite.ask(wanted, usual=True):
             suite.settle()
@@ -382,7 +458,7 @@ def _run_rounds(
         suite.settle()
         return error
     suite.decide()
-    while wanted := [case for case in suite.cases if not case.is_over and first <= len(case.runs) < most]:
+    while wanted := [case for case in suite.cases if case.is_wanted and first <= len(case.runs) < most]:
         if suite.lost or suite.out_of_budget:
             break
         say(_progress(suite, len(wanted)))

@@ -139,7 +139,7 @@ def evaluate_project(
                 screen,
                 work=work,
                 precomputed=precomputed,
-                base_report=lambda: find_base(_report_without_results(inputs, project)),
+                base_report=lambda: find_base(report_without_results(inputs, project)),
             )
             ensure_repeats_are_possible(run)
             run.evaluate(needs_engine=True)
@@ -202,7 +202,8 @@ def _project_of(inputs: Inputs, project: Project) -> ProjectInfo:
     return project_info(project, name=inputs.name, root=inputs.root, file=file)
 
 
-def _report_without_results(inputs: Inputs, project: Project) -> Report:
+def report_without_results(inputs: Inputs, project: Project) -> Report:
+    """Return the report that only says what is measured: all that looking for its base takes."""
     settings = structs.replace(gate_settings(inputs.settings), projects=inputs.projects)
     return report_of(_project_of(inputs, project), inputs.settings.seed, source=inputs.source, settings=settings)
 

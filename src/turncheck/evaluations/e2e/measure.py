@@ -67,23 +67,27 @@ def _judged(run: RunInProgress, cases: Sequence[E2ECase]) -> EndToEnd:
     rules = rules_of(run)
     how = CaseRun(slot_order=slot_order_of(settings), workers=max(run.engines.at_once, settings.workers))
     engine: ConversationEngine | None = None
+    base_engine: ConversationEngine | None = None
     with ExitStack() as stack:
         if unanswered(answers, case_units(cases)):
             server = stack.enter_context(action_server(run.inputs, run.project, run.screen))
             engine = run.engines.assistant(server)
             if not rules.once:
-                return evaluate_repeatedly(
-                    engine,
-                    cases,
-                    how,
-                    rules,
-                    lambda: base.e2e if (base := run.base_report()) is not None else None,
-                    base_engine=stack.enter_context(_base_engine(run, server)),
-                    say=run.screen.progress,
-                    timed=run.screen.timer("e2e"),
-                )
-            if (place := where_actions_are(server, run.work, settings, run.screen)).size:
+                base_engine = stack.enter_context(_base_engine(run, server))
+            elif (place := where_actions_are(server, run.work, settings, run.screen)).size:
                 answers = run_elsewhere(engine, cases, how, answers, place)
+        if not rules.once:
+            return evaluate_repeatedly(
+                engine,
+                cases,
+                how,
+                rules,
+                lambda: base.e2e if (base := run.base_report()) is not None else None,
+                base_engine=base_engine,
+                say=run.screen.progress,
+                timed=run.screen.timer("e2e"),
+                answers=answers,
+            )
         return evaluate_cases(engine, cases, how, timed=run.screen.timer("e2e"), answers=answers)
 
 
