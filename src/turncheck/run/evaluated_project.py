@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import UnsetType, structs
@@ -15,6 +16,7 @@ from turncheck.evaluations.kinds import KINDS
 from turncheck.report.evaluations import EVALUATIONS
 from turncheck.report.model import TrainingSentence, WordList
 from turncheck.run.assistant import cache_in_use, opened_engine
+from turncheck.run.base_bot import bot_of_base
 from turncheck.run.cases_again import EngineRejudge
 from turncheck.run.inputs import NONE_PRECOMPUTED
 from turncheck.run.plugin_figures import Subject, evaluate_by_plugins, with_metrics_of_plugins
@@ -140,6 +142,7 @@ def evaluate_project(
                 work=work,
                 precomputed=precomputed,
                 base_report=lambda: find_base(report_without_results(inputs, project)),
+                base_bot=partial(bot_of_base, inputs),
             )
             ensure_repeats_are_possible(run)
             run.evaluate(needs_engine=True)

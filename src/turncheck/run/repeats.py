@@ -24,11 +24,14 @@ def rules_of(run: RunInProgress) -> RepeatRules:
     there, each is run once.
     """
     setting = run.settings.repeats
-    varies = run.engines.capabilities.varies
-    exact = ENGINES[run.settings.engine].from_files and not varies
-    if exact or (setting == AUTO and not varies):
+    if answers_never_vary(run) or (setting == AUTO and not run.engines.capabilities.varies):
         return ONCE
     return repeat_rules(setting)
+
+
+def answers_never_vary(run: RunInProgress) -> bool:
+    """Whether the engine gives the same answer each time, custom actions aside."""
+    return ENGINES[run.settings.engine].from_files and not run.engines.capabilities.varies
 
 
 def ensure_repeats_are_possible(run: RunInProgress) -> None:

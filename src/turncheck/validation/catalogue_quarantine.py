@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from turncheck.project.quarantine import EXPIRED, SYNTAX, UNKNOWN
+from turncheck.project.quarantine import EXPIRED, NEVER_VARIES, SYNTAX, UNKNOWN
 from turncheck.validation.checks import Check
 
 _RIGHT: Final = (
@@ -37,5 +37,13 @@ QUARANTINE_CHECKS: Final = (
         "A quarantined test does not exist",
         "No story, end-to-end case, utterance of a suite or test sentence has this name. Correct it, or remove the entry.",
         _RIGHT.replace("a pizza", "a piza"),
+    ),
+    _check(
+        NEVER_VARIES,
+        "A quarantined test cannot be flaky",
+        "The engine gives the same answer each time, and the test calls no custom action: it fails always, or never. Were it"
+        " left alone as flaky, nothing would say when it breaks for good, or is mended. Write `expect: failing`, which"
+        " fails the run once the test passes.",
+        _RIGHT,
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck import __version__
@@ -15,6 +15,7 @@ from turncheck.messages.phrasing import count
 from turncheck.process.cache import software
 from turncheck.report.evaluations import EVALUATIONS
 from turncheck.report.model import Tool
+from turncheck.run.base_bot import bot_of_base
 from turncheck.run.evaluated_project import engine_of_run, read_all, report_without_results
 from turncheck.run.inputs import PrecomputedAnswers
 from turncheck.run.repeats import ensure_repeats_are_possible
@@ -96,7 +97,15 @@ def measure_shard(
     ):
         known = PrecomputedAnswers(answers)
         run = RunInProgress(
-            inputs, project, tests, engines, screen, work=work, precomputed=known, base_report=base_report
+            inputs,
+            project,
+            tests,
+            engines,
+            screen,
+            work=work,
+            precomputed=known,
+            base_report=base_report,
+            base_bot=partial(bot_of_base, inputs),
         )
         ensure_repeats_are_possible(run)
         try:
