@@ -1,4 +1,4 @@
-"""The situations of the table in docs/gate_reference.md; write it anew with: python tests/unit/gate_situations.py"""
+"""The situations of the table in docs/gates.md; write it anew with: python tests/unit/gate_situations.py"""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from turncheck.render.wording.verdict import GateResult, Verdict
     from turncheck.report.model import RepeatedOutcome, StoryResult
 
-PAGE: Final = Path(__file__).parents[2] / "docs" / "gate_reference.md"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "gates.md"
 START, END = "<!-- situations -->\n", "<!-- /situations -->"
 REGRESSION: Final = "core.passed: 0"
 GATES: Final = (
