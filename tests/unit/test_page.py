@@ -244,6 +244,10 @@ def test_repeats_and_findings_are_told() -> None:
     (told,) = data_of(page_of(report(cases=[repeated])))["conversations"]
     assert (told["attempts"], told["runs"]) == ([1, 2], [False, True])
 
+    beside = msgspec.structs.replace(case("shaky", "a"), repeats=Repeats(runs="PFp", outcome="flaky", base="PPF"))
+    (told,) = data_of(page_of(report(cases=[beside]), report(cases=[case("shaky", "a")])))["conversations"]
+    assert (told["runs"], told["base"]["runs"]) == ([True, False, True], [True, True, False])
+
     data = data_of(page_of(head_report(), base_report()))
     assert data["manual"] == MANUAL
     assert [one["new"] for one in data["findings"]] == [True]
