@@ -31,7 +31,7 @@ from turncheck.render.page.budget import LIMIT
 from turncheck.render.page.page import render_page
 from turncheck.render.wording.gates import judge
 from turncheck.report.batch import BatchCase, BatchOrder, BatchSuite, numbers_of
-from turncheck.report.model import Attempt, CaseMessage, Report, TurnEvent, TurnTrace
+from turncheck.report.model import Attempt, CaseMessage, Repeats, Report, TurnEvent, TurnTrace
 
 MANUAL = {"missing-response": "A response is missing. Define it."}
 
