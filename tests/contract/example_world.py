@@ -156,6 +156,7 @@ MADE: Final[Mapping[str, str]] = {
     "report.csv": "turncheck test batch tests/everyday.csv --csv report.csv",
     "old/report.json": "turncheck report import --kore-csv report.csv --out old",
     "base/report.json": "turncheck report import results --out base",
+    "theirs": "turncheck test nlu --nlu tests/test_nlu.yml --successes --out theirs",
     "a.tar.gz": "turncheck train core --config a.yml --fixed-model-name a --out .",
     "b.tar.gz": "turncheck train core --config b.yml --fixed-model-name b --out .",
     "models/mine.tar.gz": "turncheck train --fixed-model-name mine",
