@@ -101,7 +101,11 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     run.set_defaults(handler=_run)
 
     action = subparsers.add_parser(
-        "action", help="entrypoint of the container: reads its settings from INPUT_* variables"
+        "action",
+        help="entrypoint of the container: reads its settings from INPUT_* variables",
+        description="Do what `turncheck run` does, as the GitHub Action: settings come from the INPUT_* variables that"
+        " GitHub makes of the action's inputs; outputs, the job summary and the artifact go to GitHub. It takes no"
+        " flags.",
     )
     action.set_defaults(handler=_action)
 
