@@ -284,7 +284,7 @@ def amend(world: World, path: str, old: str, new: str, *, push: bool = True) -> 
         (("docs/cli.md", "rev: vX.Y.Z", "rev: v9"), "rev: v9 is not of 0.98.7 (expected v0.98.7)"),
         (
             ("templates/turncheck.yml", "default: turncheck", "default: turncheck==0.9.0"),
-            "templates/turncheck.yml:16: turn",
+            "templates/turncheck.yml:15: turncheck==0.9.0 is",
         ),
         (
             ("CHANGELOG.md", "turncheck/turncheck@v0", "turncheck/turncheck@v9"),

@@ -59,10 +59,10 @@ _ENTRY = rf"\b(?:name|project|repository): *[\"']?{_OURS}\b"
 _HOOKS = rf"\brepo: *[\"']?[\w:/.@-]*{_OURS}\b"
 FORMS = (
     # An action, a component of GitLab, a source for pip; without a slash, the package as uvx takes it.
-    _form(rf"/{PACKAGE}(?:\.git)?@{_ANY}", *_TAGS),
+    _form(rf"[\w.:$/-]*/{PACKAGE}(?:\.git)?@{_ANY}", *_TAGS),
     _form(rf"(?<![\w/.-]){PACKAGE}(?:\[[\w, -]*\])?@(?P<named>v?\d[\w.]*|main|master|head)\b", "{version}"),
     # The comment that says of which version a commit is.
-    _form(rf"/{PACKAGE}@\S+ +# *{_NUMBERED}", "{tag}"),
+    _form(rf"[\w./-]*/{PACKAGE}@\S+ +# *{_NUMBERED}", "{tag}"),
     _form(rf"{PACKAGE}/{PACKAGE}:{_ANY}", "{version}"),
     _form(rf"\b{PACKAGE}:(?P<named>v?\d+\.\d[\w.]*|latest)\b", "{version}"),
     _form(rf"\b{PACKAGE}(?:\[[\w, -]*\])? ?(?P<named>{_COMPARED}(?:, ?{_COMPARED})*)"),
