@@ -53,6 +53,14 @@ def test_what_is_attested_is_what_was_pushed() -> None:
     assert attested[1] == {"subject-checksums": "dist/SHA256SUMS"}
 
 
+def test_a_job_that_is_run_again_replaces_what_it_left() -> None:
+    """Artifacts belong to the run, which remains the same: without this, their names would be taken."""
+    steps = [step for job in JOBS.values() for step in job["steps"] if "upload-artifact" in step.get("uses", "")]
+
+    assert [step["with"]["name"] for step in steps] == ["image-${{ matrix.runner }}", "release", "layout"]
+    assert all(step["with"]["overwrite"] for step in steps)
+
+
 def test_an_action_is_pinned_to_one_commit_in_all_workflows() -> None:
     pins: dict[str, set[str]] = {}
     for file in ROOT.glob(".github/workflows/*.yml"):
