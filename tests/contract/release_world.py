@@ -32,12 +32,12 @@ CONTAINERS = Path(__file__).with_name("stand_in_containers.py")
 
 
 def ensure_tools() -> None:
-    """Have what only the release runs: Debian's skopeo and registry, and the environment of `make release`."""
+    """Have what only the release runs: Debian's skopeo, registry and zstd, and the environment of `make release`."""
     (ROOT / ".cache").mkdir(exist_ok=True)
     with (ROOT / ".cache" / "release.lock").open("w") as file:  # tests run in several processes
         fcntl.flock(file, fcntl.LOCK_EX)
         subprocess.run(["make", "--silent", "-o", ".venv/.run", ".venv-release/.ready"], cwd=ROOT, check=True)
-        missing = [name for name in ("skopeo", "docker-registry") if shutil.which(name) is None]
+        missing = [name for name in ("skopeo", "docker-registry", "zstd") if shutil.which(name) is None]
         if missing:
             root = [] if os.geteuid() == 0 else ["sudo", "-n", "-E"]
             # At this run level Debian starts no service of what it installs.
@@ -106,6 +106,7 @@ def repository(folder: Path, *, containers: bool) -> Path:
     if not containers:
         (work / "tools" / "build_image.sh").write_text(f"#!{sys.executable}\n" + CONTAINERS.read_text("utf-8"))
     git(work, "init", "-q", "-b", "main")
+    git(work, "add", "-A")
     assert main(["prepare", VERSION, "--source", str(work)]) == 0
     git(work, "add", "-A")
     git(work, "commit", "-q", "-m", f"turncheck {VERSION}")
