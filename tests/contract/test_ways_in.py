@@ -30,10 +30,11 @@ CONFIG = f"language: en\n{PIPELINE}policies:\n- name: RulePolicy\n"
 
 
 @pytest.fixture(scope="module")
-def released(tmp_path_factory: pytest.TempPathFactory, prepared: Path) -> Path:
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The repository as a release has it."""
-    bare = tmp_path_factory.mktemp("released") / "origin.git"
-    shutil.copytree(prepared, bare)
+    release_world.ensure_tools()
+    folder = tmp_path_factory.mktemp("released")
+    bare = release_world.repository(folder, containers=True)
     git(bare, "tag", f"v{VERSION}")
     return bare
 
