@@ -17,6 +17,7 @@ import statistics
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
 from threading import local
@@ -31,7 +32,11 @@ from turncheck.report.model import EngineInfo
 from turncheck.settings.file import read_settings_file
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from multiprocessing.connection import Connection
+
+    from turncheck.project.e2e.model import E2ECase
+    from turncheck.settings.bot import Bot
 
 CASES, TURNS = 100, 2
 SHAPE = """\
@@ -67,19 +72,17 @@ def serve(seconds: float, told: Connection) -> None:
     asyncio.run(run())
 
 
-def by_turncheck(folder: Path, port: int, at_once: int) -> None:
+def by_turncheck(bot: Bot, cases: Sequence[E2ECase], port: int, at_once: int) -> None:
     """Hold all conversations."""
-    bot = read_settings_file(folder).values["bot"]
     client = BotClient(Access(f"http://127.0.0.1:{port}"), bot, at_once=at_once)
     engine = BotConversations(client, EngineInfo(name="http", version=bot.kind))
-    section = evaluate_cases(engine, read_cases(folder, [folder / "cases.yml"]).cases, CaseRun(workers=at_once))
+    section = evaluate_cases(engine, cases, CaseRun(workers=at_once))
     if section.passed != CASES:
         raise SystemExit(f"{section.passed} of {CASES} passed")
 
 
-def barely(folder: Path, port: int, at_once: int) -> None:
+def barely(port: int, at_once: int) -> None:
     """Send the same calls and read the answers, with a connection for each thread."""
-    del folder
     own = local()
 
     def talk(number: int) -> None:
@@ -108,17 +111,20 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         steps = "".join("  - user: hello\n  - bot: 'yes'\n" for _ in range(TURNS))
-        cases = "".join(f"- test_case: c{number}\n  steps:\n{steps}" for number in range(CASES))
-        (folder / "cases.yml").write_text(f"test_cases:\n{cases}")
+        written = "".join(f"- test_case: c{number}\n  steps:\n{steps}" for number in range(CASES))
+        (folder / "cases.yml").write_text(f"test_cases:\n{written}")
         (folder / "turncheck.yml").write_text(SHAPE)
-        by_turncheck(folder, port, 8)  # what is imported and compiled only once
+        hold = partial(
+            by_turncheck, read_settings_file(folder).values["bot"], read_cases(folder, [folder / "cases.yml"]).cases
+        )
+        hold(port, 8)  # what is imported and compiled only once
         for at_once in given.at_once:
             own = given.seconds * TURNS * -(-CASES // at_once)
             taken: dict[str, list[tuple[float, float]]] = {"turncheck": [], "bare": []}
             for _ in range(given.rounds):
-                for who, hold in (("bare", barely), ("turncheck", by_turncheck)):
+                for who, asks in (("bare", barely), ("turncheck", hold)):
                     begun, spent = time.perf_counter(), sum(os.times()[:2])
-                    hold(folder, port, at_once)
+                    asks(port, at_once)
                     taken[who].append((time.perf_counter() - begun, sum(os.times()[:2]) - spent))
             for who, pairs in taken.items():
                 seconds = [pair[0] for pair in pairs]
