@@ -317,7 +317,9 @@ test_cases:
 """
     bot = 'bot:\n  request: {path: /c, body: {s: "{session}", t: "{text}"}}\n  replies: $.reply\n' + shape
     choices = [{"title": "Tea", "payload": "/tea"}]
-    _, talk = _talk(tmp_path, lambda _: Reply({"reply": "Hello", "choices": choices}), bot, cases=cases)
+    fake = FakeBot(lambda _: Reply({"reply": "Hello", "choices": choices}))
+    with serving(fake):
+        talk = result_of(hold(tmp_path, fake, cases, shape=bot), "talk")
     assert talk.outcome == outcome, talk
     assert outcome == "passed" or "`buttons` under `bot:`" in talk.reason
 
