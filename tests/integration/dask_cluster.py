@@ -11,10 +11,19 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
+
+import distributed
+import distributed.comm.core
+import distributed.utils_comm
 
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.engines.parse import NluEngine
 from turncheck.project.model import Project
+
+for _module in (distributed.comm.core, distributed.utils_comm):
+    # Their thread draws at any time, which Hypothesis takes for a draw of the strategy that it runs just then.
+    _module.random = Random()  # type: ignore[attr-defined]  # it has no types
 
 _WORKER = ("--nthreads", "1", "--no-nanny", "--no-dashboard")
 _SECONDS = 240.0
@@ -55,9 +64,7 @@ class DaskCluster:
 
     def await_workers(self, number: int) -> None:
         """Wait until so many are there."""
-        from distributed import Client
-
-        with Client(self.address, timeout=_SECONDS, set_as_default=False) as client:  # type: ignore[no-untyped-call]  # it has no types
+        with distributed.Client(self.address, timeout=_SECONDS, set_as_default=False) as client:  # type: ignore[no-untyped-call]  # it has no types
             client.wait_for_workers(number, timeout=_SECONDS)
 
     def kill_worker(self) -> None:
@@ -72,6 +79,13 @@ class DaskCluster:
         for process in (*self.workers, self.scheduler):
             process.kill()
             process.wait(timeout=20)
+
+
+@contextmanager
+def local_cluster() -> Iterator[str]:
+    """Yield the address of a scheduler in this process, with two workers of one thread."""
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster:  # type: ignore[no-untyped-call]  # it has no types
+        yield cluster.scheduler_address
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import operator
+import re
 import shutil
 import socket
 import time
@@ -14,8 +15,7 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from dask_cluster import SlowTrainer, dask_cluster
-from distributed import LocalCluster
+from dask_cluster import SlowTrainer, dask_cluster, local_cluster
 from test_strength import CASES, STORIES, small_bot
 from timing import Timing
 
@@ -46,8 +46,8 @@ def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def local() -> Iterator[str]:
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster:  # type: ignore[no-untyped-call]  # it has no types
-        yield cluster.scheduler_address
+    with local_cluster() as address:
+        yield address
 
 
 def bot(folder: Path) -> Path:
@@ -128,14 +128,17 @@ def several(folder: Path) -> str:
     return str(folder / "bots" / "*" / "bot")
 
 
+MEASURED = re.compile(rb"measured [\d-]+ [\d:]+ UTC")
+
+
 def files_of(folder: Path) -> dict[str, object]:
-    """All that was written, but for how long it took."""
+    """All that was written, but for how long it took and when."""
     found: dict[str, object] = {}
     for path in sorted(folder.rglob("*")):
         if path.name == "report.json":
             found[str(path.relative_to(folder))] = json.dumps(report_of(path.parent))
         elif path.is_file() and path.name != "junit.xml":
-            found[str(path.relative_to(folder))] = path.read_bytes()
+            found[str(path.relative_to(folder))] = MEASURED.sub(b"", path.read_bytes())
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import shlex
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 import yaml
 from documentation import ROOT, fences, pages
+from tools.make_reference import pages as reference
 
 from turncheck.cli import build_parser
 
@@ -57,6 +59,35 @@ def test_commands_are_found_in_indented_and_fenced_examples_and_continued_lines(
         ["turncheck", "run"],
         ["turncheck", "run", "bot", "--folds", "3"],
     ]
+
+
+def test_every_command_and_every_argument_says_what_it_does() -> None:
+    silent = []
+    parsers = [build_parser()]
+    while parsers:
+        parser = parsers.pop()
+        silent += [parser.prog] if not parser.description else []
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                said = {kind.dest for kind in action._choices_actions if kind.help}
+                silent += [f"{parser.prog}: {name}" for name in action.choices if name not in said]
+                parsers += action.choices.values()
+            elif not action.help:
+                silent.append(f"{parser.prog} {'/'.join(action.option_strings) or action.dest}")
+
+    assert silent == []
+
+
+def test_every_row_and_section_of_the_generated_reference_has_a_text() -> None:
+    for page, text in reference().items():
+        for block in re.findall(r"^<!-- (?:\w+) -->\n(.*?)^<!-- /", text, re.DOTALL | re.MULTILINE):
+            headed: list[str] = []
+            for line in block.splitlines():
+                cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+                headed = [] if not cells else headed or cells
+                empty = {name for name, cell in zip(headed, cells, strict=True) if not cell}
+                assert empty <= {"default", "file"}, f"{page}: {line}"
+            assert not re.findall(r"^#+ .*\n+(?=#|\Z)", block, re.MULTILINE), page
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.id != "docs/findings.md"])  # which shows faults, too

@@ -35,8 +35,7 @@ from turncheck.settings.repeats import RepeatRules, read_repeats, repeat_rules
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from turncheck.report.conversations import RepeatedOutcome
-    from turncheck.report.model import EndToEnd, Outcome
+    from turncheck.report.model import EndToEnd, Outcome, RepeatedOutcome
 
 RULES = RepeatRules()
 

@@ -32,12 +32,10 @@ from turncheck.report.conversations import (
     CaseStep,
     Core,
     EndToEnd,
-    HowRepeated,
     Misunderstanding,
     NearSentence,
     Outcome,
     PolicyEntities,
-    Repeats,
     StepOutcome,
     StoriesAsWritten,
     StoryOutcome,
@@ -51,6 +49,7 @@ from turncheck.report.conversations import (
 from turncheck.report.evaluations import Evaluation
 from turncheck.report.part import Count, Figure, Moment, Part
 from turncheck.report.quarantine import Quarantine, QuarantinedTest
+from turncheck.report.repeats import LONGEST_BASE, HowRepeated, RepeatedOutcome, Repeats
 from turncheck.report.strength import MutantGroup, MutantResult, Strength
 from turncheck.report.trust import Trust
 from turncheck.report.understanding import (

@@ -24,7 +24,8 @@ _KINDS: Final = ("validate", "split", "convert")
 def add_parsers(subparsers: argparse._SubParsersAction[Any], kind: str | None = None) -> None:
     """Add ``data`` and what is below it: one kind, or all if none is named or the name is unknown."""
     wanted = (kind,) if kind in _KINDS else _KINDS
-    data = subparsers.add_parser("data", help="validate, split and convert the project's data")
+    words = "validate, split and convert the project's data"
+    data = subparsers.add_parser("data", help=words, description=f"{words[0].upper()}{words[1:]}.")
     kinds = data.add_subparsers(title="commands", metavar="WHAT", required=True, prog=data.prog)
     if "validate" in wanted:
         _add_validate(kinds)

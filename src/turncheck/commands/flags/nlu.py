@@ -136,9 +136,15 @@ def add_output_flags(parser: argparse.ArgumentParser) -> None:
 
 def add_data_split(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add ``split nlu`` below ``data``."""
-    split = subparsers.add_parser("split", help="split data into training and test data")
+    words = "split data into training and test data"
+    split = subparsers.add_parser("split", help=words, description=f"{words[0].upper()}{words[1:]}.")
     kinds = split.add_subparsers(title="commands", metavar="KIND", required=True, prog=split.prog)
-    parser = kinds.add_parser("nlu", help="split NLU data, intent by intent, as Rasa does")
+    parser = kinds.add_parser(
+        "nlu",
+        help="split NLU data, intent by intent, as Rasa does",
+        description="Split NLU data, intent by intent, into training and test data: for the same seed as"
+        " `rasa data split nlu` does.",
+    )
     add_project(parser)
     parser.add_argument("-u", "--nlu", type=Path, metavar="PATH", help="file or folder with NLU data (default: data)")
     parser.add_argument(

@@ -13,13 +13,23 @@ if TYPE_CHECKING:
 
 def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add ``quarantine`` and what is below it."""
-    parser = subparsers.add_parser("quarantine", help="list, add and release tests that are known to fail")
+    parser = subparsers.add_parser(
+        "quarantine",
+        help="list, add and release tests that are known to fail",
+        description="List, add and release tests that are known to fail, in turncheck.quarantine.yml.",
+    )
     kinds = parser.add_subparsers(title="commands", metavar="WHAT", required=True)
-    shown = kinds.add_parser("list", help="list the tests in quarantine, with the days that are left")
+    words = "list the tests in quarantine, with the days that are left"
+    shown = kinds.add_parser("list", help=words, description=f"{words[0].upper()}{words[1:]}.")
     shown.add_argument("--json", action="store_true", help="as JSON")
     _add_folder(shown)
     shown.set_defaults(handler=_list)
-    added = kinds.add_parser("add", help="put a test into quarantine")
+    added = kinds.add_parser(
+        "add",
+        help="put a test into quarantine",
+        description="Add a test to turncheck.quarantine.yml, which is created if it does not exist; its comments and"
+        " order are kept. On a pull request, an entry counts once it is merged.",
+    )
     _add_case(added)
     added.add_argument("--because", required=True, metavar="TEXT", help="why it is in quarantine")
     added.add_argument("--owner", required=True, metavar="NAME", help="who looks after it")
@@ -28,7 +38,12 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     added.add_argument("--issue", metavar="LINK", help="where its repair is kept track of")
     _add_folder(added)
     added.set_defaults(handler=_add)
-    released = kinds.add_parser("release", help="take a test out of quarantine")
+    released = kinds.add_parser(
+        "release",
+        help="take a test out of quarantine",
+        description="Remove a test from turncheck.quarantine.yml, so that its failures count again; the rest of the"
+        " file stays as it is.",
+    )
     _add_case(released)
     _add_folder(released)
     released.set_defaults(handler=_release)

@@ -32,7 +32,11 @@ OF_MERGING = (
 
 def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add ``report`` and what is below it."""
-    report = subparsers.add_parser("report", help="compare, render, import, publish and merge reports")
+    report = subparsers.add_parser(
+        "report",
+        help="compare, render, import, publish and merge reports",
+        description="Compare, render, import, publish and merge reports, and add notes to them.",
+    )
     kinds = report.add_subparsers(title="commands", metavar="WHAT", required=True)
     _add_compare(kinds)
     _add_render(kinds)
@@ -218,7 +222,12 @@ def _add_merge(kinds: argparse._SubParsersAction[Any]) -> None:
 
 
 def _add_notes(kinds: argparse._SubParsersAction[Any]) -> None:
-    parser = kinds.add_parser("notes", help="add notes on a run of batch suites to its report, or change them")
+    parser = kinds.add_parser(
+        "notes",
+        help="add notes on a run of batch suites to its report, or change them",
+        description="Add notes on a run of batch suites to its report, or change them. `turncheck report render`"
+        " then writes the report's other outputs with them.",
+    )
     parser.add_argument("report", type=Path, metavar="REPORT", help="a report.json, or its folder; it is changed")
     parser.add_argument("notes", metavar="TEXT", help="the notes, up to 1,024 characters; empty to remove them")
     parser.add_argument("--suite", metavar="NAME", help="only those of this suite (default: of all)")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING, Any
 
+from turncheck import __version__
 from turncheck.commands.flags.parser import PROJECT, looks_like_project
 from turncheck.commands.flags.shared import add_verbosity
 from turncheck.messages.errors import UserError
@@ -59,7 +61,7 @@ GROUPS = {
         *("rasa-url", "rasa-token", "rasa-jwt", "rasa-command", "rasa-servers"),
         *("kore-host", "kore-bot-id", "kore-bot-name", "kore-client-id", "kore-client-secret"),
         *("kore-version", "kore-way", "kore-timeout", "notes"),
-        *("bot-url", "bot-url-base", "bot-token", "bot-parallel"),
+        *("bot-url", "bot-url-base", "bot-callback", "bot-token", "bot-parallel"),
         *("action-endpoint", "action-server", "allow-hosts", "env"),
     ),
 }
@@ -101,7 +103,11 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     run.set_defaults(handler=_run)
 
     action = subparsers.add_parser(
-        "action", help="entrypoint of the container: reads its settings from INPUT_* variables"
+        "action",
+        help="entrypoint of the container: reads its settings from INPUT_* variables",
+        description="Do what `turncheck run` does, as the GitHub Action: settings come from the INPUT_* variables that"
+        " GitHub makes of the action's inputs; outputs, the job summary and the artifact go to GitHub. It takes no"
+        " flags.",
     )
     action.set_defaults(handler=_action)
 
@@ -181,6 +187,8 @@ def _run(namespace: argparse.Namespace) -> int:
 
 
 def _action(namespace: argparse.Namespace) -> int:  # noqa: ARG001 - the container takes no arguments
+    sys.stdout.write(f"turncheck {__version__}\n")  # the log says at once what runs: the imports take seconds
+    sys.stdout.flush()
     from turncheck.action import main  # the job's imports are not for --help
 
     return main()

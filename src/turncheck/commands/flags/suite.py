@@ -62,7 +62,11 @@ def _convert_older(namespace: argparse.Namespace) -> int:
 
 def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add ``suite`` and what is below it."""
-    suite = subparsers.add_parser("suite", help="make batch suites")
+    suite = subparsers.add_parser(
+        "suite",
+        help="make batch suites",
+        description="Make batch suites: labelled utterances, as Kore.ai's platform tests them.",
+    )
     kinds = suite.add_subparsers(title="commands", metavar="WHAT", required=True)
     _add_from_data(kinds)
     _add_from_conversations(kinds)
@@ -73,7 +77,8 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 def add_convert(kinds: argparse._SubParsersAction[Any]) -> None:
     """Add ``convert batch`` below ``data``."""
-    convert = kinds.add_parser("convert", help="convert data from one format into another")
+    words = "convert data from one format into another"
+    convert = kinds.add_parser("convert", help=words, description=f"{words[0].upper()}{words[1:]}.")
     what = convert.add_subparsers(title="commands", metavar="KIND", required=True, prog=convert.prog)
     parser = what.add_parser(
         "batch",
@@ -101,7 +106,12 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_from_data(kinds: argparse._SubParsersAction[Any]) -> None:
-    parser = kinds.add_parser("from-data", help="make a suite of all training utterances")
+    parser = kinds.add_parser(
+        "from-data",
+        help="make a suite of all training utterances",
+        description="Make a suite of all training utterances, with their intents and annotated entities. It shows which"
+        " of them the assistant confuses; held-out utterances show how well it understands users.",
+    )
     _add_reading(parser)
     _add_out(parser)
     add_verbosity(parser)
@@ -139,7 +149,12 @@ def _add_suggest(kinds: argparse._SubParsersAction[Any]) -> None:
 
 
 def _add_add(kinds: argparse._SubParsersAction[Any]) -> None:
-    parser = kinds.add_parser("add", help="add utterances of one intent to a suite")
+    parser = kinds.add_parser(
+        "add",
+        help="add utterances of one intent to a suite",
+        description="Add utterances to a suite, all with the same expected intent and entities. Those that it already"
+        " has are not added again.",
+    )
     parser.add_argument(
         "suite", type=Path, metavar="SUITE", help="the suite (.json or .csv); created if it does not exist"
     )
@@ -172,7 +187,12 @@ def _add_add(kinds: argparse._SubParsersAction[Any]) -> None:
 
 
 def _add_sample(kinds: argparse._SubParsersAction[Any]) -> None:
-    parser = kinds.add_parser("sample", help="write a sample suite in JSON or CSV")
+    parser = kinds.add_parser(
+        "sample",
+        help="write a sample suite in JSON or CSV",
+        description="Write a small suite that shows what a suite can hold: entities, alternatives, traits, parent"
+        " intents.",
+    )
     _add_out(parser)
     add_verbosity(parser)
     parser.set_defaults(handler=_sample)

@@ -1,0 +1,420 @@
+"""Tests of an assistant whose answers vary: asked in rounds, until their runs say how each fares."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Final, Generic, Literal, NamedTuple, Protocol, TypeVar
+
+from msgspec import UnsetType
+
+from turncheck.comparison.repeats import alarms, rate_test
+from turncheck.engines.at_once import Workers
+from turncheck.messages.errors import INTERRUPTED, CutShortError, EngineError
+from turncheck.messages.phrasing import count
+from turncheck.report.model import LONGEST_BASE, HowRepeated, Repeats
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Sequence
+    from concurrent.futures import Future
+
+    from turncheck.comparison.repeats import RateTest
+    from turncheck.report.model import RepeatedOutcome
+    from turncheck.settings.repeats import RepeatRules
+
+_MOST_ERRORS: Final = 3
+"""After so many runs that ended in an error, a test is not run any more."""
+_OTHER_BASE: Final = "its shard took it for judged: it compared with other runs of the base"
+_EVERY: Final = 15.0
+"""Seconds between two messages about the progress of a round."""
+Answer = TypeVar("Answer")
+Sign = Literal["passed", "failed", "error", "left out"]
+Beside = Literal["", "p", "f"]
+
+
+# What is known of a test from its base.
+
+
+@dataclass(frozen=True, slots=True)
+class BaseRuns:
+    """The runs of a test on the base, and whether it counted as failed there."""
+
+    runs: str = ""
+    failed: bool = False
+
+
+NO_RUNS: Final = BaseRuns()
+
+
+def base_runs(repeats: Repeats | UnsetType, *, passed: bool) -> BaseRuns:
+    """Return the runs that a test of the base says something about; one that was run once has one."""
+    if isinstance(repeats, UnsetType):
+        return BaseRuns("P" if passed else "F", not passed)
+    return BaseRuns(repeats.usual_runs, not passed and repeats.outcome != "unclear")
+
+
+def by_key(keys: Iterable[Hashable], known: Iterable[tuple[Hashable, BaseRuns]]) -> list[BaseRuns]:
+    """Return for each key the runs of the base's test with it; several tests of one key belong together in order."""
+    found: dict[Hashable, list[BaseRuns]] = defaultdict(list)
+    for key, runs in known:
+        found[key].append(runs)
+    return [found[key].pop(0) if found[key] else NO_RUNS for key in keys]
+
+
+# How tests are run, and what that may cost.
+
+
+class Run(NamedTuple, Generic[Answer]):
+    """One run of a test; ``base``: how the base fared directly after it, ``p`` or ``f``, if it was asked."""
+
+    answer: Answer
+    sign: Sign
+    seconds: float = 0.0
+    base: Beside = ""
+
+
+class Asked(Protocol[Answer]):
+    """What runs a test, by its number and that of its run: here, or on the base if that can be asked."""
+
+    def __call__(self, number: int, attempt: int) -> Run[Answer]:
+        """Run it once.
+
+        Raises:
+            EngineError: the engine is gone.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What some tests of a run may cost: their share of the budget. ``tests``: how many share the false alarms."""
+
+    turns: int
+    seconds: float
+    tests: int
+
+
+# A test in progress.
+
+
+@dataclass(eq=False)
+class Repeated(Generic[Answer]):
+    """The runs of one test so far, and what they say. ``turns``: how many messages a run of it sends.
+
+    ``known``: its runs, if they were made elsewhere; ``why_known``: why there are no more, unless it was judged.
+    """
+
+    number: int
+    turns: int = 1
+    known: Sequence[Run[Answer]] | None = None
+    why_known: str = ""
+    answers: list[Run[Answer]] = field(default_factory=list)
+    runs: str = ""
+    errors: int = 0
+    asked: int = 0
+    base: BaseRuns = NO_RUNS
+    verdict: RepeatedOutcome | None = None
+    is_worse: bool = False
+    """Whether the statistical test found it to be worse than it may be."""
+
+    @property
+    def failed(self) -> int:
+        """How many of its runs failed."""
+        return self.runs.upper().count("F")
+
+    @property
+    def passed(self) -> int:
+        """How many of its runs passed."""
+        return self.runs.upper().count("P")
+
+    @property
+    def seconds(self) -> float | None:
+        """How long its runs took, if there were any."""
+        return sum(run.seconds for run in self.answers) or None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is not run again: what it says is known, or it cannot be judged."""
+        left_out = bool(self.answers) and self.answers[-1].sign == "left out"
+        return self.verdict is not None or self.errors >= _MOST_ERRORS or left_out
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether another run of it is needed, and may be had."""
+        return not self.is_over and (self.known is None or len(self.answers) < len(self.known))
+
+    @property
+    def judged(self) -> list[Answer]:
+        """The answers of the runs that passed or failed."""
+        return [run.answer for run in self.answers if run.sign in {"passed", "failed"}]
+
+    @property
+    def passes(self) -> bool:
+        """Whether it counts as passed."""
+        return self.verdict in {"passed", "flaky"}
+
+    @property
+    def shown(self) -> Answer:
+        """The answer of the first run that shows what became of it."""
+        sign = "passed" if self.passes else "failed"
+        return next((run.answer for run in self.answers if run.sign == sign), self.judged[0])
+
+    def add(self, run: Run[Answer], *, usual: bool) -> None:
+        """Add a run; ``usual``: one of those that every test gets."""
+        self.base = replace(self.base, runs=f"{self.base.runs}{run.base}"[-LONGEST_BASE:])
+        self.answers.append(run)
+        if run.sign == "error":
+            self.errors += 1
+        elif run.sign != "left out":
+            sign = "P" if run.sign == "passed" else "F"
+            self.runs += sign if usual else sign.lower()
+
+    def repeats(self) -> Repeats:
+        """Return its runs as the report has them."""
+        return Repeats(runs=self.runs, outcome=self.verdict or "unclear", errors=self.errors, base=self.base.runs)
+
+    def why_unclear(self, otherwise: str) -> str:
+        """Return why its runs do not say how it fares."""
+        if self.errors >= _MOST_ERRORS:
+            return f"{self.errors} runs ended in an error"
+        return otherwise if self.known is None else self.why_known or _OTHER_BASE
+
+
+def in_words(repeats: Repeats, why_unclear: str = "") -> str:
+    """Return ``regressed: 0 of 6 runs pass; base 19 of 20``."""
+    base = f"base {repeats.base_passed} of {len(repeats.base)}" if repeats.base else "the base has no runs of it"
+    why = f" ({why_unclear})" if repeats.outcome == "unclear" and why_unclear else ""
+    return f"{repeats.outcome}: {repeats.passed} of {count(len(repeats.runs), 'run')} pass; {base}{why}"
+
+
+# All tests of one kind.
+
+
+@dataclass(eq=False)
+class Rounds(Generic[Answer]):
+    """Tests in progress, and what is left of their share of the budget.
+
+    ``here``, ``on_base``: run a test; ``on_base`` is ``None`` if the base cannot be asked. ``find_base``: called once,
+    after every test has run, gives each that was judged its runs on the base; it takes nothing of the budget.
+    ``say``: is told how far it is. ``clock``: the seconds that have passed.
+    """
+
+    tests: Sequence[Repeated[Answer]]
+    rules: RepeatRules
+    here: Asked[Answer]
+    find_base: Callable[[Sequence[Repeated[Answer]]], None]
+    workers: int = 1
+    on_base: Asked[Answer] | None = None
+    share: Share | None = None
+    """What they may cost; ``None``: they are all tests of the run."""
+    say: Callable[[str], None] = lambda _: None
+    clock: Callable[[], float] = time.monotonic
+    begin: float = field(init=False)
+    turns: int = 0
+    is_short: bool = False
+    """Whether a test was not run since its turns were too many for what was left."""
+    lost: dict[int, EngineError] = field(default_factory=dict)
+    interrupt: KeyboardInterrupt | None = None
+
+    def __post_init__(self) -> None:
+        """Note when it began."""
+        self.begin = self.clock()
+
+    @property
+    def how(self) -> HowRepeated:
+        """The rules, as the report has them."""
+        return HowRepeated(first=self.rules.first, most=self.rules.most, false_alarms=self.rules.false_alarms)
+
+    @property
+    def seconds(self) -> float:
+        """How many seconds it has taken."""
+        return self.clock() - self.begin
+
+    @property
+    def stopped(self) -> EngineError | KeyboardInterrupt | None:
+        """What ended it before its time."""
+        return self.interrupt or (self.lost[min(self.lost)] if self.lost else None)
+
+    @property
+    def why_no_more(self) -> str:
+        """Why tests that are not decided are not run again."""
+        if self.interrupt is not None:
+            return INTERRUPTED
+        if self.lost:
+            return self.lost[min(self.lost)].what
+        return self._out_of_budget or f"after {self.rules.most} runs, the most that are allowed"
+
+    @property
+    def _allowed(self) -> Share:
+        return self.share or Share(self.rules.turns, self.rules.seconds, len(self.tests))
+
+    @property
+    def _seconds_left(self) -> float:
+        return self._allowed.seconds - self.seconds
+
+    @property
+    def _out_of_budget(self) -> str:
+        """Why no more runs are made; empty: there may be more."""
+        share = self._allowed
+        if self._seconds_left <= 0:
+            return _used_up(f"{share.seconds:,.0f} seconds", is_all=share.seconds >= self.rules.seconds)
+        if self.is_short or self.turns >= share.turns:
+            return _used_up(f"{share.turns:,} turns", is_all=share.turns >= self.rules.turns)
+        return ""
+
+    @property
+    def _runs(self) -> int:
+        return sum(len(test.answers) for test in self.tests)
+
+    def run(self) -> None:
+        """Run the tests in rounds, until all are judged or no more can be run."""
+        first, most = self.rules.first, self.rules.most
+        while wanted := [test for test in self.tests if test.is_wanted and len(test.runs) < first]:
+            before = self._runs
+            self._ask(wanted, usual=True)
+            if self.interrupt is not None:
+                self._settle()
+                return
+            if self.lost or self._out_of_budget or self._runs == before:
+                break
+            self.say(self._progress(len(wanted)))
+        try:
+            self._compare()
+        except KeyboardInterrupt as error:
+            self.interrupt = error
+            self._settle()
+            return
+        self._decide()
+        while wanted := [test for test in self.tests if test.is_wanted and first <= len(test.runs) < most]:
+            if self.lost or self._out_of_budget:
+                break
+            self.say(self._progress(len(wanted)))
+            before = self._runs
+            self._ask(wanted, usual=False)
+            if self.interrupt is not None or self._runs == before:
+                break
+            self._decide()
+
+    def _compare(self) -> None:
+        """Find the runs of the base; also of tests that never failed, which a later change is compared with."""
+        begin = self.clock()
+        self.find_base([test for test in self.tests if test.runs])
+        self.begin += self.clock() - begin
+
+    def _ask(self, wanted: Sequence[Repeated[Answer]], *, usual: bool) -> None:
+        """Run each of these tests once more, as far as the budget goes."""
+        workers = Workers(min(self.workers, len(wanted)))
+        futures: list[tuple[Repeated[Answer], Future[Run[Answer] | None]]] = []
+        on_base = self.on_base is not None and not usual
+        for test in wanted:
+            if test.known is not None:
+                test.add(test.known[len(test.answers)], usual=usual)
+                continue
+            turns = test.turns * (2 if on_base else 1)
+            if self.turns + turns <= self._allowed.turns:
+                self.turns += turns
+                task = partial(self._both, test, test.asked, on_base=on_base)
+                futures.append((test, workers.submit(task)))
+                test.asked += 1
+            else:
+                self.is_short = True
+        said = time.monotonic()
+        try:
+            for done, (_, future) in enumerate(futures):
+                Workers.result(future)
+                if time.monotonic() - said >= _EVERY:
+                    said = time.monotonic()
+                    self.say(f"{count(self._runs + done + 1, 'run')}, {len(futures) - done - 1:,} left in this round")
+        except KeyboardInterrupt as interrupt:
+            self.interrupt = interrupt
+        finally:
+            for test, future in futures:
+                future.cancel()
+                if future.done() and not future.cancelled() and not future.exception() and (run := future.result()):
+                    test.add(run, usual=usual)
+            workers.close()
+
+    def _both(self, test: Repeated[Answer], attempt: int, *, on_base: bool) -> Run[Answer] | None:
+        """Run a test once here and, directly after, on the base: a model that drifts meanwhile is the same to both.
+
+        A base that no longer answers is not asked again: then its report alone says how it fares.
+        """
+        here = self._one(test, attempt)
+        if here is None or not on_base or (base := self.on_base) is None:
+            return here
+        try:
+            there = base(test.number, attempt).sign
+        except EngineError:
+            self.on_base = None
+            return here
+        return here._replace(base="p" if there == "passed" else "f" if there == "failed" else "")
+
+    def _one(self, test: Repeated[Answer], attempt: int) -> Run[Answer] | None:
+        """Run a test once; ``None``: the engine is gone, or the time is up."""
+        if self.lost or self._seconds_left <= 0:
+            return None
+        begin = time.perf_counter()
+        try:
+            run = self.here(test.number, attempt)
+        except EngineError as error:
+            self.lost[test.number] = error
+            return None
+        return run._replace(seconds=time.perf_counter() - begin)
+
+    def _settle(self) -> None:
+        """Note which tests have passed, without the base."""
+        for test in self.tests:
+            if test.verdict is None and len(test.runs) >= self.rules.first and not test.failed:
+                test.verdict = "passed"
+
+    def _decide(self) -> None:
+        """Judge each test that may be judged by its runs so far."""
+        self._settle()
+        number = max(1, self._allowed.tests)
+        before = sum(test.is_worse for test in self.tests)
+        level = self.rules.false_alarms / number
+        of_test: dict[int, tuple[Repeated[Answer], RateTest]] = {}
+        for test in self.tests:
+            if test.is_over or len(test.runs) < self.rules.first:
+                continue
+            base = test.base.runs.upper()
+            rates = rate_test(base.count("F"), len(base), self.rules.worth)
+            if rates is None or not rates.can_tell(self.rules.most, level):
+                test.verdict = _as_usual(test)
+            else:
+                of_test[test.number] = test, rates
+        evidence = {one: rates.evidence(test.failed, test.passed) for one, (test, rates) in of_test.items()}
+        worse = alarms(evidence, self.rules.false_alarms, number, before)
+        for one, (test, rates) in of_test.items():
+            if one in worse:
+                test.is_worse = True
+                test.verdict = "regressed" if test.base.runs else "failed"
+            elif rates.decide(test.failed, test.passed, level) == "usual":
+                test.verdict = _as_usual(test)
+
+    def _progress(self, left: int) -> str:
+        minutes = max(0.0, self._seconds_left) / 60
+        time_left = f"{minutes:.0f} minutes" if minutes >= 2 else f"{minutes * 60:.0f} seconds"
+        return f"{count(self._runs, 'run')}, {count(left, 'case')} left, at most {time_left} more"
+
+
+def _used_up(budget: str, *, is_all: bool) -> str:
+    return f"the budget of {budget} was used up" if is_all else f"its share of the budget, {budget}, was used up"
+
+
+def _as_usual(test: Repeated[Answer]) -> RepeatedOutcome | None:
+    """What a test is that is not worse than on the base: failed, as it was there, or flaky once a run has passed."""
+    if test.base.failed:
+        return "failed"
+    return "flaky" if test.passed else None
+
+
+def raise_if_stopped(rounds: Rounds[Answer], section: object) -> None:
+    """Say that tests were not run to their end, with the section of what was.
+
+    Raises:
+        CutShortError: the engine failed, or the run was interrupted.
+    """
+    if rounds.stopped is not None:
+        raise CutShortError(rounds.stopped, section)

@@ -1,0 +1,93 @@
+"""The runs of a test of an assistant whose answers vary, and what they say."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from turncheck.report.part import Count, Part
+
+LONGEST_BASE: Final = 100
+"""How many runs of the base a test is compared with at most: the latest."""
+
+Runs = Annotated[str, msgspec.Meta(pattern=r"^[PFpf]*(?!\n)$", max_length=1000)]
+"""Runs in their order: ``P`` passed, ``F`` failed; small letters: run because others of the test had failed."""
+RepeatedOutcome = Literal["passed", "flaky", "failed", "regressed", "unclear"]
+
+
+class Repeats(Part, frozen=True, kw_only=True):
+    """How a test fared that was run several times, since the assistant's answers vary.
+
+    ``flaky``: it fails in some runs, no more often than on the base; ``regressed``: more often; ``failed``: it fails as
+    it did on the base, or is new and fails too often; ``unclear``: its runs do not say which.
+    """
+
+    runs: Runs
+    """Its runs, in their order: ``P`` passed, ``F`` failed; in small letters those that it alone needed."""
+    outcome: RepeatedOutcome
+    """What its runs say."""
+    errors: Count = 0
+    """How many more runs ended in an error, which says nothing of the assistant."""
+    base: Runs = ""
+    """The runs of the base that they were compared with, the latest last; empty: the base has none."""
+
+    def __post_init__(self) -> None:
+        """Refuse an outcome that the runs contradict.
+
+        Raises:
+            ValueError: it does not fit them.
+        """
+        fits = {
+            "passed": self.passed and not self.failed,
+            "flaky": self.passed and self.failed,
+            "failed": self.failed,
+            "regressed": self.failed and self.base,
+            "unclear": True,
+        }
+        if not fits[self.outcome]:
+            raise ValueError(f"the runs '{self.runs[:40]}' cannot be '{self.outcome}'")
+
+    @property
+    def passed(self) -> int:
+        """How many runs passed."""
+        return self.runs.count("P") + self.runs.count("p")
+
+    @property
+    def failed(self) -> int:
+        """How many runs failed."""
+        return len(self.runs) - self.passed
+
+    @property
+    def base_passed(self) -> int:
+        """How many of the base's runs passed."""
+        return self.base.count("P") + self.base.count("p")
+
+    @property
+    def usual_runs(self) -> str:
+        """All runs that say how it usually fares, the latest last: what a later change is compared with."""
+        before = "" if self.outcome == "regressed" else self.base
+        return f"{before}{self.runs}"[-LONGEST_BASE:]
+
+
+class HowRepeated(Part, frozen=True, kw_only=True):
+    """How the tests of an evaluation were repeated."""
+
+    first: Count
+    """How often each was run."""
+    most: Count
+    """How often those were run at most that failed in some of these runs."""
+    false_alarms: Annotated[float, msgspec.Meta(gt=0, le=1)]
+    """How often a run without any change may fail."""
+
+
+def refuse_other_result(repeats: Repeats | msgspec.UnsetType, *, passed: bool) -> None:
+    """Refuse a result of a test that contradicts what its runs say.
+
+    Raises:
+        ValueError: it does.
+    """
+    if isinstance(repeats, msgspec.UnsetType) or repeats.outcome == "unclear":
+        return
+    if (repeats.outcome in {"passed", "flaky"}) != passed:
+        raise ValueError(f"what is '{repeats.outcome}' in its runs cannot have {'passed' if passed else 'failed'}")
