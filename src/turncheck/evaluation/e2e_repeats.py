@@ -146,7 +146,7 @@ def evaluate_repeatedly(
 
 
 def _test(number: int, case: E2ECase) -> Repeated[CaseOutcome]:
-    test = Repeated[CaseOutcome](number, sum(turn.user is not None for turn in case.turns) or 1)
+    test: Repeated[CaseOutcome] = Repeated(number, sum(turn.user is not None for turn in case.turns) or 1)
     if case.expects_nothing:
         test.add(_run(CaseOutcome(skipped_case(case, EXPECTS_NOTHING), Exercised())), usual=True)
     return test

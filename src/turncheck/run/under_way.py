@@ -23,6 +23,7 @@ from turncheck.project.quarantine import read_quarantine
 from turncheck.report.model import Skipped
 from turncheck.run.alone import require_same_model, run_until_failure
 from turncheck.run.inputs import NONE_PRECOMPUTED
+from turncheck.run.repeats import plan_of
 from turncheck.run.report_of import now
 from turncheck.run.trainable import fault_of, impossible, is_asked, not_asked, refused_training, unreadable
 from turncheck.validation.facts import ProjectTests
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import Engine
     from turncheck.evaluation.answers import Answers
+    from turncheck.evaluation.repeats import Repeating
     from turncheck.evaluations.kind import EvaluationKind
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from turncheck.report.model import Batch, EngineInfo, Report
     from turncheck.run.inputs import Inputs, PrecomputedAnswers
     from turncheck.run.reading import Tests
+    from turncheck.run.repeats import RepeatPlan
     from turncheck.settings.options import Settings
     from turncheck.work.workplace import Executor
 
@@ -219,6 +222,11 @@ class RunInProgress:
             yield from ((case.text, case.location.path) for case in suite.cases)
 
     @cached_property
+    def repeats(self) -> RepeatPlan:
+        """Which tests are repeated, and what is left of their budget."""
+        return plan_of(self)
+
+    @cached_property
     def suites(self) -> SuitesOfRun:
         """The batch suites, read once."""
         return SuitesOfRun(self.project, self.tests.batch, self.settings, self.engines)
@@ -280,7 +288,9 @@ class SuitesOfRun:
             return Skipped(evaluation="batch", reason=f"there are no batch suites{at_paths(self.paths)}", no_tests=True)
         return None
 
-    def evaluate(self, screen: Console, answers: Answers = ASKED_HERE) -> Batch:
+    def evaluate(
+        self, screen: Console, answers: Answers = ASKED_HERE, repeating: Repeating[Batch] | None = None
+    ) -> Batch:
         """Judge them; see :func:`turncheck.evaluation.batch.suites.evaluate_suites`."""
         from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites  # as above
 
@@ -288,4 +298,4 @@ class SuitesOfRun:
         stands_in = self.engines.capabilities.stands_in
         setting = setting_of(self.project)
         how = SuiteRun(self._known, training, self.settings.notes, by_stand_in=stands_in, setting=setting)
-        return evaluate_suites(self.engines, self.read.suites, how, screen, answers)
+        return evaluate_suites(self.engines, self.read.suites, how, screen, answers, repeating=repeating)

@@ -13,7 +13,7 @@ from turncheck.engines.base import Capabilities, Engine, SuiteAnswers, Utterance
 from turncheck.engines.http.client import Access, BotClient, TurnFailedError
 from turncheck.engines.http.conversation import NAME, BotConversations
 from turncheck.engines.parse import Parse, PredictedIntent
-from turncheck.messages.errors import CutShortError, EngineError, UnansweredError, UserError
+from turncheck.messages.errors import CutShortError, UnansweredError, UserError
 from turncheck.messages.phrasing import first_line
 from turncheck.project.batch.model import comparable
 from turncheck.report.model import EngineInfo
@@ -60,7 +60,7 @@ class BotNlu:
         try:
             return self.understood(text)
         except TurnFailedError as error:
-            raise EngineError(error.what, remedy=error.remedy) from None
+            raise UnansweredError(error.what, remedy=error.remedy) from None
 
     def understood(self, text: str) -> Parse:
         """Understand a text.

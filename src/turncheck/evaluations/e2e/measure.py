@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING
 
 from turncheck.dialogue.domain import DialogueDomain
@@ -12,17 +13,17 @@ from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.evaluation.e2e_repeats import evaluate_repeatedly
 from turncheck.messages.phrasing import at_paths, count
 from turncheck.report.model import Skipped
-from turncheck.run.assistant import action_server, asked_at_base, opened_engine, where_actions_are
+from turncheck.run.assistant import action_server, where_actions_are
 from turncheck.run.cases_again import slot_order_of
 from turncheck.run.reading import CASES_BELOW
-from turncheck.run.repeats import rules_of
+from turncheck.run.repeats import engine_of_base, rules_of
 from turncheck.run.trainable import elsewhere, fault_of, has_text, not_understood, with_tests
 from turncheck.validation.case_names import check_cases
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from turncheck.engines.conversation import ActionServer, ConversationEngine
+    from turncheck.engines.conversation import ConversationEngine
     from turncheck.project.e2e.model import E2ECase
     from turncheck.report.model import EndToEnd
     from turncheck.run.under_way import RunInProgress
@@ -72,30 +73,19 @@ def _judged(run: RunInProgress, cases: Sequence[E2ECase]) -> EndToEnd:
             server = stack.enter_context(action_server(run.inputs, run.project, run.screen))
             engine = run.engines.assistant(server)
             if not rules.once:
+                on_base = stack.enter_context(engine_of_base(run))
                 return evaluate_repeatedly(
                     engine,
                     cases,
                     how,
                     rules,
                     lambda: base.e2e if (base := run.base_report()) is not None else None,
-                    base_engine=stack.enter_context(_base_engine(run, server)),
+                    base_engine=None if on_base is None else on_base.assistant(server),
+                    share=run.repeats.share("e2e") if "e2e" in run.repeats.tests else None,
+                    spent=partial(run.repeats.spend, "e2e"),
                     say=run.screen.progress,
                     timed=run.screen.timer("e2e"),
                 )
             if (place := where_actions_are(server, run.work, settings, run.screen)).size:
                 answers = run_elsewhere(engine, cases, how, answers, place)
         return evaluate_cases(engine, cases, how, timed=run.screen.timer("e2e"), answers=answers)
-
-
-@contextmanager
-def _base_engine(run: RunInProgress, server: ActionServer) -> Iterator[ConversationEngine | None]:
-    """Yield the base as it runs elsewhere, if the settings say where: asked as this side's files say."""
-    there = asked_at_base(run.settings)
-    if there is None or run.settings.baseline == "none":
-        yield None
-        return
-    inputs = run.inputs
-    with opened_engine(
-        there, run.project, inputs.environment, run.screen, hosts=inputs.hosts, variables=inputs.file_variables
-    ) as engines:
-        yield engines.assistant(server)
