@@ -99,7 +99,7 @@ dist: $(VENV)/.run
 release-check: $(VENV)/.run
 	$(BIN)/python -m tools.release check
 
-# A step of the release, with what it needs (docs/release.md): make release STEP=build
+# A step of the release, with what it needs (tools/release/README.md): make release STEP=build
 release: $(VENV)/.run .venv-release/.ready
 	@PATH="$(CURDIR)/.venv-release/bin:$$PATH" $(BIN)/python -m tools.release $(STEP)
 

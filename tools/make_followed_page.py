@@ -1,4 +1,4 @@
-"""Write docs/followed.md from the tests marked with ``@pytest.mark.follows(page=..., sentence=...)``.
+"""Write tests/followed.md from the tests marked with ``@pytest.mark.follows(page=..., sentence=...)``.
 
 A test keeps them equal. The marks are read from the source: nothing is run, so that a test that needs a real Rasa or
 the built image has its row like any other.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "followed.md"
+PAGE = ROOT / "tests" / "followed.md"
 
 INTRODUCTION = """\
 # What is followed
@@ -83,7 +83,8 @@ def followed_page(marks: list[Mark]) -> str:
         rows: dict[str, list[str]] = defaultdict(list)
         for mark in marks:
             if mark.page == page:
-                rows[mark.sentence].append(f"[{mark.test}](../{mark.file})")
+                file = mark.file.removeprefix("tests/")
+                rows[mark.sentence].append(f"[{mark.test}]({file})")
         if rows:
             lines = [f"| {_cell(sentence)} | {'<br>'.join(tests)} |" for sentence, tests in rows.items()]
             parts.append("\n".join([f"## [{title}]({address})", "", "| sentence | test |", "|---|---|", *lines, ""]))

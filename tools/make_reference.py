@@ -32,7 +32,7 @@ def pages() -> dict[str, str]:
         "cli.md": {"commands": commands},
         "settings.md": {"inputs": inputs_table, "outputs": outputs_table},
         "report.md": {"documents": documents},
-        "why.md": {"errors": errors_table},
+        "result.md": {"errors": errors_table},
     }
     filled = {}
     for name, parts in blocks.items():

@@ -1,4 +1,4 @@
-"""The example that ``docs/migration.md`` moves from Rasa 1 to Rasa 3: both forms work, and one becomes the other."""
+"""The example that ``docs/validation.md`` moves from Rasa 1 to Rasa 3: both forms work, and one becomes the other."""
 
 from __future__ import annotations
 

@@ -15,6 +15,8 @@ import lxml.html
 
 ROOT: Final = Path(__file__).parents[2]
 OURS: Final = "https://github.com/turncheck/turncheck/"
+_BESIDE: Final = ("benchmarks/README.md", "tests/README.md", "tests/followed.md", "tools/release/README.md")
+"""Pages beside what they are about."""
 _FENCE: Final = re.compile(r"^```(?P<language>[a-z]*)[^\n]*\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
 _OUTSIDE: Final = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 
@@ -29,7 +31,7 @@ def pages() -> list[Path]:
         ),
         *sorted((ROOT / "docs").glob("*.md")),
         *sorted((ROOT / "examples").rglob("README.md")),
-        *(path for path in (ROOT / "tests" / "README.md",) if path.exists()),
+        *(path for name in _BESIDE if (path := ROOT / name).exists()),
     ]
 
 

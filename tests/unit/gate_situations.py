@@ -1,4 +1,4 @@
-"""The situations of the table in docs/gate_reference.md; write it anew with: python tests/unit/gate_situations.py"""
+"""The situations of the table in docs/gates.md; write it anew with: python tests/unit/gate_situations.py"""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from turncheck.comparison.model import Baseline
     from turncheck.render.wording.verdict import GateResult, Verdict
 
-PAGE: Final = Path(__file__).parents[2] / "docs" / "gate_reference.md"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "gates.md"
 START, END = "<!-- situations -->\n", "<!-- /situations -->"
 REGRESSION: Final = "core.passed: 0"
 GATES: Final = (

@@ -1,4 +1,4 @@
-"""What every gate does in every situation: the table of docs/gate_reference.md, and what must hold of each row."""
+"""What every gate does in every situation: the table of docs/gates.md, and what must hold of each row."""
 
 from __future__ import annotations
 

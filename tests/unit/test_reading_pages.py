@@ -16,7 +16,7 @@ from turncheck.render.wording.gates import judge
 from turncheck.report.codec import json_of
 from turncheck.settings.options import options
 
-WHY = (ROOT / "docs" / "why.md").read_text("utf-8")
+WHY = (ROOT / "docs" / "result.md").read_text("utf-8")
 ALWAYS = ("could-be-run", "something-was-tested", "completed", "thresholds", "max-regression", "require")
 
 

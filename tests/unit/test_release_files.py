@@ -70,7 +70,7 @@ def test_the_base_image_is_named_by_digest_where_dependabot_finds_it() -> None:
 
 
 def test_the_page_lists_the_steps_as_they_are() -> None:
-    page = (ROOT / "docs" / "release.md").read_text("utf-8")
+    page = (ROOT / "tools" / "release" / "README.md").read_text("utf-8")
 
     assert re.findall(r"^\| `([\w-]+)` \|", page, re.MULTILINE) == list(STEPS)
 

@@ -1,4 +1,4 @@
-"""What the page on trust says of a change, tests hold: each line names them."""
+"""What SECURITY.md says of a change, tests hold: each line names them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TEST: Final = re.compile(r"`(?:tests/\w+/)?(test_\w+\.py)`")
 
 def test_each_line_names_tests_that_there_are() -> None:
     there = {path.name for path in (ROOT / "tests").rglob("test_*.py")}
-    rows = [line for line in (ROOT / "docs" / "trust.md").read_text("utf-8").splitlines() if line.startswith("| ")]
+    rows = [line for line in (ROOT / "SECURITY.md").read_text("utf-8").splitlines() if line.startswith("| ")]
     cells = [[cell.strip() for cell in row.strip("|").split(" | ")] for row in rows]
     outcomes = [one for one in cells if len(one) == 3 and one[2] != "test"]
 

@@ -1,1 +1,1 @@
-"""The release, in steps that each look first whether they have been done (docs/release.md)."""
+"""The release, in steps that each look first whether they have been done (tools/release/README.md)."""

@@ -1,4 +1,4 @@
-"""Runs one step of the release, or all of them in order: `python -m tools.release STEP` (docs/release.md)."""
+"""Runs one step of the release, or all of them in order: `python -m tools.release STEP` (tools/release/README.md)."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def main(arguments: list[str]) -> int:
 
 def _ensure_index_is_named(place: Place) -> None:
     if not (place.upload and place.index):
-        raise ReleaseError("no package index: name it with --upload and --index (docs/release.md, Set up once)")
+        raise ReleaseError("no package index: name it with --upload and --index (tools/release/README.md, Set up once)")
 
 
 if __name__ == "__main__":
