@@ -126,7 +126,7 @@ def plan_of(run: RunInProgress) -> RepeatPlan:
 
 def _sentences(run: RunInProgress) -> int:
     tests = run.tests.nlu
-    if tests is None or not run.engines.understands or run.why_not("nlu") is not None:
+    if tests is None or run.why_not("nlu") is not None or not run.engines.understands:
         return 0
     return sum(bool(example.base_intent) for example in tests.examples)
 
