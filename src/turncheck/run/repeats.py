@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from turncheck.comparison.gate_rules import read_threshold
 from turncheck.comparison.repeats import runs_needed
 from turncheck.evaluation.answers import ASKED_HERE
-from turncheck.evaluation.repeats import Repeating, Share
+from turncheck.evaluation.repeats import Repeating
 from turncheck.evaluations.runs import JUDGED_BY_BOUND, section_of
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
 from turncheck.process.screen import duration
 from turncheck.run.assistant import asked_at_base, opened_engine
+from turncheck.run.repeat_plan import RepeatedTests, RepeatPlan
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.repeats import AUTO, ONCE, repeat_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from turncheck.engines.base import Engine
     from turncheck.report.evaluations import Evaluation
@@ -47,50 +48,6 @@ def rules_of(run: RunInProgress) -> RepeatRules:
     if exact or run.precomputed.answers is not ASKED_HERE or (setting == AUTO and not varies):
         return ONCE
     return repeat_rules(setting)
-
-
-@dataclass(frozen=True, slots=True)
-class RepeatedTests:
-    """The tests of an evaluation that are repeated.
-
-    ``turns``: how many messages their first runs send within the budget. That of the first time that a sentence or
-    utterance is asked is not: it is what a run without repeats costs.
-    """
-
-    number: int
-    turns: int
-    rules: RepeatRules
-
-
-@dataclass(eq=False)
-class RepeatPlan:
-    """Which tests of a run are repeated, and what is left of the budget that they share.
-
-    Each evaluation may use what its first runs take, and of the rest a part in proportion to these; what one leaves is
-    for those after it.
-    """
-
-    rules: RepeatRules
-    tests: Mapping[Evaluation, RepeatedTests]
-    turns: int = 0
-    seconds: float = 0.0
-    done: set[Evaluation] = field(default_factory=set)
-
-    def share(self, evaluation: Evaluation) -> Share:
-        """Return what the tests of an evaluation may cost, and how many tests share the false alarms."""
-        weights = {name: max(1, tests.turns) for name, tests in self.tests.items() if name not in self.done}
-        part = weights[evaluation] / sum(weights.values())
-        own = self.tests[evaluation].turns
-        others = sum(self.tests[name].turns for name in weights if name != evaluation)
-        rest = max(0, self.rules.turns - self.turns - own - others)
-        seconds = max(0.0, self.rules.seconds - self.seconds)
-        return Share(own + int(rest * part), seconds * part, sum(tests.number for tests in self.tests.values()))
-
-    def spend(self, evaluation: Evaluation, turns: int, seconds: float) -> None:
-        """Take what an evaluation used from the budget; it is done."""
-        self.turns += turns
-        self.seconds += seconds
-        self.done.add(evaluation)
 
 
 def plan_of(run: RunInProgress) -> RepeatPlan:
@@ -192,12 +149,13 @@ def refuse_repeats_of_shards(settings: Settings) -> None:
 
 
 def ensure_repeats_are_possible(run: RunInProgress) -> None:
-    """Make sure, before anything is asked, that the tests can be run as often as the settings demand.
+    """Plan which tests are repeated, and make sure, before anything is asked, that this can be done.
 
     Raises:
         UserError: the budget is too small for the first runs, or a threshold could not be reached by any result.
     """
     rules = rules_of(run)
+    run.repeats = plan_of(run)
     is_set = run.settings.repeats != AUTO
     if rules.once and is_set and not repeat_rules(run.settings.repeats).once:
         run.screen.note("repeats: this engine gives the same answer each time, so that each case is run once.")

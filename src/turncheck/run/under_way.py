@@ -23,7 +23,7 @@ from turncheck.project.quarantine import read_quarantine
 from turncheck.report.model import Skipped
 from turncheck.run.alone import require_same_model, run_until_failure
 from turncheck.run.inputs import NONE_PRECOMPUTED
-from turncheck.run.repeats import plan_of
+from turncheck.run.repeat_plan import RepeatPlan
 from turncheck.run.report_of import now
 from turncheck.run.trainable import fault_of, impossible, is_asked, not_asked, refused_training, unreadable
 from turncheck.validation.facts import ProjectTests
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from turncheck.report.model import Batch, EngineInfo, Report
     from turncheck.run.inputs import Inputs, PrecomputedAnswers
     from turncheck.run.reading import Tests
-    from turncheck.run.repeats import RepeatPlan
     from turncheck.settings.options import Settings
     from turncheck.work.workplace import Executor
 
@@ -93,6 +92,8 @@ class RunInProgress:
         self.parts: list[Skipped] = []
         self.stopped: str | None = None
         self.case_findings: tuple[Finding, ...] | None = None
+        self.repeats = RepeatPlan()
+        """Which tests are repeated, and what is left of their budget: planned before anything is asked."""
         self.refusals: dict[Location, Finding] = {}
 
     def evaluate(self, *, needs_engine: bool) -> None:
@@ -220,11 +221,6 @@ class RunInProgress:
         yield from ((example.text, example.location.path) for example in sentences)
         for suite in self.suites.read.suites if self.tests.batch else ():
             yield from ((case.text, case.location.path) for case in suite.cases)
-
-    @cached_property
-    def repeats(self) -> RepeatPlan:
-        """Which tests are repeated, and what is left of their budget."""
-        return plan_of(self)
 
     @cached_property
     def suites(self) -> SuitesOfRun:
