@@ -201,8 +201,9 @@ def test_what_regressed_is_said_everywhere(
     assert run(kind, base=base) == 1
     runs = len(repeats(kind, "hello there").runs)
     called = {"nlu": ("sentence", "sentences"), "batch": ("batch case", "batch cases")}[kind]
+    news = {"nlu": "failed: 1 sentence regressed; ", "batch": "failed: 1 batch case newly fails; "}[kind]
     words = f"{called[1]}: 1 regressed (0 of {runs} runs pass; base 20 of 20)"
-    assert words in capsys.readouterr().out
+    assert f"{news}{words}" in capsys.readouterr().out
     for name in ("comment.md", "summary.md"):
         assert words in (bot / "results" / name).read_text()
     (cause,) = gates()["new-failures"]["failed_by"]

@@ -64,7 +64,9 @@ def plan_of(run: RunInProgress) -> RepeatPlan:
     if cases:
         turns = rules.first * sum(max(1, sum(turn.user is not None for turn in case.turns)) for case in cases)
         found["e2e"] = RepeatedTests(len(cases), turns, rules)
-    one_by_one: dict[Evaluation, int] = {"nlu": _sentences(run), "batch": _utterances(run)}
+    one_by_one: dict[Evaluation, int] = {}
+    if run.precomputed.answers is ASKED_HERE:  # the shards of a run ask for each sentence and utterance once
+        one_by_one = {"nlu": _sentences(run), "batch": _utterances(run)}
     number = sum(one_by_one.values())
     more = (rules.first - 1) * number
     in_cases = found["e2e"].turns if cases else 0

@@ -8,7 +8,7 @@ from msgspec import UnsetType
 
 from turncheck.comparison.changes import number_of
 from turncheck.comparison.faults import faults_of
-from turncheck.comparison.gates_on_tests import failing_of, no_longer_checked, tests_of
+from turncheck.comparison.gates_on_tests import failing_of, no_longer_checked, regressed_sentences, tests_of
 from turncheck.comparison.misunderstood import expected_and_predicted
 from turncheck.comparison.tally import tallies
 from turncheck.evaluations.kinds import CASES, KINDS, TESTS
@@ -161,6 +161,8 @@ def newly_failing(report: Report, comparison: Comparison) -> list[str]:
             parts.append(f"{count(misunderstood, one, many)} newly misunderstood")
         if new:
             parts.append(f"{new:,} new {one if new == 1 else many} {'fails' if new == 1 else 'fail'}")
+    if regressed := len(list(regressed_sentences(report, comparison))):
+        parts.append(f"{count(regressed, *CASES['nlu'])} regressed")
     return parts
 
 
