@@ -1,8 +1,11 @@
 """Whole runs against a bot over HTTP whose answers are seeded coins: of itself against itself, and with a dead case.
 
 python benchmarks/varying.py [--runs 200] [--cases 20] [--sentences 20]
+python benchmarks/varying.py --killed [--cases 20]
 
-How many of the first fail must be at most 2 %, how many of the others, with a dead case or a dead sentence, all.
+How many of the first fail must be at most 2 %, how many of the others, with a dead case or a dead sentence, all. With
+``--killed`` the bot, which makes no mistake, is gone after each of a run's turns in turn: only the run in which it
+answers all of them may pass.
 """
 
 from __future__ import annotations
@@ -40,14 +43,18 @@ class Coins:
     def __init__(self, rates: dict[str, float]) -> None:
         self.rates = rates
         self.chance = random.Random()
+        self.left: int | None = None
+        """How many more messages it answers before it is gone; ``None``: all."""
         self._lock = threading.Lock()
 
-    def answer(self, message: str) -> dict[str, object]:
-        """Return the right answer and intent, unless a coin says otherwise."""
+    def answer(self, message: str) -> str | None:
+        """Return the right answer, unless a coin says otherwise; ``None``: the bot is gone."""
         with self._lock:
-            is_wrong = self.chance.random() < self.rates[message]
-        said, intent = ("something else", "other") if is_wrong else (RIGHT, "ask")
-        return {"messages": [{"text": said}], "intent": intent}
+            if self.left is not None:
+                self.left -= 1
+                if self.left < 0:
+                    return None
+            return "something else" if self.chance.random() < self.rates[message] else RIGHT
 
 
 @contextmanager
@@ -60,7 +67,12 @@ def serving(coins: Coins) -> Iterator[str]:
 
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            content = json.dumps(coins.answer(asked["message"])).encode()
+            said = coins.answer(asked["message"])
+            if said is None:
+                self.close_connection = True
+                return
+            intent = "ask" if said == RIGHT else "other"
+            content = json.dumps({"messages": [{"text": said}], "intent": intent}).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(content)))
@@ -81,14 +93,29 @@ def serving(coins: Coins) -> Iterator[str]:
         thread.join()
 
 
-def turncheck(url: str, *flags: str) -> int:
-    """Run turncheck in this process, and return its exit code."""
+def turncheck(url: str, *flags: str, codes: frozenset[int] = frozenset({0, 1})) -> int:
+    """Run turncheck in this process, and return its exit code, which must be one of these."""
     begin = ["run", "--engine", "http", "--bot-url", url, "--evaluations", "e2e,nlu", "--quiet", "--no-cache"]
     with redirect_stdout(StringIO()), redirect_stderr(StringIO()) as said:
         code = run_command_line([*begin, *flags])
-    if code not in {0, 1}:
+    if code not in codes:
         raise SystemExit(said.getvalue())
     return code
+
+
+def kill_at_each_turn(url: str, coins: Coins, cases: int) -> None:
+    """Print after how many of a run's turns, each in turn, the bot's end left the gate open."""
+    coins.rates = dict.fromkeys(coins.rates, 0.0)
+    turncheck(url, "--baseline", "none", "--fail-on", "none", "--out", "base")
+    turns = 2 * cases
+    passed = []
+    for left in range(turns + 1):
+        coins.left = left
+        code = turncheck(url, "--baseline", "base", "--fail-on", "new-failures", codes=frozenset({0, 1, 2}))
+        passed += [left] if code == 0 else []
+    early = [left for left in passed if left < turns]
+    print(f"killed after each of {turns} turns: {len(early)} runs pass{f', after {early}' if early else ''}")
+    print(f"not killed: {'passes' if turns in passed else 'fails'}")
 
 
 def main() -> None:
@@ -97,10 +124,11 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--cases", type=int, default=20)
     parser.add_argument("--sentences", type=int, default=20)
+    parser.add_argument("--killed", action="store_true", help="kill the bot after each turn")
     given = parser.parse_args()
     chance = random.Random(2)
     questions = [f"question {number}" for number in range(given.cases)]
-    sentences = [f"sentence {number}" for number in range(given.sentences)]
+    sentences = [f"sentence {number}" for number in range(0 if given.killed else given.sentences)]
     rates = {message: chance.uniform(0.02, 0.2) for message in (*questions, *sentences)}
     cases = "".join(f"- test_case: {name}\n  steps:\n  - user: {name}\n  - bot: {RIGHT}\n" for name in questions)
     examples = "".join(f"    - {sentence}\n" for sentence in sentences)
@@ -109,9 +137,14 @@ def main() -> None:
         os.chdir(folder)
         Path("tests").mkdir()
         Path("tests/e2e_test_cases.yml").write_text(f"test_cases:\n{cases}")
-        nlu = f"version: '3.1'\nnlu:\n- intent: ask\n  examples: |\n{examples}"
-        Path("tests/nlu.yml").write_text(nlu)
         Path("turncheck.yml").write_text(SETTINGS + ("nlu: tests/nlu.yml\n" if sentences else ""))
+        if sentences:
+            nlu = f"version: '3.1'\nnlu:\n- intent: ask\n  examples: |\n{examples}"
+            Path("tests/nlu.yml").write_text(nlu)
+        if given.killed:
+            kill_at_each_turn(url, coins, given.cases)
+            os.chdir("/")
+            return
         dead = {"with a dead case": questions[:1], "with a dead sentence": sentences[:1]}
         failed = dict.fromkeys(["unchanged", *(name for name, messages in dead.items() if messages)], 0)
         for number in range(given.runs):

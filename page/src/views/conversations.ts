@@ -9,6 +9,7 @@ import { choice, field, missing, nothing, outcome, strip } from "../widgets.ts";
 
 const KINDS: Record<Conversation["kind"], string> = { story: "story", case: "end-to-end case", batch: "batch case" };
 const AT_FIRST = 200;
+const MOST_RUNS = 60;
 const OPEN_IF = 5; // so few are read one after the other anyway
 
 export function conversationsView(context: Context): HTMLElement {
@@ -122,7 +123,8 @@ function transcript(context: Context, one: Conversation): HTMLElement {
     "div",
     { class: "transcript" },
     h("p", { class: "note" }, place(assistant, one.place), " · ", h("a", { href: caseAddress(context, one.key) }, "link to this"), baseWords(one)),
-    one.attempts && strip(one.attempts, one.runs),
+    one.attempts && strip(one.attempts, one.runs.slice(0, MOST_RUNS)),
+    one.base && one.base.runs.length > 0 && strip([one.base.runs.filter(Boolean).length, one.base.runs.length], one.base.runs.slice(-MOST_RUNS), " on the base"),
     one.reason && h("p", {}, said(one.reason)),
     one.remarks.length > 0 && h("ul", { class: "entries" }, ...one.remarks.map((remark) => h("li", {}, said(remark)))),
     one.turns.length > 0 ? beside(turns(context, one, one.turns), baseTurns(context, one)) : h("p", { class: "note" }, "The transcript did not fit into this file; report.json has it."),

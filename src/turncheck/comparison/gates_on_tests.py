@@ -204,8 +204,8 @@ def judge_something_was_tested(report: Report, *, switched_off: bool) -> Judged:
     ]
     causes += [cause for tally in found for cause in (*tally.not_run, *tally.unclear)]
     causes += unclear_sentences(report)
-    held = bool(report.nlu and report.nlu.examples) or any(tally.in_quarantine for tally in found)
-    all_held = held and not any(isinstance(cause, NotRunTest) for cause in causes)
+    ran = bool(report.nlu and report.nlu.examples) or any(tally.ran for tally in found)
+    all_held = ran and not any(tally.unclear for tally in found) and not any(unclear_sentences(report))
     return Judged(name, "failed", "all in quarantine" if all_held else "nothing tested", causes=tuple(causes))
 
 

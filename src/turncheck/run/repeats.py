@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.comparison.gate_rules import read_threshold
 from turncheck.comparison.repeats import runs_needed
@@ -21,7 +21,7 @@ from turncheck.settings.engines import ENGINES
 from turncheck.settings.repeats import AUTO, ONCE, repeat_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from turncheck.engines.base import Engine
     from turncheck.report.evaluations import Evaluation
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from turncheck.settings.options import Settings
     from turncheck.settings.repeats import RepeatRules
 
+OTHER_BOT: Final = (
+    "The base is not asked in turn with this side: this change alters `bot:`, and the base's own is not at hand (no"
+    " checkout with its commit). Cases are compared with the base's report alone."
+)
 _NAMES: dict[str, tuple[str, str]] = {
     "nlu": ("test sentence", "test sentences"),
     "e2e": ("end-to-end case", "end-to-end cases"),
@@ -37,17 +41,20 @@ _NAMES: dict[str, tuple[str, str]] = {
 
 
 def rules_of(run: RunInProgress) -> RepeatRules:
-    """Return how often the tests of this run are run.
+    """Return how often the cases of this run are run.
 
-    ``auto``: several times if the engine's answers vary. An engine that only needs files answers the same each time,
-    and a shard or the run that merges them cannot go on until a case is judged: there, each is run once.
+    ``auto``: several times if the engine's answers vary. An engine that only needs files answers the same each time:
+    there, each is run once.
     """
     setting = run.settings.repeats
-    varies = run.engines.capabilities.varies
-    exact = ENGINES[run.settings.engine].from_files and not varies
-    if exact or run.precomputed.answers is not ASKED_HERE or (setting == AUTO and not varies):
+    if answers_never_vary(run) or (setting == AUTO and not run.engines.capabilities.varies):
         return ONCE
     return repeat_rules(setting)
+
+
+def answers_never_vary(run: RunInProgress) -> bool:
+    """Whether the engine gives the same answer each time, custom actions aside."""
+    return ENGINES[run.settings.engine].from_files and not run.engines.capabilities.varies
 
 
 def plan_of(run: RunInProgress) -> RepeatPlan:
@@ -110,7 +117,7 @@ def repeating(run: RunInProgress, evaluation: Evaluation) -> Iterator[Repeating[
         base = run.base_report()
         return None if base is None else section_of(base, evaluation)
 
-    with engine_of_base(run) as on_base:
+    with engine_of_base(run, run.screen.note) as on_base:
         yield Repeating(
             tests.rules,
             section_of_base,
@@ -123,9 +130,13 @@ def repeating(run: RunInProgress, evaluation: Evaluation) -> Iterator[Repeating[
 
 
 @contextmanager
-def engine_of_base(run: RunInProgress) -> Iterator[Engine | None]:
-    """Yield the base as it runs elsewhere, if the settings say where: asked as this side's files say."""
+def engine_of_base(run: RunInProgress, remark: Callable[[str], None]) -> Iterator[Engine | None]:
+    """Yield the base as it runs elsewhere, if the settings say where; if nobody knows how to ask it, say so instead."""
     there = asked_at_base(run.settings)
+    if there is not None and run.settings.baseline != "none":
+        there = _as_on_base(run, there)
+        if there is None:
+            remark(OTHER_BOT)
     if there is None or run.settings.baseline == "none":
         yield None
         return
@@ -136,18 +147,17 @@ def engine_of_base(run: RunInProgress) -> Iterator[Engine | None]:
         yield engines
 
 
-def refuse_repeats_of_shards(settings: Settings) -> None:
-    """Refuse rules for repeats in a part of a run.
+def _as_on_base(run: RunInProgress, there: Settings) -> Settings | None:
+    """Return the settings with the ``bot:`` of the base: it runs as it was when the change did not exist.
 
-    Raises:
-        UserError: there are some.
+    ``None`` if it is another one, and not at hand: asked in another way, the base would fail for no fault of its own,
+    and excuse what fails here.
     """
-    if settings.repeats != AUTO and not repeat_rules(settings.repeats).once:
-        raise UserError(
-            "repeats: cases cannot be repeated in a shard: whether one has to be run again depends on the base and on"
-            " all other cases, which only a whole run has",
-            remedy="Run it without --shard, or with --repeats off.",
-        )
+    base = run.base_report()
+    if there.bot is None or base is None or base.settings.bot == there.bot.lines:
+        return there
+    own = run.base_bot(base.source.commit)
+    return None if own is None else replace(there, bot=own)
 
 
 def ensure_repeats_are_possible(run: RunInProgress) -> None:

@@ -6,6 +6,8 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.evaluation.answers import unanswered
 from turncheck.evaluation.e2e import case_units, evaluate_cases, run_elsewhere
@@ -68,24 +70,30 @@ def _judged(run: RunInProgress, cases: Sequence[E2ECase]) -> EndToEnd:
     rules = rules_of(run)
     how = CaseRun(slot_order=slot_order_of(settings), workers=max(run.engines.at_once, settings.workers))
     engine: ConversationEngine | None = None
+    base_engine: ConversationEngine | None = None
+    remarks: list[str] = []
     with ExitStack() as stack:
         if unanswered(answers, case_units(cases)):
             server = stack.enter_context(action_server(run.inputs, run.project, run.screen))
             engine = run.engines.assistant(server)
             if not rules.once:
-                on_base = stack.enter_context(engine_of_base(run))
-                return evaluate_repeatedly(
-                    engine,
-                    cases,
-                    how,
-                    rules,
-                    lambda: base.e2e if (base := run.base_report()) is not None else None,
-                    base_engine=None if on_base is None else on_base.assistant(server),
-                    share=run.repeats.share("e2e") if "e2e" in run.repeats.tests else None,
-                    spent=partial(run.repeats.spend, "e2e"),
-                    say=run.screen.progress,
-                    timed=run.screen.timer("e2e"),
-                )
-            if (place := where_actions_are(server, run.work, settings, run.screen)).size:
+                on_base = stack.enter_context(engine_of_base(run, remarks.append))
+                base_engine = None if on_base is None else on_base.assistant(server)
+            elif (place := where_actions_are(server, run.work, settings, run.screen)).size:
                 answers = run_elsewhere(engine, cases, how, answers, place)
+        if not rules.once:
+            section = evaluate_repeatedly(
+                engine,
+                cases,
+                how,
+                rules,
+                lambda: base.e2e if (base := run.base_report()) is not None else None,
+                base_engine=base_engine,
+                share=run.repeats.share("e2e") if "e2e" in run.repeats.tests else None,
+                spent=partial(run.repeats.spend, "e2e"),
+                say=run.screen.progress,
+                timed=run.screen.timer("e2e"),
+                answers=answers,
+            )
+            return structs.replace(section, remarks=(*section.remarks, *remarks))
         return evaluate_cases(engine, cases, how, timed=run.screen.timer("e2e"), answers=answers)

@@ -253,7 +253,7 @@ class _Transcripts:
             outcome=result.outcome,
             misunderstood=bool(result.misunderstood),
             side=side,
-            base=changes.base(case, result.outcome, self._case_turns),
+            base=_with_runs(changes.base(case, result.outcome, self._case_turns), result.repeats),
             reason=result.reason or "",
             attempts=(sum(runs), len(runs)) if runs else (attempts.passed, attempts.of) if attempts else None,
             runs=runs or (list(attempts.runs) if attempts else []),
@@ -325,6 +325,13 @@ class _Transcripts:
 def _runs(repeats: Repeats | UnsetType) -> list[bool]:
     """Whether each run of a repeated test passed."""
     return [] if isinstance(repeats, UnsetType) else [run in "Pp" for run in repeats.runs]
+
+
+def _with_runs(base: Base | None, repeats: Repeats | UnsetType) -> Base | None:
+    """Add the runs on the base that those here are compared with."""
+    if base is None or isinstance(repeats, UnsetType):
+        return base
+    return msgspec.structs.replace(base, runs=[run in "Pp" for run in repeats.base])
 
 
 def _batch_turns(case: BatchCase) -> list[Turn]:
