@@ -236,8 +236,8 @@ class Settings:
     repeats: str = setting(
         AUTO,
         read_repeats,
-        "how often end-to-end cases are run: off, auto (several times if the engine's answers vary), or rules such as"
-        " 'first: 2, most: 30' (docs/varying.md)",
+        "how often end-to-end cases, test sentences and utterances are run: off, auto (several times if the engine's"
+        " answers vary), or rules such as 'first: 2, most: 30' (docs/varying.md)",
         metavar="RULES",
     )
     strength: str = setting(
@@ -468,6 +468,14 @@ class Settings:
         None,
         read_text,
         "address of the bot as it is on the base, to be measured as well",
+        file_key=False,
+        metavar="URL",
+        engine="http",
+    )
+    bot_callback: str | None = setting(
+        None,
+        read_text,
+        "address of this machine at which a bot reaches it that posts its messages (default: a free port of 127.0.0.1)",
         file_key=False,
         metavar="URL",
         engine="http",
