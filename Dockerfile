@@ -39,7 +39,7 @@ FROM ${BASE_IMAGE}
 # hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends libcurl3-gnutls \
-    && rm -rf /var/lib/apt/lists/*
+    && rm -rf /var/lib/apt/lists/* /var/cache/apt/*
 COPY --from=build /opt/turncheck /opt/turncheck
 # git reads the base of a change from a checkout, or fetches its commit: these two files do both.
 COPY --from=build /usr/bin/git /usr/bin/git
