@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 from tools.release.smoke import first_line  # noqa: E402
 
 LIMIT_SECONDS = 15
-LIMIT_MEGABYTES = 200
+LIMIT_MEGABYTES = 140
 
 
 def build(archive: Path) -> None:
