@@ -31,8 +31,11 @@ PICTURES = {
     "compare-engines.png": ("engines", "", "light"),
 }
 """Each picture of a page: the page, the address in it, and the colour scheme."""
-COMMENT = """<!doctype html><meta charset=utf-8>
-<style>{style} body {{max-width: 880px; margin: 0; padding: 24px}}</style>
+PAGE_SIZE = (1100, 780, 1)
+COMMENTS = {"comment.png": (928, 1566, 1), "comment-narrow.png": (390, 1400, 2)}
+"""Width, height and scale of the pictures: the comment as a desk and a telephone show it."""
+COMMENT = """<!doctype html><html lang=en data-ready><meta charset=utf-8>
+<style>{style} body {{margin: 0; padding: min(24px, 3vw)}}</style>
 <article class=markdown-body>{body}</article>"""
 NOTED = ROOT / "tools" / "pictures.json"
 EXAMPLES = {
@@ -62,7 +65,7 @@ def shown() -> dict[str, str]:
     with tempfile.TemporaryDirectory() as temporary:
         write_examples(Path(temporary))
         bank = (Path(temporary) / "bank.html").read_text("utf-8").replace(__version__, "VERSION")
-    digests = {"comment.png": _digest(_comment()), "page.png": _digest(bank), "page-sentences.png": _digest(bank)}
+    digests = {**dict.fromkeys(COMMENTS, _digest(_comment())), "page.png": _digest(bank), "page-sentences.png": _digest(bank)}
     design = [path.read_text("utf-8") for path in sorted((ROOT / "templates" / "page").iterdir())]
     for picture, names in EXAMPLES.items():
         files = subprocess.run(["git", "ls-files", "-z", *names], cwd=ROOT, check=True, capture_output=True, text=True)
@@ -81,26 +84,35 @@ def _comment() -> str:
     return to_html((ROOT / "tests" / "unit" / "golden" / "comment.md").read_text("utf-8"))
 
 
-def draw_comment(picture: Path, size: str = "928,1566") -> None:
-    """Take a picture of the beginning of the golden comment, with GitHub's own style."""
-    from chromium import chromium
+def draw_comments(folder: Path) -> None:
+    """Write the pictures of the beginning of the golden comment, with GitHub's own style, into a folder."""
     from tools.build_page import PAGE, install
 
     install()
     style = PAGE / "node_modules" / "github-markdown-css" / "github-markdown-light.css"
-    with tempfile.TemporaryDirectory() as folder:
-        page = Path(folder) / "comment.html"
+    with tempfile.TemporaryDirectory() as temporary:
+        page = Path(temporary) / "comment.html"
         page.write_text(COMMENT.format(style=style.read_text("utf-8"), body=_comment()), "utf-8")
-        options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"]
-        command = [chromium(), *options, f"--window-size={size}", f"--screenshot={picture}", page.as_uri()]
-        subprocess.run(command, check=True, capture_output=True)
+        for name, size in COMMENTS.items():
+            _draw(page, folder / name, size)
+
+
+def _draw(page: Path, picture: Path, size: tuple[int, int, int], address: str = "", scheme: str = "light") -> None:
+    """Take a picture of a page at an address in it."""
+    from chromium import chromium  # of the tests, found by the paths above
+    from tools.build_page import node
+
+    arguments = (str(page), str(picture), address, scheme, *map(str, size))
+    done = node(str(ROOT / "tools" / "page_picture.mjs"), *arguments, CHROMIUM=chromium())
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    print(picture)
 
 
 def draw_pages(folder: Path) -> None:
     """Write the pictures of pages into a folder."""
-    from chromium import chromium  # of the tests, found by the paths above
-    from page_examples import write_examples
-    from tools.build_page import install, node
+    from page_examples import write_examples  # of the tests, found by the paths above
+    from tools.build_page import install
 
     install()
     with tempfile.TemporaryDirectory() as temporary:
@@ -112,11 +124,7 @@ def draw_pages(folder: Path) -> None:
         for name in ("clinic", "pizzeria"):
             shutil.copy(pages / name / "report.html", pages / f"{name}.html")
         for name, (page, address, scheme) in PICTURES.items():
-            arguments = (str(pages / f"{page}.html"), str(folder / name), address, scheme)
-            done = node(str(ROOT / "tools" / "page_picture.mjs"), *arguments, CHROMIUM=chromium())
-            if done.returncode:
-                raise SystemExit(done.stderr)
-            print(folder / name)
+            _draw(pages / f"{page}.html", folder / name, PAGE_SIZE, address, scheme)
 
 
 def _run_pull_request(out: Path) -> None:
@@ -154,6 +162,6 @@ def _run(project: Path, out: Path, baseline: str) -> None:
 
 
 if __name__ == "__main__":
-    draw_comment(ROOT / "docs" / "comment.png")
+    draw_comments(ROOT / "docs")
     draw_pages(ROOT / "docs")
     NOTED.write_text(json.dumps(shown(), indent=2) + "\n", "utf-8")
