@@ -1,4 +1,4 @@
-"""What the documentation site has beside mkdocs: links to the repository, pictures for telephones, names for screen readers."""
+"""What the documentation site has beside mkdocs: links to the repository, pictures for telephones, names of parts."""
 
 from __future__ import annotations
 
