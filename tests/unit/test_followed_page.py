@@ -33,14 +33,14 @@ def test_each_mark_of_a_test_is_a_row(tmp_path: Path) -> None:
         Mark("rasa-3", "The second | one.", "tests/test_some.py", "test_it"),
     ]
     page = followed_page(marks)
-    assert "| The first one. | [test_it](../tests/test_some.py) |" in page
-    assert "| The second \\| one. | [test_it](../tests/test_some.py) |" in page
+    assert "| The first one. | [test_it](test_some.py) |" in page
+    assert "| The second \\| one. | [test_it](test_some.py) |" in page
     assert page.count("\n## ") == 1
 
 
 def test_tests_of_one_sentence_share_its_row() -> None:
     marks = [Mark("rasa-3", "One.", "tests/test_a.py", "test_x"), Mark("rasa-3", "One.", "tests/test_b.py", "test_y")]
-    assert "| One. | [test_x](../tests/test_a.py)<br>[test_y](../tests/test_b.py) |" in followed_page(marks)
+    assert "| One. | [test_x](test_a.py)<br>[test_y](test_b.py) |" in followed_page(marks)
 
 
 @pytest.mark.parametrize(
