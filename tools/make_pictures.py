@@ -33,7 +33,7 @@ PICTURES = {
 }
 """Each picture of a page: the page, the address in it, and the colour scheme."""
 PAGE_SIZE = (1100, 780, 1)
-COMMENTS = {"comment.png": (928, 1566, 1), "comment-narrow.png": (390, 1400, 2)}
+COMMENTS = {"comment.png": (928, 1566, 1), "comment-narrow.png": (440, 1580, 2)}
 """Width, height and scale of the pictures: the comment as a desk and a telephone show it."""
 COMMENT = """<!doctype html><html lang=en data-ready><meta charset=utf-8>
 <style>{style} body {{margin: 0; padding: min(24px, 3vw)}}</style>
