@@ -3,7 +3,8 @@
     make pictures
 
 Needs Chromium with fonts (Debian: chromium, fonts-dejavu-core, fonts-noto-color-emoji) and what `make test` installs.
-What the pictures show is noted in tools/pictures.json; tests say when it has changed since.
+What the pictures show is noted in tools/pictures/noted.json; tests say when it has changed since. The reports that two
+of them show are kept beside it, so that a test can have their page written anew without measuring.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import hashlib
 import json
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -21,8 +23,6 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 for folder in (ROOT, ROOT / "tests" / "unit", ROOT / "tests" / "contract"):
     sys.path.insert(0, str(folder))
-
-from turncheck import __version__  # noqa: E402  # after the paths
 
 PICTURES = {
     "page.png": ("bank", "", "light"),
@@ -38,7 +38,9 @@ COMMENTS = {"comment.png": (928, 1566, 1), "comment-narrow.png": (440, 1580, 2)}
 COMMENT = """<!doctype html><html lang=en data-ready><meta charset=utf-8>
 <style>{style} body {{margin: 0; padding: min(24px, 3vw)}}</style>
 <article class=markdown-body>{body}</article>"""
-NOTED = ROOT / "tools" / "pictures.json"
+KEPT = ROOT / "tools" / "pictures"
+NOTED = KEPT / "noted.json"
+EXAMPLE = ROOT / "examples" / "pizzeria"
 ADDED = {
     "inform": ("one margherita and a cola please", "i would like one ortolana", "two pizzas please"),
     "ask_price": ("can i get one pizza for pickup", "how much for one ortolana"),
@@ -46,8 +48,8 @@ ADDED = {
 """Sentences that a pull request adds to the pizzeria; some of them resemble others too much."""
 _DATA = re.compile(r'<template id="data">([A-Za-z0-9+/=]*)</template>')
 _FRACTION = re.compile(r"\d+\.\d{3,}")
-_OF_THE_RUN = re.compile(rf"{re.escape(__version__)}|asked [^<]*|<tr><th scope=\"row\">seconds</th>.*?</tr>")
-"""What differs from run to run: the version, when it was, how long it took."""
+_OF_THE_RUN = re.compile(r"\b\d+\.\d+\.\d+\b|asked [^<]*|<tr><th scope=\"row\">seconds</th>.*?</tr>")
+"""What differs from run to run: versions, when it was, how long it took."""
 
 
 def write_bank(folder: Path) -> None:
@@ -58,9 +60,28 @@ def write_bank(folder: Path) -> None:
 
 
 def write_pizzeria(folder: Path) -> None:
-    """Write pizzeria-base.html, the example in cross-validation, and pizzeria.html, the same with added sentences."""
+    """Write pizzeria-base.html and pizzeria.html, of the reports that are kept."""
+    from page_examples import MANUAL  # of the tests, found by the paths above
+    from pull_request import LINKS
+
+    from turncheck.comparison.compare import compare
+    from turncheck.comparison.model import Missing, Present
+    from turncheck.render.assistants import Run
+    from turncheck.render.page.page import render_page
+    from turncheck.render.wording.gates import judge
+    from turncheck.report.codec import decode
+
+    base, head = (decode(gzip.decompress((KEPT / f"{side}.json.gz").read_bytes())) for side in ("base", "head"))
+    for name, report, against in (("pizzeria-base", base, Missing("none")), ("pizzeria", head, Present(base, "git"))):
+        comparison = compare(report, against)
+        page = render_page([Run(report, comparison, judge(report, comparison, report.settings), LINKS)], MANUAL)
+        (folder / f"{name}.html").write_bytes(page.encoded)
+
+
+def measure_pizzeria(folder: Path) -> None:
+    """Keep two reports of the example: in cross-validation, and the same with added sentences."""
     project = folder / "pizzeria"
-    shutil.copytree(ROOT / "examples" / "pizzeria", project)
+    shutil.copytree(EXAMPLE, project)
     (project / "tests" / "test_nlu.yml").unlink()
     _run(project, folder / "base", "none")
     nlu = project / "data" / "nlu.yml"
@@ -70,8 +91,15 @@ def write_pizzeria(folder: Path) -> None:
         text = text.replace(head, head + "".join(f"      - {sentence}\n" for sentence in sentences))
     nlu.write_text(text, "utf-8")
     _run(project, folder / "head", str(folder / "base" / "report.json"))
-    shutil.copy(folder / "base" / "report.html", folder / "pizzeria-base.html")
-    shutil.copy(folder / "head" / "report.html", folder / "pizzeria.html")
+    for side in ("base", "head"):
+        report = (folder / side / "report.json").read_bytes()
+        (KEPT / f"{side}.json.gz").write_bytes(gzip.compress(report, mtime=0))
+
+
+def example_files() -> str:
+    """Return the files of the example as one text: if they change, it is measured anew."""
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=EXAMPLE, check=True, capture_output=True, text=True).stdout
+    return "\0".join((EXAMPLE / name).read_text("utf-8") for name in names.split("\0") if name)
 
 
 def write_engines(folder: Path) -> None:
@@ -87,24 +115,25 @@ def digest_of_comment() -> str:
     return _digest(_comment())
 
 
-def digest_of_page(html: str) -> str:
-    """Return the digest of a page: its design, script and data, fractions to two places.
+def digest_of_page(html: str, measured: str = "") -> str:
+    """Return the digest of a page (design, script, data, fractions to two places) and of the files it was measured of.
 
-    The last digits depend on the type of processor; the version, the moment and the duration on the run.
+    The last digits depend on the type of processor; versions, the moment and the duration on the run.
     """
     data = "".join(gzip.decompress(base64.b64decode(packed)).decode() for packed in _DATA.findall(html))
-    text = _OF_THE_RUN.sub("", _DATA.sub("", html) + data)
+    text = _OF_THE_RUN.sub("", _DATA.sub("", html) + data) + measured
     return _digest(_FRACTION.sub(lambda found: f"{float(found[0]):.2f}", text))
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """Return the digest of what each picture shows, from the pages in a folder."""
-    pages = {page for page, _, _ in PICTURES.values()}
-    of_pages = {page: digest_of_page((folder / f"{page}.html").read_text("utf-8")) for page in pages}
-    return {
-        **dict.fromkeys(COMMENTS, digest_of_comment()),
-        **{picture: of_pages[page] for picture, (page, _, _) in PICTURES.items()},
-    }
+    """Return the digest of what each picture shows, from the pages in a folder, as far as they are there."""
+    found = dict.fromkeys(COMMENTS, digest_of_comment())
+    for picture, (page, _, _) in PICTURES.items():
+        if not (folder / f"{page}.html").exists():
+            continue
+        measured = example_files() + repr(ADDED) if page.startswith("pizzeria") else ""
+        found[picture] = digest_of_page((folder / f"{page}.html").read_text("utf-8"), measured)
+    return found
 
 
 def draw(pages: Path, pictures: Path) -> None:
@@ -152,6 +181,7 @@ def _run(project: Path, out: Path, baseline: str) -> None:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as temporary:
+        measure_pizzeria(Path(temporary))
         for write in (write_bank, write_pizzeria, write_engines):
             write(Path(temporary))
         draw(Path(temporary), ROOT / "docs")
