@@ -66,6 +66,7 @@ def parsed(page: Path) -> lxml.html.HtmlElement:
 
 def test_every_page_and_schema_is_on_it(site: Path) -> None:
     assert {page.stem for page in site.glob("*.html")} - {"404"} == set(PAGES)
+    assert len(PAGES) <= 24, "a page is one thing that somebody wants to know: put what is new where it belongs"
     for schema in (ROOT / "docs").glob("*.json"):
         assert (site / schema.name).read_bytes() == schema.read_bytes()
 
