@@ -157,7 +157,7 @@ SITUATIONS: Final = (
         report(stories=STORIES, cases=MISHEARD_CASES),
         base(report(stories=STORIES, cases=MISHEARD_CASES)),
     ),
-    Situation("the engine fails half-way", STOPPED, base(FINE)),
+    Situation("the engine fails halfway", STOPPED, base(FINE)),
 )
 
 
