@@ -1,8 +1,10 @@
 """Whole runs against a bot over HTTP whose answers are seeded coins: of itself against itself, and with a dead case.
 
 python benchmarks/varying.py [--runs 200] [--cases 20]
+python benchmarks/varying.py --killed [--cases 20]
 
-How many of the first fail must be at most 2 %, how many of the second all.
+How many of the first fail must be at most 2 %, how many of the second all. With ``--killed`` the bot, which makes no
+mistake, is gone after each of a run's turns in turn: only the run in which it answers all of them may pass.
 """
 
 from __future__ import annotations
@@ -39,11 +41,17 @@ class Coins:
     def __init__(self, rates: dict[str, float]) -> None:
         self.rates = rates
         self.chance = random.Random()
+        self.left: int | None = None
+        """How many more messages it answers before it is gone; ``None``: all."""
         self._lock = threading.Lock()
 
-    def answer(self, message: str) -> str:
-        """Return the right answer, unless a coin says otherwise."""
+    def answer(self, message: str) -> str | None:
+        """Return the right answer, unless a coin says otherwise; ``None``: the bot is gone."""
         with self._lock:
+            if self.left is not None:
+                self.left -= 1
+                if self.left < 0:
+                    return None
             return "something else" if self.chance.random() < self.rates[message] else RIGHT
 
 
@@ -57,7 +65,11 @@ def serving(coins: Coins) -> Iterator[str]:
 
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            content = json.dumps({"messages": [{"text": coins.answer(asked["message"])}]}).encode()
+            said = coins.answer(asked["message"])
+            if said is None:
+                self.close_connection = True
+                return
+            content = json.dumps({"messages": [{"text": said}]}).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(content)))
@@ -78,14 +90,29 @@ def serving(coins: Coins) -> Iterator[str]:
         thread.join()
 
 
-def turncheck(url: str, *flags: str) -> int:
-    """Run turncheck in this process, and return its exit code."""
+def turncheck(url: str, *flags: str, codes: frozenset[int] = frozenset({0, 1})) -> int:
+    """Run turncheck in this process, and return its exit code, which must be one of these."""
     begin = ["run", "--engine", "http", "--bot-url", url, "--evaluations", "e2e", "--quiet", "--no-cache"]
     with redirect_stdout(StringIO()), redirect_stderr(StringIO()) as said:
         code = run_command_line([*begin, *flags])
-    if code not in {0, 1}:
+    if code not in codes:
         raise SystemExit(said.getvalue())
     return code
+
+
+def kill_at_each_turn(url: str, coins: Coins, cases: int) -> None:
+    """Print after how many of a run's turns, each in turn, the bot's end left the gate open."""
+    coins.rates = dict.fromkeys(coins.rates, 0.0)
+    turncheck(url, "--baseline", "none", "--fail-on", "none", "--out", "base")
+    turns = 2 * cases
+    passed = []
+    for left in range(turns + 1):
+        coins.left = left
+        code = turncheck(url, "--baseline", "base", "--fail-on", "new-failures", codes=frozenset({0, 1, 2}))
+        passed += [left] if code == 0 else []
+    early = [left for left in passed if left < turns]
+    print(f"killed after each of {turns} turns: {len(early)} runs pass{f', after {early}' if early else ''}")
+    print(f"not killed: {'passes' if turns in passed else 'fails'}")
 
 
 def main() -> None:
@@ -93,6 +120,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--cases", type=int, default=20)
+    parser.add_argument("--killed", action="store_true", help="kill the bot after each turn")
     given = parser.parse_args()
     chance = random.Random(2)
     rates = {f"question {number}": chance.uniform(0.02, 0.2) for number in range(given.cases)}
@@ -103,6 +131,10 @@ def main() -> None:
         Path("tests").mkdir()
         Path("tests/e2e_test_cases.yml").write_text(f"test_cases:\n{cases}")
         Path("turncheck.yml").write_text(SETTINGS)
+        if given.killed:
+            kill_at_each_turn(url, coins, given.cases)
+            os.chdir("/")
+            return
         failed = {"unchanged": 0, "with a dead case": 0}
         for number in range(given.runs):
             coins.chance.seed(number)

@@ -1,5 +1,7 @@
 """What holds for all tests."""
 
+import gc
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -23,6 +25,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure() -> None:
     """`make test &` works as `make test` does: what the tests interrupt would inherit that SIGINT is ignored."""
     heed_interrupts()
+    # Tests run beside each other already: a run that is not told how many processes to start computes in its own.
+    os.environ["LOKY_MAX_CPU_COUNT"] = "1"
+
+
+def pytest_collection_finish() -> None:
+    """The tests themselves are kept to the end: no collection looks at them again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects

@@ -88,7 +88,7 @@ export interface Conversation {
   outcome: string;
   side: Side;
   misunderstood: boolean;
-  base: { outcome: string; actual: string; turns: Turn[] } | null;
+  base: { outcome: string; actual: string; turns: Turn[]; runs: boolean[] } | null;
   reason: string;
   attempts: [number, number] | null;
   runs: boolean[];

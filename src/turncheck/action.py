@@ -18,7 +18,7 @@ from turncheck.publishing.other_run import RunReader
 from turncheck.publishing.publish import Place, Publishing, publish, result_of, result_of_any, result_of_several
 from turncheck.render.sinks.commands import command
 from turncheck.run.inputs import NONE_PRECOMPUTED
-from turncheck.run.prepare import baseline_finder, prepare
+from turncheck.run.prepare import baseline_finder, later_baseline_finder, prepare
 from turncheck.run.run import run_and_conclude
 from turncheck.run.several import SeveralRuns, choose
 from turncheck.run.shards.document import refuse_shards_of_several, write_shard
@@ -152,7 +152,8 @@ def _measure_shard(
     from turncheck.run.shards.measure import exit_code_of_shard, measure_shard, shard_line  # few jobs need it
 
     prepared = prepare(given, variables, in_action=True)
-    head, answers = measure_shard(given["shard"], prepared.inputs, given, screen)
+    find = later_baseline_finder(prepared)
+    head, answers = measure_shard(given["shard"], prepared.inputs, given, find, screen)
     write_shard(Path(prepared.settings.out), head, answers)
     write(f"{shard_line(head)}\n")
     if head.stopped is not None:

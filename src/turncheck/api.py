@@ -72,6 +72,7 @@ class EngineSettings(TypedDict, total=False):
     kore_version: str
     kore_timeout: int
     bot_url: str
+    bot_callback: str
     bot_token: str
     bot_parallel: int
 

@@ -6,11 +6,12 @@ import json
 import socket
 import threading
 import time
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
+from turncheck.engines.http.callback import listening
 from turncheck.engines.http.client import Access, BotClient
 from turncheck.engines.http.conversation import BotConversations
 from turncheck.evaluation.e2e import evaluate_cases
@@ -208,11 +209,15 @@ def hold(
     sleep: Callable[[float], None] = time.sleep,
 ) -> EndToEnd:
     """Hold cases against a bot."""
-    engine = conversations(fake.url, bot_of(folder, shape), token=token, at_once=at_once, sleep=sleep)
+    bot = bot_of(folder, shape)
     (folder / "cases.yml").write_text(cases)
     read = read_cases(folder, [folder / "cases.yml"])
     assert not read.findings, read.findings
-    return evaluate_cases(engine, read.cases, CaseRun(workers=at_once, turn_timeout=timeout))
+    engine = conversations(fake.url, bot, token=token, at_once=at_once, sleep=sleep)
+    clean = engine.client.without_secrets
+    with listening(None, bot.callback.session, clean) if bot.callback else nullcontext() as callbacks:
+        engine = replace(engine, callbacks=callbacks)
+        return evaluate_cases(engine, read.cases, CaseRun(workers=at_once, turn_timeout=timeout))
 
 
 def result_of(section: EndToEnd, name: str) -> CaseResult:

@@ -106,6 +106,7 @@ def repository(folder: Path, *, containers: bool) -> Path:
     if not containers:
         (work / "tools" / "build_image.sh").write_text(f"#!{sys.executable}\n" + CONTAINERS.read_text("utf-8"))
     git(work, "init", "-q", "-b", "main")
+    git(work, "add", "-A")
     assert main(["prepare", VERSION, "--source", str(work)]) == 0
     git(work, "add", "-A")
     git(work, "commit", "-q", "-m", f"turncheck {VERSION}")

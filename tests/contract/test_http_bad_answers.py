@@ -51,6 +51,9 @@ BAD: dict[str, tuple[Callable[[Call], Reply], str]] = {
     "forgotten": (lambda _: Reply({"error": "unknown session"}, 404), "unknown session. Has it forgotten"),
     "refused": (lambda _: Reply({"error": {"message": "content filter"}}, 400), "with 400: content filter"),
     "failed": (lambda _: Reply(b"Traceback", 500), "with 500: Internal Server Error"),
+    "a number alone": (lambda _: Reply(b"3"), "(turncheck.yml:4:12); it is the number 3"),
+    "refused by FastAPI": (lambda _: Reply({"detail": "field required"}, 422), "with 422: field required"),
+    "endless headers": (lambda _: Reply(b"{}", headers=(("X-A", "a" * 70_000),)), "with what is not HTTP (got more"),
     "cut": (lambda _: Reply(how="cut"), "cut the connection when it was asked POST /chat"),
 }
 

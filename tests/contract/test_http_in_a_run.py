@@ -168,6 +168,97 @@ def test_sentences_and_suites_are_understood_by_the_bot(project: Path) -> None:
     assert [case["result"] for suite in report["batch"]["suites"] for case in suite["cases"]] == ["tp", "fp"]
     sessions = [call.body["session"] for call in fake.calls]
     assert len(set(sessions)) == len(sessions) == 3 + 3 + 2
+    assert report["nlu"]["entities"] == {}
+    assert any(
+        "The entity dish is not evaluated: the bot's answers do not" in said for said in report["nlu"]["remarks"]
+    )
+
+
+WITH_ENTITIES = """\
+version: "3.1"
+nlu:
+- intent: order
+  examples: |
+    - order a [pizza](dish) for [two]{"entity": "people", "value": "2"}
+    - order a [salad](dish)
+    - order [soup](dish)
+"""
+CONVO = """\
+ordering
+
+#me
+order a pizza
+
+#bot
+You said order a pizza
+ENTITIES dish
+ENTITY_VALUES pizza
+"""
+
+
+def ordering(call: Call) -> Reply:
+    """Find the dishes, but for salad, and the number of people, without saying where."""
+    words = call.body["message"].split()
+    found = [{"entity": "dish", "value": word} for word in words if word in {"pizza", "soup"}]
+    found += [{"entity": "people", "value": 2, "start": 18, "end": 21}] if "two" in words else []
+    said = json.loads(understanding(call).content)
+    return Reply({**said, "nlu": {**said["nlu"], "entities": found}})
+
+
+def test_entities_are_judged_where_the_answers_have_them(project: Path) -> None:
+    (project / "turncheck.yml").write_text(f"engine: http\nrepeats: off\n{INTENTS}  entities: $.nlu.entities\n")
+    (project / "tests" / "test_nlu.yml").write_text(WITH_ENTITIES)
+    suite = "input,intent,entityName,entityValue\norder pizza,order,dish,pizza\norder salad,order,dish,salad\n"
+    (project / "tests" / "suite.csv").write_text(suite)
+    (project / "tests" / "order.convo.txt").write_text(CONVO)
+    (project / "tests" / "wrong.convo.txt").write_text(CONVO.replace("ENTITY_VALUES pizza", "ENTITY_VALUES soup"))
+    with serving(FakeBot(ordering)) as fake:
+        done = run(project, fake.url, "--baseline", "none")
+    assert done.returncode == 1, done.stdout + done.stderr
+    report = document(project)
+    scores = report["nlu"]["entities"]["http"]["report"]
+    assert {name: (scores[name]["precision"], round(scores[name]["recall"], 2)) for name in ("dish", "people")} == {
+        "dish": (1.0, 0.67),
+        "people": (1.0, 1.0),
+    }
+    cases = [case for suite in report["batch"]["suites"] for case in suite["cases"]]
+    assert [[entity["passed"] for entity in case["entities"]] for case in cases] == [[True], [False]]
+    outcomes = {case["location"]["path"]: case["outcome"] for case in report["e2e"]["cases"]}
+    assert outcomes == {
+        "tests/e2e_test_cases.yml": "passed",
+        "tests/order.convo.txt": "passed",
+        "tests/wrong.convo.txt": "failed",
+    }
+
+
+def test_a_path_that_never_matches_is_said(project: Path) -> None:
+    file = project / "turncheck.yml"
+    file.write_text(file.read_text().replace("$.nlu.intent", "$.nlu.intend"))
+    with serving(FakeBot(understanding)) as fake:
+        done = run(project, fake.url, "--baseline", "none")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (note,) = document(project)["engine"]["notes"]
+    assert note.startswith("None of the bot's 3 answers had anything at `intent: $.nlu.intend` (turncheck.yml:8:11);")
+    assert note.endswith("the last one had $.session, $.messages[*].text, $.nlu.intent, $.nlu.score.")
+
+
+def test_what_the_engine_lacks_is_not_a_run(project: Path) -> None:
+    """In the middle of repeats the bot has enough, fails and cuts the connection: no run is lost, and none counted."""
+    troubles = {
+        3: Reply({}, 429, (("Retry-After", "0"),)),
+        5: Reply({}, 503),
+        6: Reply(how="cut"),  # the same conversation: that run is an error, and nothing else
+        9: Reply({}, 429, (("Retry-After", "0"),)),
+        11: Reply(b"<html>"),
+    }
+    fake = FakeBot(lambda call: troubles.get(len(fake.calls)) or understanding(call))
+    with serving(fake):
+        done = run(project, fake.url, "--baseline", "none", "--bot-parallel", "1", "--repeats", "first: 4, most: 4")
+    assert done.returncode == 0, done.stdout + done.stderr
+    cases = document(project)["e2e"]["cases"]
+    assert [(case["outcome"], case["repeats"]["runs"]) for case in cases] == [("passed", "PPPP")] * 3
+    assert sum(case["repeats"]["errors"] for case in cases) == 2
+    assert len(fake.calls) == 3 * 4 + len(troubles)
 
 
 def test_one_can_talk_to_it(project: Path) -> None:

@@ -1,24 +1,20 @@
-"""The kinds of bots against stubs of the vendors' APIs, made from their published descriptions.
-
-Direct Line: Microsoft's API reference (start a conversation, send an activity, receive activities with a watermark).
-Dialogflow CX: ``google/cloud/dialogflow/cx/v3/session.proto``. Lex V2: AWS's own service model, which botocore has.
-Voiceflow: the reference of the endpoint ``/state/user/{userID}/interact`` and of its traces. OpenAI: chat completions.
-"""
+"""The kinds of bots against stubs of the vendors' APIs, whose descriptions have all that is asked and answered."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import boto3
 import botocore.awsrequest
 import botocore.config
 import pytest
+from described_apis import DescribedBot, faults_of
 from fake_bot import Call, FakeBot, Reply, hold, result_of, serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 TOKEN = "t0ken"
 CASE = """\
@@ -34,22 +30,40 @@ FOR_WHOM = "  - slot_was_set:\n    - people: 2\n"
 
 
 def _talk(
-    folder: Path, answer: Callable[[Call], Reply], shape: str, *, cases: str = CASE, token: str = TOKEN
+    folder: Path,
+    kind: str,
+    answer: Callable[[Call], Reply],
+    more: str = "",
+    *,
+    cases: str = CASE,
+    token: str = TOKEN,
+    below: str = "",
 ) -> tuple[FakeBot, Any]:
-    fake = FakeBot(answer)
+    """Hold a conversation with a stub of a known API; ``below``: what the bot's address has after the host."""
+    described = DescribedBot(kind, answer)
+    fake = FakeBot(described)
     with serving(fake):
-        section = hold(folder, fake, cases, shape=shape, token=token)
+        fake.url += below
+        section = hold(folder, fake, cases, shape=f"bot:\n  kind: {kind}\n{more}", token=token)
+    assert described.faults == []
     return fake, result_of(section, "talk")
+
+
+MODEL = "  request: {body: {model: m}}\n"
+
+
+def _completion(message: dict[str, Any], reason: str) -> Reply:
+    said = {"role": "assistant", "content": None, "refusal": None, **message}
+    choice = {"index": 0, "message": said, "finish_reason": reason, "logprobs": None}
+    return Reply({"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]})
 
 
 def test_openai_gets_the_whole_dialogue(tmp_path: Path) -> None:
     def answer(call: Call) -> Reply:
         text = call.body["messages"][-1]["content"]
-        message = {"role": "assistant", "content": f"You said {text}", "tool_calls": None}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        return Reply({"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]})
+        return _completion({"content": f"You said {text}"}, "stop")
 
-    fake, talk = _talk(tmp_path, answer, "bot:\n  kind: openai\n  request: {body: {model: m}}\n")
+    fake, talk = _talk(tmp_path, "openai", answer, MODEL)
     assert talk.outcome == "passed", talk
     assert fake.calls[0].path == "/v1/chat/completions"
     assert fake.calls[0].headers["Authorization"] == "Bearer t0ken"
@@ -65,43 +79,73 @@ def test_openai_gets_the_whole_dialogue(tmp_path: Path) -> None:
 
 def test_openai_names_its_tools(tmp_path: Path) -> None:
     call = {"id": "1", "type": "function", "function": {"name": "book_table", "arguments": "{}"}}
-    message = {"role": "assistant", "content": None, "tool_calls": [call]}
     cases = (
         "test_cases:\n- test_case: talk\n  steps:\n  - user: book\n    assertions:\n    - action_executed: book_table\n"
     )
-    _, talk = _talk(
-        tmp_path, lambda _: Reply({"choices": [{"message": message}]}), "bot: {kind: openai}\n", cases=cases
-    )
+    said = _completion({"tool_calls": [call]}, "tool_calls")
+    _, talk = _talk(tmp_path, "openai", lambda _: said, MODEL, cases=cases)
     assert talk.outcome == "passed", talk
 
 
-def test_direct_line_is_polled_until_the_bot_is_quiet(tmp_path: Path) -> None:
+@pytest.mark.parametrize("names_roles", [True, False])
+def test_direct_line_is_polled_until_the_bot_is_quiet(names_roles: bool, tmp_path: Path) -> None:
+    """What the user said comes back among the activities; the service need not say whose role that is."""
     activities: dict[str, list[dict[str, Any]]] = {}
+
+    def sent(number: str, who: dict[str, Any], kind: str = "message", **more: str) -> None:
+        talk = activities[number]
+        sender = who if names_roles else {key: value for key, value in who.items() if key != "role"}
+        own = {"id": f"{number}|{len(talk):07}", "conversation": {"id": number}}
+        talk.append({"type": kind, **own, "from": sender, **more})
 
     def answer(call: Call) -> Reply:
         path, _, query = call.path.partition("?")
+        bot = {"id": "museum", "name": "Museum", "role": "bot"}
         if path == "/v3/directline/conversations":
             name = f"c{len(activities)}"
-            activities[name] = [{"type": "message", "id": f"{name}|0", "from": {"id": "bot"}, "text": "Welcome"}]
-            return Reply({"conversationId": name, "token": "other", "expires_in": 1800, "streamUrl": "wss://…"}, 201)
-        talk = activities[path.split("/")[4]]
+            activities[name] = []
+            sent(name, bot, text="Welcome")
+            more = {"token": "other", "expires_in": 1800, "streamUrl": "wss://…"}
+            return Reply({"conversationId": name, **more}, 201)
+        name = path.split("/")[4]
         if call.method == "POST":
-            talk.append({**call.body, "id": f"c|{len(talk)}"})
-            talk.append({"type": "typing", "from": {"id": "bot"}})
-            talk.append(
-                {"type": "message", "from": {"id": "bot", "role": "bot"}, "text": f"You said {call.body['text']}"}
-            )
-            return Reply({"id": talk[-1].get("id", "c|x")})
-        seen = int(query.partition("=")[2] or 0)
+            sent(name, call.body["from"], text=call.body["text"])
+            posted = activities[name][-1]["id"]
+            sent(name, bot, "event", name="sent")
+            sent(name, bot, text=f"You said {call.body['text']}")
+            return Reply({"id": posted})
+        seen, talk = int(query.partition("=")[2] or 0), activities[name]
         return Reply({"activities": talk[seen : seen + 2], "watermark": str(min(seen + 2, len(talk)))})
 
-    shape = "bot: {kind: directline, quiet: 100ms, wait: 2s}\n"
     cases = CASE.replace("  steps:\n", "  steps:\n  - bot: Welcome\n")
-    fake, talk = _talk(tmp_path, answer, shape, cases=cases)
+    fake, talk = _talk(tmp_path, "directline", answer, "  quiet: 100ms\n  wait: 2s\n", cases=cases)
     assert talk.outcome == "passed", talk
     posts = [call for call in fake.calls if call.method == "POST"]
     assert [call.body and call.body["type"] for call in posts] == [None, "message", "message"]
-    assert len(posts[1].body["from"]["id"]) == 36
+    assert len({call.body["from"]["id"] for call in posts[1:]}) == 1
+    assert {call.headers["Authorization"] for call in fake.calls} == {"Bearer t0ken"}
+
+
+def test_direct_line_may_end_a_conversation(tmp_path: Path) -> None:
+    def answer(call: Call) -> Reply:
+        if call.path == "/v3/directline/conversations":
+            return Reply({"conversationId": "c"}, 201)
+        if call.method == "POST":
+            return Reply(status=204)
+        over = {"type": "endOfConversation", "id": "c|1", "from": {"id": "museum"}, "code": "completedSuccessfully"}
+        has_begun = any(call.method == "POST" and call.body for call in fakes[0].calls)
+        return Reply({"activities": [over] if has_begun else [], "watermark": "1"})
+
+    described = DescribedBot("directline", answer)
+    fakes = [FakeBot(described)]
+    with serving(fakes[0]):
+        shape = "bot: {kind: directline, quiet: 50ms, wait: 2s}\n"
+        talk = result_of(hold(tmp_path, fakes[0], shape=shape, token=TOKEN), "one")
+    assert described.faults == []
+    assert talk.outcome == "failed"
+    assert not [call for call in fakes[0].calls if call.method == "POST" and call.body and call.body["text"] != "one"][
+        2:
+    ]
 
 
 def test_dialogflow_cx_names_intent_and_parameters(tmp_path: Path) -> None:
@@ -109,6 +153,7 @@ def test_dialogflow_cx_names_intent_and_parameters(tmp_path: Path) -> None:
         text = call.body["queryInput"]["text"]["text"]
         intent = {"intent": {"name": "projects/p/…", "displayName": "book"}, "matchType": "INTENT", "confidence": 0.9}
         nothing = {"matchType": "NO_MATCH", "confidence": 0.3, "event": "sys.no-match-default"}
+        words = {"text": [f"You said {text}"], "allowPlaybackInterruption": False}
         return Reply(
             {
                 "responseId": "r",
@@ -116,24 +161,25 @@ def test_dialogflow_cx_names_intent_and_parameters(tmp_path: Path) -> None:
                     "text": text,
                     "languageCode": "en",
                     "parameters": {"people": 2.0} if "table" in text else {},
-                    "responseMessages": [{"text": {"text": [f"You said {text}"], "allowPlaybackInterruption": False}}],
+                    "responseMessages": [{"text": words, "responseType": "HANDLER_PROMPT"}],
                     "currentPage": {"name": "…", "displayName": "Start Page"},
                     "match": intent if "table" in text else nothing,
                 },
             }
         )
 
-    fake, talk = _talk(tmp_path, answer, "bot: {kind: dialogflow-cx}\n", cases=CASE + FOR_WHOM)
+    agent = "/v3/projects/p/locations/europe-west1/agents/8e3f"
+    fake, talk = _talk(tmp_path, "dialogflow-cx", answer, cases=CASE + FOR_WHOM, below=agent)
     assert talk.outcome == "passed", talk
-    session = (
-        fake.calls[0].path.removeprefix("/sessions/").removesuffix("%3AdetectIntent").removesuffix(":detectIntent")
-    )
+    session = fake.calls[0].path.removeprefix(f"{agent}/sessions/").removesuffix(":detectIntent")
     assert len(session) == 36
     assert fake.calls[0].body["queryInput"]["languageCode"] == "en"
     assert talk.messages[1].understood.intent == "book"
     assert talk.messages[0].understood is None
 
 
+ORACLE = Path(__file__).parents[1] / "oracle" / "http"
+LEX_BOT = "/bots/BOTBOTBOT1/botAliases/ALIASALIA1/botLocales/en_US"
 LEX = {
     "messages": [{"content": "You said hi", "contentType": "PlainText"}],
     "sessionState": {
@@ -184,12 +230,12 @@ def test_lex_is_asked_as_awss_own_client_asks(tmp_path: Path) -> None:
         return Reply({**LEX, **more, "messages": said, "sessionId": call.path.split("/")[-2]})
 
     cases = CASE + '  - slot_was_set:\n    - people: "2"\n'
-    fake, talk = _talk(tmp_path, answer, "bot: {kind: lex-v2}\n", cases=cases, token="AKID:secret:session")
+    fake, talk = _talk(tmp_path, "lex-v2", answer, cases=cases, token="AKID:secret:session", below=LEX_BOT)
     assert talk.outcome == "passed", talk
     assert talk.messages[0].understood.intent == "Book"
     call = fake.calls[0]
     path, body, read = _by_aws(call.path.split("/")[-2], "hi", LEX)
-    assert path == f"/bots/BOTBOTBOT1/botAliases/ALIASALIA1/botLocales/en_US{call.path}"
+    assert path == call.path
     assert body == call.body
     assert read == LEX, "the stub answers as AWS's service model has it"
     assert call.headers["x-amz-security-token"] == "session"
@@ -201,7 +247,7 @@ def test_lex_may_end_a_conversation(tmp_path: Path) -> None:
         closed = {"dialogAction": {"type": "Close"}, "intent": {"name": "Book", "state": "Fulfilled"}}
         return Reply({**LEX, "sessionState": closed, "sessionId": call.path.split("/")[-2]})
 
-    fake, talk = _talk(tmp_path, answer, "bot: {kind: lex-v2}\n", token="a:b")
+    fake, talk = _talk(tmp_path, "lex-v2", answer, token="a:b", below=LEX_BOT)
     assert len(fake.calls) == 1
     assert talk.outcome == "failed"
 
@@ -215,7 +261,7 @@ def test_voiceflow_is_launched_first(tmp_path: Path) -> None:
         return Reply([{"type": "path", "payload": {"path": "default"}}, said])
 
     cases = CASE.replace("  steps:\n", "  steps:\n  - bot: Welcome\n")
-    fake, talk = _talk(tmp_path, answer, "bot: {kind: voiceflow}\n", cases=cases, token="VF.DM.x")
+    fake, talk = _talk(tmp_path, "voiceflow", answer, cases=cases, token="VF.DM.x")
     assert talk.outcome == "passed", talk
     assert {call.headers["Authorization"] for call in fake.calls} == {"VF.DM.x"}
     assert len({call.path for call in fake.calls}) == 1
@@ -228,7 +274,7 @@ def test_rasas_rest_channel(tmp_path: Path) -> None:
     cases = CASE.replace("test_cases:", "metadata:\n- vip:\n    tier: gold\ntest_cases:").replace(
         "  - user: hi\n", "  - user: hi\n    metadata: vip\n"
     )
-    fake, talk = _talk(tmp_path, answer, "bot: {kind: rasa-rest}\n", cases=cases)
+    fake, talk = _talk(tmp_path, "rasa-rest", answer, cases=cases)
     assert talk.outcome == "passed", talk
     assert fake.calls[0].body["metadata"] == {"tier": "gold"}
 
@@ -247,13 +293,13 @@ test_cases:
     - age
 """
     bot = 'bot:\n  request: {path: /c, body: {s: "{session}", t: "{text}"}}\n  replies: $.reply\n' + shape
-    _, talk = _talk(
-        tmp_path, lambda _: Reply({"reply": "Hello", "state": {"name": "Ada", "age": None}}), bot, cases=cases
-    )
+    said = Reply({"reply": "Hello", "state": {"name": "Ada", "age": None}})
+    with serving(FakeBot(lambda _: said)) as fake:
+        talk = result_of(hold(tmp_path, fake, cases, shape=bot), "talk")
     assert talk.outcome == outcome
     assert talk.steps[0].outcome == "passed"
     if outcome == "skipped":
-        assert "`slots` under `bot:`" in talk.reason
+        assert "`slots` under `bot:`" in (talk.reason or "")
 
 
 def test_fixtures_are_sent_where_the_bot_takes_them(tmp_path: Path) -> None:
@@ -270,10 +316,41 @@ test_cases:
 """
     body = 'body: {s: "{session}", t: "{text}"'
     bot = f"bot:\n  request: {{path: /c, {body}}}}}\n  replies: $.reply\n"
-    _, talk = _talk(tmp_path, lambda _: Reply({"reply": "Hello"}), bot, cases=cases)
+    with serving(FakeBot(lambda _: Reply({"reply": "Hello"}))) as fake:
+        talk = result_of(hold(tmp_path, fake, cases, shape=bot), "talk")
     assert talk.outcome == "skipped"
-    assert "{slots}" in talk.reason
+    assert "{slots}" in (talk.reason or "")
     takes = bot.replace(body, body + ', state: "{slots}"')
-    fake, talk = _talk(tmp_path, lambda _: Reply({"reply": "Hello"}), takes, cases=cases)
+    with serving(FakeBot(lambda _: Reply({"reply": "Hello"}))) as fake:
+        talk = result_of(hold(tmp_path, fake, cases, shape=takes), "talk")
     assert talk.outcome == "passed"
     assert fake.calls[0].body["state"] == {"tier": "gold"}
+
+
+SAMPLES = json.loads((ORACLE / "rest_webhook.json").read_text())["samples"]
+
+
+def test_the_description_of_the_rest_channel_is_what_rasa_answered() -> None:
+    """The other descriptions are the vendors' own. Rasa also takes calls without a sender or a message."""
+    pairs = [(sample["request"], sample["response"]) for sample in SAMPLES]
+    good = [pair for pair in pairs if pair[1]["status"] == 200 and {"sender", "message"} <= {*(pair[0]["body"] or {})}]
+    assert len(good) > 3
+    for asked, answered in good:
+        call = Call(asked["method"], asked["path"], {}, asked["body"])
+        assert faults_of("rasa-rest", call, Reply(answered["body"])) == [], asked
+
+
+@pytest.mark.parametrize("kind", ["openai", "directline", "dialogflow-cx", "lex-v2", "voiceflow", "rasa-rest"])
+def test_what_a_description_does_not_have_is_found(kind: str) -> None:
+    places = {
+        "openai": "/v1/chat/completions",
+        "directline": "/v3/directline/conversations/c/activities",
+        "dialogflow-cx": "/v3/projects/p/locations/l/agents/a/sessions/s:detectIntent",
+        "lex-v2": f"{LEX_BOT}/sessions/s1/text",
+        "voiceflow": "/state/user/u/interact",
+        "rasa-rest": "/webhooks/rest/webhook",
+    }
+    assert faults_of(kind, Call("POST", places[kind], {}, {"txt": "hi"}), Reply({"said": "hi"}))
+    assert faults_of(kind, Call("POST", f"{places[kind]}/x", {}, {}), Reply({})) == [
+        f"there is no POST {places[kind]}/x"
+    ]

@@ -136,26 +136,48 @@ def test_a_failure_at_every_change_leaves_nothing_half_released_and_the_next_run
     fresh: World, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Run again and again; each run fails at its first change that has not failed yet, in turn before and after it."""
-    release_again_and_again(fresh, monkeypatch, lambda count: count % 2 == 0, lambda name: name.partition("{'name'")[0])
+    release_again_and_again(
+        fresh,
+        monkeypatch,
+        lambda count: count % 2 == 0,
+        lambda name: name.partition("{'name'")[0],
+        lambda: fresh.run("all"),
+    )
     if not kept.exists():
         shutil.copytree(fresh.dist, kept)
 
 
 @pytest.mark.image
 def test_a_failure_at_every_single_change_the_other_way_round(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What fails before it was made in the test above fails after that here; every upload of a file is a change."""
-    release_again_and_again(fresh, monkeypatch, lambda count: count % 2 == 1, str)
+    """What fails before it was made in the test above fails after that here; every upload of a file is a change.
+
+    As with "Re-run failed jobs", only the step that failed is run again, and those behind it.
+    """
+    steps = list(STEPS)
+
+    def go_on() -> int:
+        while steps:
+            if fresh.run(steps[0]) != 0:
+                return 1
+            steps.pop(0)
+        return 0
+
+    release_again_and_again(fresh, monkeypatch, lambda count: count % 2 == 1, str, go_on)
 
 
 def release_again_and_again(
-    world: World, monkeypatch: pytest.MonkeyPatch, after: Callable[[int], bool], kind: Callable[[str], str]
+    world: World,
+    monkeypatch: pytest.MonkeyPatch,
+    after: Callable[[int], bool],
+    kind: Callable[[str], str],
+    again: Callable[[], int],
 ) -> None:
     """Release with a disturbance at each change (of a kind) in turn; nothing is half released then."""
     failed: list[str] = []
     with monkeypatch.context() as patch:
         disturb(patch, failed, after, kind)
         seen: list[str] = []
-        while world.run("all") != 0:
+        while again() != 0:
             assert len(failed) == len(seen) + 1, "each run gets further, and none fails by itself"
             seen.append(failed[-1])
             ensure_whole(world.public(), failed[-1])
@@ -254,9 +276,33 @@ def amend(world: World, path: str, old: str, new: str, *, push: bool = True) -> 
         (("CHANGELOG.md", f"[{VERSION}] - 20", f"[{VERSION}] - the20"), f"the section [{VERSION}] has no date"),
         (("CHANGELOG.md", "## [Unreleased]\n", "## [Unreleased]\n\n- More.\n"), "entries below [Unreleased]"),
         (("README.md", "turncheck/turncheck@v0", "turncheck/turncheck@v1"), "turncheck/turncheck@v1 is not of 0."),
+        (
+            ("README.md", "turncheck/turncheck@v0", "turncheck/turncheck@main"),
+            "README.md:34: turncheck/turncheck@main is",
+        ),
+        (("CONTRIBUTING.md", "turncheck", "turncheck==9.9.9"), "turncheck==9.9.9 is not of 0.98.7 (expected ==0.98.7)"),
+        (("docs/cli.md", "rev: vX.Y.Z", "rev: v9"), "rev: v9 is not of 0.98.7 (expected v0.98.7)"),
+        (
+            ("templates/turncheck.yml", "default: turncheck", "default: turncheck==0.9.0"),
+            "templates/turncheck.yml:15: turncheck==0.9.0 is",
+        ),
+        (
+            ("CHANGELOG.md", "turncheck/turncheck@v0", "turncheck/turncheck@v9"),
+            "turncheck@v9 is of no version up to 0.98.7",
+        ),
+        (
+            ("CHANGELOG.md", f"## [{VERSION}]", f"## [0.99.0] - 2031-01-01\n\n- x\n\n## [{VERSION}]"),
+            "sections of 0.99.0, ",
+        ),
         (("docs/scale.md", "turncheck/turncheck@v0", "turncheck/turncheck@v0.1.0"), "docs/scale.md:"),
-        (("azure/turncheck.yml", "refs/tags/v0", "refs/tags/v1"), "azure/turncheck.yml:5: refs/tags/v1 is not of"),
-        (("docs/ci.md", "python:3.12\n", "ghcr.io/turncheck/turncheck:0.1.0\n"), "is not the image of"),
+        (
+            ("azure/turncheck.yml", "refs/tags/v0", "refs/tags/v1"),
+            "azure/turncheck.yml:5: name: turncheck/turncheck, ref: refs/tags/v1 is",
+        ),
+        (
+            ("docs/ci.md", "python:3.12\n", "ghcr.io/turncheck/turncheck:0.1.0\n"),
+            "turncheck/turncheck:0.1.0 is not of 0.98.7",
+        ),
         (("action.yml", "image: Dockerfile", "image: docker://x"), "action.yml: expected `image: Dockerfile`"),
     ],
 )
@@ -266,6 +312,58 @@ def test_a_commit_whose_parts_disagree_is_not_released(
     amend(fresh, *change)
 
     assert said in refused(fresh, "check", capsys)
+
+
+def test_a_version_is_given_once_but_its_release_can_be_continued(
+    fresh: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git(fresh.bare, "tag", "v0.100.0", "main")
+    assert f"{VERSION} is older than v0.100.0, which is on origin" in refused(fresh, "check", capsys)
+    git(fresh.bare, "tag", "-d", "v0.100.0")
+    git(fresh.bare, "tag", "v1.0.0", "main")
+    assert fresh.run("check") == 0, "of another major version"
+
+    release = git(fresh.bare, "commit-tree", "main^{tree}", "-p", "main", "-m", "release")
+    git(fresh.bare, "tag", "-a", "-m", TAG, TAG, release)
+    git(fresh.bare, "tag", "v0.100.0", release)
+    assert fresh.run("check") == 0, "it has not been finished"
+    amend(fresh, "README.md", "turncheck", "Turncheck")
+    assert f"{TAG} on origin was made from another commit" in refused(fresh, "check", capsys)
+
+
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [
+        (VERSION, f"there is a section [{VERSION}] already"),
+        ("0.9.10", f"there is a section [{VERSION}] already, which is not older than 0.9.10"),
+        ("0.99.0", "0.99.0 is not newer than v0.100.0, which is a tag here"),
+        ("0.100.1", "0.100.1 is older than what the package is now (0.101.0)"),
+        ("1.0", "'1.0' is not a version of the form X.Y.Z"),
+    ],
+)
+def test_only_a_newer_version_is_prepared(
+    fresh: World, version: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    amend(fresh, "CHANGELOG.md", "## [Unreleased]\n", "## [Unreleased]\n\n- more\n")
+    if version != VERSION:
+        amend(fresh, "src/turncheck/__init__.py", VERSION, "0.101.0")
+        git(fresh.checkout, "tag", "v0.100.0")
+
+    assert main(["prepare", version, "--source", str(fresh.checkout)]) == 1
+    assert said in capsys.readouterr().err
+    assert git(fresh.checkout, "status", "--porcelain") == ""
+
+
+def test_what_is_prepared_is_of_one_version(fresh: World, capsys: pytest.CaptureFixture[str]) -> None:
+    amend(fresh, "CHANGELOG.md", "## [Unreleased]\n", "## [Unreleased]\n\n- more\n")
+    amend(fresh, "docs/cli.md", "rev: vX.Y.Z", f"rev: v{VERSION}")
+
+    assert main(["prepare", "1.0.0", "--source", str(fresh.checkout)]) == 0
+    assert "README.md:34: v0 -> v1\n" in capsys.readouterr().out
+    assert "  rev: v1.0.0 # a release\n" in (fresh.checkout / "docs" / "cli.md").read_text("utf-8")
+    git(fresh.checkout, "commit", "-q", "-a", "-m", "turncheck 1.0.0")
+    git(fresh.checkout, "push", "-q", "origin", "HEAD:main")
+    assert fresh.run("check") == 0, capsys.readouterr().err
 
 
 def test_only_what_is_on_main_is_released(fresh: World, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import subprocess
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,3 +78,78 @@ def test_a_base_that_can_be_asked_needs_no_history() -> None:
     assert repeats("hello").base[2:] == "p" * (len(repeats("hello").runs) - 2)
     both = {**RATES, "hello": 0.7}
     assert run(both, 5, *judged, on_base=both) == 0, "it fails on both sides: the model drifted"
+
+
+# --- the base is asked as its own files say --------------------------------------------------------------------------
+
+OTHER_SHAPE = REST.replace('message: "{text}"', 'said: "{text}"')
+
+
+def asked_otherwise(answer: Callable[[Call], Reply]) -> Callable[[Call], Reply]:
+    """The same bot, which takes its messages under another name."""
+    return lambda call: answer(replace(call, body={**call.body, "message": call.body["said"]}))
+
+
+def run_of_another_shape(*flags: str) -> int:
+    """A change of `bot:` beside the bot of the base, which knows nothing of it; "hello" is dead."""
+    with ExitStack() as stack:
+        here = stack.enter_context(serving(FakeBot(asked_otherwise(coins({**RATES, "hello": 1.0}, 3)))))
+        there = stack.enter_context(serving(FakeBot(coins(RATES, 4))))
+        begin = ["run", "--engine", "http", "--bot-url", here.url, "--bot-url-base", there.url, "--evaluations", "e2e"]
+        return run_command_line([*begin, "--quiet", "--no-cache", *flags])
+
+
+def test_the_base_is_asked_as_its_own_bot_section_says(project: Path) -> None:
+    def git(*arguments: str) -> None:
+        user = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        subprocess.run(["git", *user, *arguments], cwd=project, check=True, capture_output=True)
+
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "base")
+    assert run(RATES, 1, "--baseline", "none", "--fail-on", "none", "--out", "base") == 0
+    (project / "turncheck.yml").write_text(OTHER_SHAPE)
+    assert run_of_another_shape("--baseline", "base", "--fail-on", "new-failures") == 1
+    assert repeats("hello").outcome == "regressed"
+    assert repeats("hello").base[2:] == "p" * (len(repeats("hello").runs) - 2)
+
+
+def test_a_base_that_nobody_knows_how_to_ask_is_not_asked_and_excuses_nothing(project: Path) -> None:
+    assert run(RATES, 1, "--repeats", "first: 20", "--baseline", "none", "--fail-on", "none", "--out", "base") == 0
+    (project / "turncheck.yml").write_text(OTHER_SHAPE)
+    assert run_of_another_shape("--baseline", "base", "--fail-on", "new-failures") == 1
+    assert (repeats("hello").outcome, repeats("hello").base) == ("regressed", "P" * 20)
+    section = decode(Path("results/report.json").read_bytes()).e2e
+    assert section is not None
+    assert section.remarks[0].startswith("The base is not asked in turn with this side: this change alters `bot:`")
+
+
+# --- a bot that dies -------------------------------------------------------------------------------------------------
+
+
+def test_a_bot_that_dies_at_any_turn_opens_no_gate(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each of the turns of a run in turn is the last one that the bot answers."""
+    base = ["--repeats", "first: 4, most: 4", "--baseline", "none", "--fail-on", "none", "--out", "base"]
+    assert run(dict.fromkeys(RATES, 0.0), 1, *base) == 0
+    asked = 0
+
+    def dying(last: int) -> Callable[[Call], Reply]:
+        calls = 0
+
+        def answer(call: Call) -> Reply:
+            nonlocal calls, asked
+            calls += 1
+            asked = max(asked, calls)
+            return right(call) if calls <= last else Reply(how="cut")
+
+        return answer
+
+    right = coins(dict.fromkeys(RATES, 0.0), 2)
+    judged = ["--baseline", "base", "--fail-on", "new-failures", "--bot-parallel", "1"]
+    turns = 2 * len(RATES)
+    for last in range(turns + 1):
+        with serving(FakeBot(dying(last))) as bot:
+            begin = ["run", "--engine", "http", "--bot-url", bot.url, "--evaluations", "e2e", "--quiet", "--no-cache"]
+            code = run_command_line([*begin, *judged])
+        assert (code == 0) == (last == turns), f"the bot died after turn {last}: {capsys.readouterr()}"
+    assert asked >= turns

@@ -70,7 +70,11 @@ def hooks(bot: Path, repository: Path, *arguments: str) -> subprocess.CompletedP
         "PIP_NO_BUILD_ISOLATION": "0",  # pip reads the variable as the value of the flag: without isolation
     }
     return subprocess.run(
-        [TOOLS / "bin" / "pre-commit", "run", "--all-files", *arguments],
+        [
+            TOOLS / "bin" / "pre-commit",
+            "run",
+            *(arguments if "--from-ref" in arguments else ("--all-files", *arguments)),
+        ],
         cwd=bot,
         capture_output=True,
         text=True,
@@ -96,9 +100,23 @@ def test_the_hooks_check_an_assistant_and_say_what_is_wrong(released: Path, bot:
     assert "bots/pizza/data/rules.yml\n  6:5 " in done.stdout
     assert "utter_gone" in done.stdout
     assert hooks(bot, released, "--hook-stage", "pre-push", "turncheck-run").returncode == 1
+    git(bot, "checkout", "-q", "bots")
+    ensure_deletions_are_checked(released, bot)
 
 
-def test_a_hook_runs_for_the_files_that_an_assistant_has() -> None:
+def ensure_deletions_are_checked(released: Path, bot: Path) -> None:
+    """Push what only deletes: pre-commit then lists no file at all."""
+    git(bot, "commit", "-q", "-m", "hooks")
+    git(bot, "checkout", "-q", "-b", "change")
+    pushed = ("--hook-stage", "pre-push", "--from-ref", "main", "--to-ref", "HEAD", "turncheck-run")
+    git(bot, "rm", "-q", "bots/pizza/tests/test_stories.yml")
+    git(bot, "commit", "-q", "-m", "without its tests")
+    done = hooks(bot, released, *pushed)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "gone-tests: 1 story of the base is gone" in done.stdout
+
+
+def test_a_hook_always_runs_and_judges_the_whole_assistant() -> None:
     manifest = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
     done = subprocess.run(
         [TOOLS / "bin" / "pre-commit", "validate-manifest", str(ROOT / ".pre-commit-hooks.yaml")], check=False
@@ -106,7 +124,7 @@ def test_a_hook_runs_for_the_files_that_an_assistant_has() -> None:
 
     assert done.returncode == 0
     assert [hook["id"] for hook in manifest] == ["turncheck-validate", "turncheck-run"]
-    assert not any(hook["pass_filenames"] for hook in manifest), "an assistant is judged as a whole"
+    assert all(hook["always_run"] and not hook["pass_filenames"] for hook in manifest)
 
 
 AZURE: dict[str, Any] = yaml.safe_load((ROOT / "azure" / "turncheck.yml").read_text("utf-8"))

@@ -8,9 +8,9 @@ import hashlib
 import json
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -47,10 +47,12 @@ TOLERANCE = "- name: LogisticRegressionClassifier\n  tol: 0.001\n"
 SYNONYM = "  - synonym: funghi\n    examples: |\n      - toadstools\n"
 
 
-@pytest.fixture(autouse=True)
-def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("GITHUB_ACTIONS", "GITLAB_CI", "TF_BUILD", "BITBUCKET_BUILD_NUMBER", "CI"):
-        monkeypatch.delenv(name, raising=False)
+@pytest.fixture(scope="module", autouse=True)
+def _at_home() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as environment:
+        for name in ("GITHUB_ACTIONS", "GITLAB_CI", "TF_BUILD", "BITBUCKET_BUILD_NUMBER", "CI"):
+            environment.delenv(name, raising=False)
+        yield
 
 
 @pytest.fixture
@@ -167,22 +169,43 @@ def quick(project: Path) -> Path:
     return project
 
 
+class Kept(NamedTuple):
+    """A first run of the quick pipeline: of which project, its report, and a copy of the cache that it has filled."""
+
+    project: Path
+    report: bytes
+    cache: Path
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    folder = tmp_path_factory.mktemp("filled")
+    project = shutil.copytree(EXAMPLES / "pizzeria", folder / "pizzeria")
+    (project / "tests" / "test_nlu.yml").unlink()
+    (project / "config.yml").write_text(QUICK)
+    return Kept(project, run(project, folder / "out", "--cache-folder", folder / "cache"), folder / "cache")
+
+
+@pytest.fixture
+def kept(filled: Kept, tmp_path: Path) -> Kept:
+    """The same with a cache of the test's own."""
+    return filled._replace(cache=shutil.copytree(filled.cache, tmp_path / "cache"))
+
+
 @pytest.mark.parametrize(
     "damage", [lambda _: b"", lambda content: content[:-7], lambda content: content + b"x", other_content]
 )
 def test_a_damaged_entry_is_ignored_and_said(
-    damage: Callable[[bytes], bytes], quick: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    damage: Callable[[bytes], bytes], kept: Kept, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first = run(quick, tmp_path / "1", "--cache-folder", tmp_path / "cache")
-    entries = list((tmp_path / "cache").rglob("*.entry"))
+    entries = list(kept.cache.rglob("*.entry"))
     assert len(entries) == 13
     for entry in entries:
         entry.write_bytes(damage(entry.read_bytes()))
-    capsys.readouterr()
 
-    assert run(quick, tmp_path / "2", "--cache-folder", tmp_path / "cache") == first
+    assert run(kept.project, tmp_path / "2", "--cache-folder", kept.cache) == kept.report
     said = capsys.readouterr().err
-    assert f"13 cache entries in {tmp_path / 'cache'} are damaged: they are ignored." in said
+    assert f"13 cache entries in {kept.cache} are damaged: they are ignored." in said
     assert "taken from the cache" not in said
 
 
@@ -204,11 +227,10 @@ ANSWERS: list[tuple[str, Callable[[Any], object]]] = [
 
 @pytest.mark.parametrize(("what", "change"), ANSWERS, ids=[what for what, _ in ANSWERS])
 def test_answers_that_cannot_be_those_of_a_fold_are_damaged(
-    what: str, change: Callable[[Any], object], quick: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    what: str, change: Callable[[Any], object], kept: Kept, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first = run(quick, tmp_path / "1", "--cache-folder", tmp_path / "cache")
     changed = 0
-    for path in (tmp_path / "cache").rglob("*.entry"):
+    for path in kept.cache.rglob("*.entry"):
         content = gzip.decompress(path.read_bytes().partition(b"\n")[2])
         if content.startswith(b'{"FoldRun":'):
             fold = json.loads(content)
@@ -217,10 +239,9 @@ def test_answers_that_cannot_be_those_of_a_fold_are_damaged(
             path.write_bytes(f"turncheck cache v1 {path.stem} {hashlib.sha256(packed).hexdigest()}\n".encode() + packed)
             changed += 1
     assert changed > 1, what
-    capsys.readouterr()
 
-    assert run(quick, tmp_path / "2", "--cache-folder", tmp_path / "cache") == first
-    assert f"{changed} cache entries in {tmp_path / 'cache'} are damaged" in capsys.readouterr().err
+    assert run(kept.project, tmp_path / "2", "--cache-folder", kept.cache) == kept.report
+    assert f"{changed} cache entries in {kept.cache} are damaged" in capsys.readouterr().err
 
 
 def test_an_entry_under_another_name_is_not_believed(tmp_path: Path) -> None:

@@ -173,6 +173,7 @@ def test_pictures_are_drawn_whatever_the_machine_and_the_folder_say(bot: Path) -
     variables = {"MPLBACKEND": "nonsense", "MPLCONFIGDIR": "/dev/null", "SOURCE_DATE_EPOCH": "abc"}
     done = turncheck("test", "nlu", "--out", "drawn", folder=bot, variables=variables)
     assert_words(done, 0)
+    assert b"atplotlib" not in done.stdout + done.stderr, "it would name a variable of its own"
     again = turncheck("test", "nlu", "--project", bot, "--out", bot / "again", folder=bot.parent)
     assert_words(again, 0)
     pictures = sorted(path.name for path in (bot / "drawn").glob("*.png"))

@@ -67,7 +67,10 @@ def test_no_python_of_the_main_thread_runs_below_crfsuite(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("case", CASES[:2], ids=lambda case: case.name)
-def test_an_interrupted_run_ends_in_order(case: Case, number: signal.Signals, tmp_path: Path) -> None:
+def test_an_interrupted_run_ends_in_order(
+    case: Case, number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LOKY_MAX_CPU_COUNT")  # with the processes that a run starts by itself
     project = project_of(case, tmp_path / "project")
     draw = random.Random(f"{case} {number.name}")
     for _ in range(2):

@@ -47,6 +47,14 @@ def compare(out: Path, *, workers: int = 1, cluster: str | None = None, plots: b
     return run_compare_nlu(options, CONFIGS, output, screen, runs=runs, percentages=(0, 50))
 
 
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A comparison that was made in one go, which no test changes."""
+    folder = tmp_path_factory.mktemp("compared")
+    compare(folder)
+    return folder
+
+
 def tree(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
@@ -100,7 +108,7 @@ def test_the_graph_is_of_means_and_deviations(tmp_path: Path, monkeypatch: pytes
         ]
 
 
-def test_a_finished_fit_is_not_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_finished_fit_is_not_done_again(tmp_path: Path, compared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fits: list[str] = []
     stop_after = 2
     real = pipeline_fits.fit_and_judge
@@ -119,12 +127,11 @@ def test_a_finished_fit_is_not_done_again(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(fits) == len(set(fits)) == 4
     compare(tmp_path / "interrupted")
     assert len(fits) == 4
-    compare(tmp_path / "whole")
-    assert tree(tmp_path / "interrupted") == tree(tmp_path / "whole")
+    assert tree(tmp_path / "interrupted") == tree(compared)
 
 
-def test_what_was_fitted_with_other_data_is_fitted_again(tmp_path: Path) -> None:
-    compare(tmp_path)
+def test_what_was_fitted_with_other_data_is_fitted_again(tmp_path: Path, compared: Path) -> None:
+    shutil.copytree(compared, tmp_path, dirs_exist_ok=True)
     before = json.loads((tmp_path / "run_1/0%_exclusion/c1_report/done.json").read_text())
     options = judging(workers=1, seed=7)
     output = NluOutput(folder=tmp_path, plots=False)
@@ -133,18 +140,17 @@ def test_what_was_fitted_with_other_data_is_fitted_again(tmp_path: Path) -> None
     assert before["key"] != after["key"]
 
 
-def test_a_damaged_result_is_made_again(tmp_path: Path) -> None:
-    compare(tmp_path)
+def test_a_damaged_result_is_made_again(tmp_path: Path, compared: Path) -> None:
+    shutil.copytree(compared, tmp_path, dirs_exist_ok=True)
     whole = tree(tmp_path)
     (tmp_path / "run_1/50%_exclusion/c2_report/done.json").write_text("{")
     compare(tmp_path)
     assert tree(tmp_path) == whole
 
 
-def test_two_workers_give_the_same_files(tmp_path: Path) -> None:
-    compare(tmp_path / "one")
-    compare(tmp_path / "two", workers=2)
-    assert tree(tmp_path / "one") == tree(tmp_path / "two")
+def test_two_workers_give_the_same_files(tmp_path: Path, compared: Path) -> None:
+    compare(tmp_path, workers=2)
+    assert tree(tmp_path) == tree(compared)
 
 
 @pytest.mark.follows(page="rasa-1", sentence="A folder of configurations stands for all files in it.")
@@ -183,16 +189,14 @@ def test_fewer_than_two_intents_are_nothing_to_compare_on(tmp_path: Path, more: 
 
 
 @pytest.mark.slow
-def test_a_local_dask_cluster_gives_the_same_files(tmp_path: Path) -> None:
-    compare(tmp_path / "here")
+def test_a_local_dask_cluster_gives_the_same_files(tmp_path: Path, compared: Path) -> None:
     with local_cluster() as address:
         compare(tmp_path / "cluster", cluster=address)
-    assert tree(tmp_path / "here") == tree(tmp_path / "cluster")
+    assert tree(tmp_path / "cluster") == tree(compared)
 
 
 @pytest.mark.slow
-def test_a_scheduler_with_two_worker_processes_gives_the_same_files(tmp_path: Path) -> None:
-    compare(tmp_path / "here")
+def test_a_scheduler_with_two_worker_processes_gives_the_same_files(tmp_path: Path, compared: Path) -> None:
     address_file = tmp_path / "scheduler.json"
     command = (sys.executable, "-m", "distributed.cli.dask_scheduler")
     worker = (sys.executable, "-m", "distributed.cli.dask_worker", "--nthreads", "1", "--no-nanny", "--no-dashboard")
@@ -214,7 +218,7 @@ def test_a_scheduler_with_two_worker_processes_gives_the_same_files(tmp_path: Pa
         for process in reversed(started):
             process.terminate()
             process.wait(timeout=20)
-    assert tree(tmp_path / "here") == tree(tmp_path / "cluster")
+    assert tree(tmp_path / "cluster") == tree(compared)
 
 
 def test_a_cluster_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

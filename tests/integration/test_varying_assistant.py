@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from coins import RIGHT, Coins
+from msgspec import UNSET
 
 from turncheck.cli import run_command_line
 from turncheck.dialogue.domain import DialogueDomain
@@ -237,7 +238,6 @@ def test_other_rules_are_a_change_of_the_rules(base: str, bot: Path) -> None:
             "needs 35 runs, all of which pass; 2 runs of 4 end-to-end cases are 8",
         ),
         (["--thresholds", "e2e.pass_at_1 >= 1"], "cannot be reached by any number of runs"),
-        (["--shard", "1/2", "--repeats", "first: 2"], "cases cannot be repeated in a shard"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_asked(
@@ -268,12 +268,67 @@ def test_a_share_of_runs_is_judged_by_its_interval(bot: Path, monkeypatch: pytes
     assert gate["outcome"] == "not judged"
 
 
-def test_shards_run_each_case_once_and_are_merged(bot: Path, capsys: Any) -> None:
-    for number in (1, 2):
-        assert run("--shard", f"{number}/2", out=f"shard-{number}", gate="") == 0
-    flags = ["--baseline", "none", "--fail-on", "none", "--quiet"]
-    assert run_command_line(["report", "merge", "shard-1", "shard-2", *flags]) == 0
+# --- shards ----------------------------------------------------------------------------------------------------------
+
+
+def in_shards(count: int, *flags: str, base: str, of_shards: str | None = None, gate: str = "new-failures") -> int:
+    """Measure in shards, put together in ``results``; ``of_shards``: what they take for the base, if something else."""
+    places = [f"shard-{number}" for number in range(1, count + 1)]
+    for number, place in enumerate(places, 1):
+        assert run("--shard", f"{number}/{count}", *flags, out=place, base=of_shards or base, gate="") == 0
+    return run_command_line(["report", "merge", *places, "--baseline", base, "--fail-on", gate, "--quiet"])
+
+
+def as_compared(folder: str) -> dict[str, Any]:
+    """What a run found, but for the times."""
+    read = {name: json.loads(Path(folder, f"{name}.json").read_bytes()) for name in ("report", "verdict", "comparison")}
+    del read["report"]["timings"], read["report"]["source"]["measured"]
+    return read
+
+
+@pytest.mark.parametrize(("count", "greet"), [(2, 1.0), (6, 0.6)])
+def test_shards_find_what_one_run_finds(count: int, greet: float, base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test's level depends on the number of all cases: a shard that counted its own would end with fewer runs."""
+    monkeypatch.setattr(CoinEngine, "rates", {**RATES, "greet": greet, "cancel": 0.3})
+    rules = ["--repeats", "first: 3, false-alarms: 0.1%"]
+    code = run(*rules, out="one", base=base)
+    assert in_shards(count, *rules, base=base) == code
+    assert as_compared("results") == as_compared("one")
+
+
+def test_each_shard_has_its_share_of_the_turns(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CoinEngine, "rates", dict.fromkeys(RATES, 1.0))
+    in_shards(4, "--repeats", "turns: 10", base=base)
+    runs = [len(repeats(name).runs) for name in RATES]
+    assert min(runs) == 2
+    assert sum(runs) == 9, "of ten turns two shards with a case each have two, and one with two cases has five"
+    reasons = [str(case.reason) for case in report().e2e.cases]  # type: ignore[union-attr]
+    assert sum("its share of the budget, 2 turns, was used up" in reason for reason in reasons) == 2
+
+
+def test_a_shard_that_saw_another_base_opens_no_gate(bot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a base fewer runs are needed than beside one that fails as well; the merge does not call them enough."""
+    monkeypatch.setattr(CoinEngine, "rates", {**RATES, "greet": 0.2})
+    run("--repeats", "first: 20, most: 20", out="base", gate="none")
+    assert repeats("greet", "base").outcome != "failed"
+    monkeypatch.setattr(CoinEngine, "rates", {**RATES, "greet": 1.0})
+    assert in_shards(2, base="base", of_shards="none") == 0
+    assert repeats("greet").outcome == "unclear"
+    (reason,) = [case.reason for case in report().e2e.cases if case.name == "greet"]  # type: ignore[union-attr]
+    assert "its shard took it for judged: it compared with other runs of the base" in str(reason)
+    merged = ["report", "merge", "shard-1", "shard-2", "--baseline", "base", "--not-judged", "fail", "--quiet"]
+    assert run_command_line(merged) == 1
+    assert in_shards(2, base="base") == 1
+    assert repeats("greet").outcome == "regressed"
+
+
+def test_rules_that_cannot_be_kept_are_refused_in_a_shard(capsys: Any) -> None:
+    assert run("--shard", "1/2", "--repeats", "turns: 7") == 2
+    assert "the budget of 7 turns is too small: 2 runs of 4 end-to-end cases take 8" in capsys.readouterr().err
+
+
+def test_off_runs_each_case_of_a_shard_once(base: str) -> None:
+    in_shards(2, "--repeats", "off", base=base)
     section = report().e2e
     assert section is not None
-    assert len(section.cases) == 4
-    assert all(not isinstance(case.repeats, Repeats) for case in section.cases)
+    assert [case.repeats for case in section.cases] == [UNSET] * 4

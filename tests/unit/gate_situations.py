@@ -15,12 +15,15 @@ from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
 from turncheck.render.wording.gates import judge
 from turncheck.report.evaluations import EVALUATIONS
-from turncheck.report.model import CaseResult, GateSettings, Report, Skipped
+from turncheck.report.model import CaseResult, GateSettings, HowRepeated, Repeats, Report, Skipped
 from turncheck.run.trainable import fault_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from turncheck.comparison.model import Baseline
     from turncheck.render.wording.verdict import GateResult, Verdict
+    from turncheck.report.model import RepeatedOutcome, StoryResult
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "gates.md"
 START, END = "<!-- situations -->\n", "<!-- /situations -->"
@@ -111,6 +114,25 @@ UNREADABLE: Final = with_changes(
     skipped=tuple(fault_of(name, "the NLU data cannot be read completely", [SYNTAX]) for name in EVALUATIONS[2:4]),
 )
 
+_RUNS: Final[Mapping[RepeatedOutcome, str]] = {"passed": "PPPP", "flaky": "FFPP", "unclear": "FFPPff"}
+
+
+def repeated(*outcomes: RepeatedOutcome, stories: Sequence[StoryResult] = STORIES) -> Report:
+    """A report whose end-to-end cases were run several times."""
+    cases = [
+        replace(
+            case(f"question {number}", "utter_a!b" if outcome == "unclear" else "utter_a", line=3 * number),
+            repeats=Repeats(runs=_RUNS[outcome], outcome=outcome, base="P" * 20),
+            outcome="unclear" if outcome == "unclear" else "passed",
+            reason=None if outcome == "passed" else f"{outcome}: some runs fail",
+        )
+        for number, outcome in enumerate(outcomes, 1)
+    ]
+    made = report(stories=stories, cases=cases)
+    assert made.e2e is not None
+    return with_changes(made, e2e=replace(made.e2e, repeats=HowRepeated(first=4, most=30, false_alarms=0.01)))
+
+
 NONE: Final = Missing("no run of this workflow left a report of the base")
 BAD: Final = Unreadable("the artifact is not a report of turncheck")
 DOWN: Final = Unreachable("GitHub does not answer")
@@ -156,6 +178,13 @@ SITUATIONS: Final = (
         "an end-to-end case is misunderstood, on the base too",
         report(stories=STORIES, cases=MISHEARD_CASES),
         base(report(stories=STORIES, cases=MISHEARD_CASES)),
+    ),
+    Situation("a repeated case is unclear", repeated("unclear", "passed"), base(repeated("passed", "passed"))),
+    Situation("every repeated case is unclear", repeated("unclear", stories=()), base(repeated("passed", stories=()))),
+    Situation(
+        "no repeated case regressed, but more runs fail over all of them",
+        repeated("flaky", "flaky", "flaky", "flaky"),
+        base(repeated("passed", "passed", "passed", "passed")),
     ),
     Situation("the engine fails halfway", STOPPED, base(FINE)),
 )

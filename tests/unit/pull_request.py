@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from report_builder import (
@@ -151,8 +152,12 @@ def head_report(**changes: object) -> Report:
     return with_changes(made, timings={"core": 1.5, "core[0]": 0.25, "e2e": 12.345, "e2e[1]": 6.5})
 
 
+@cache
 def pull_request(root: str = "bots/bank", name: str = "bank") -> tuple[Report, Comparison, Verdict]:
-    """Report, comparison and verdict of the pull request, for an assistant at this place of the repository."""
+    """Report, comparison and verdict of the pull request, for an assistant at this place of the repository.
+
+    Nobody can change them: all tests may have the same ones.
+    """
     head = with_changes(head_report(), project=ProjectInfo(name=name, root=root, file="turncheck.yml"))
     comparison = compare(head, Present(base_report(), "artifact", run_id="55", passed_over="2 expired"))
     return head, comparison, judge(head, comparison, head.settings)

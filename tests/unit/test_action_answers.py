@@ -285,7 +285,7 @@ def mutated(draw: st.DrawFn) -> Any:
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(answer=ANYTHING | mutated() | mutated())
 def test_any_answer_ends_in_a_verdict_for_every_case(assistant: Assistant, answer: Any) -> None:
     result = judged(assistant, answer)
@@ -296,7 +296,7 @@ def test_any_answer_ends_in_a_verdict_for_every_case(assistant: Assistant, answe
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(answer=ANYTHING | mutated() | mutated())
 def test_any_answer_to_a_validation_ends_in_a_verdict_for_every_case(validating: Assistant, answer: Any) -> None:
     judged(validating, answer)

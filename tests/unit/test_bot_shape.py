@@ -124,7 +124,23 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "no JSONPath": (f"{GOOD}  intent: nlu.intent\n", "4:11", "`intent` is not a JSONPath"),
     "a JSONPath that is not closed": (f"{GOOD}  intent: $.a[\n", "4:11", "`intent` is not a JSONPath"),
     "an extension": (f"{GOOD}  intent: $.a.~keys\n", "4:11", "`intent` is not a JSONPath"),
-    "quiet without poll": (f"{GOOD}  quiet: 1s\n", "4:10", "`quiet` is for messages that are fetched"),
+    "quiet without poll": (f"{GOOD}  quiet: 1s\n", "4:10", "`quiet` is for messages that come later"),
+    "both fetched and posted": (
+        f"{GOOD}  poll: {{path: /p}}\n  callback: {{session: $.id}}\n",
+        "4:9",
+        "either fetched (`poll`) or posted (`callback`)",
+    ),
+    "calls for nobody": (f"{GOOD}  callback: {{}}\n", "4:13", "`callback` must not be empty"),
+    "entities without a path": (
+        f"{GOOD}  entities: {{name: $.n}}\n",
+        "4:13",
+        "'entities' must be a JSONPath, or `path`",
+    ),
+    "no JSONPath within entities": (
+        f"{GOOD}  entities: {{path: $.e, value: v}}\n",
+        "4:32",
+        "`value` is not a JSONPath",
+    ),
     "no duration": (f"{GOOD}  poll: {{path: /p}}\n  quiet: soon\n", "5:10", "`quiet` is not a duration"),
     "no time": (f"{GOOD}  poll: {{path: /p}}\n  wait: 0s\n", "5:9", "`wait` is not a duration"),
     "an hour": (f"{GOOD}  poll: {{path: /p}}\n  wait: 60m\n", "5:9", "`wait` is not a duration"),
@@ -208,7 +224,7 @@ def test_silence_is_no_fault(answer: Any, replies: tuple[str, ...], remark: str,
 @pytest.mark.parametrize("answer", [{"message": "a"}, {"data": {"messages": []}}, "text", 3, [{"text": "a"}]])
 def test_a_path_that_leads_nowhere_is_a_fault(answer: Any, tmp_path: Path) -> None:
     with pytest.raises(
-        AnswerError, match=r"has nothing at `replies: \$.messages\[\*\].text` \(turncheck.yml:3:12\); it has"
+        AnswerError, match=r"has nothing at `replies: \$.messages\[\*\].text` \(turncheck.yml:3:12\); it (has|is)"
     ):
         read_answer(rest(tmp_path), answer)
 
@@ -226,6 +242,37 @@ def test_slots_may_be_below_their_entries(tmp_path: Path) -> None:
     assert said.slots == {"a": 1, "b": None, "c": None}
     with pytest.raises(AnswerError, match="where a map was expected"):
         read_answer(bot, {"messages": [], "slots": ["a"]})
+
+
+CITY = {"entity": "city", "value": "Rome"}
+
+
+@pytest.mark.parametrize(
+    ("shape_of_entities", "entities", "expected"),
+    [
+        ("$.entities", [CITY, {**CITY, "start": 3, "end": 7, "other": 1}], [CITY, {**CITY, "start": 3, "end": 7}]),
+        ("$.entities[*]", [CITY], [CITY]),
+        ("$.entities[*]", [CITY, CITY], [CITY, CITY]),
+        ("$.entities", [], []),
+        ("$.entities", None, []),
+        ("$.nothing", [CITY], []),
+        ("$.entities", [{"entity": "city"}], [{"entity": "city", "value": None}]),
+        ("$.entities", {"city": "Rome", "people": 2.0, "none": None}, [CITY, {"entity": "people", "value": 2.0}]),
+        ("$.entities", {"city": ["Rome", "Oslo"]}, [CITY, {"entity": "city", "value": "Oslo"}]),
+        ("{path: $.entities, name: $.type, value: $.text}", [{"type": "city", "text": "Rome"}], [CITY]),
+        ("{path: $.entities, value: $.value.of}", {"city": {"value": {"of": "Rome"}}, "people": None}, [CITY]),
+    ],
+)
+def test_entities_may_be_a_list_or_a_map(shape_of_entities: str, entities: Any, expected: Any, tmp_path: Path) -> None:
+    bot = rest(tmp_path, f"  entities: {shape_of_entities}\n")
+    assert list(read_answer(bot, {"messages": [], "entities": entities}).entities) == expected
+
+
+@pytest.mark.parametrize("entities", ["Rome", 3, ["Rome"], [{"name": "city"}], [{"entity": 3}], [[CITY]]])
+def test_what_is_not_an_entity_is_a_fault(entities: Any, tmp_path: Path) -> None:
+    bot = rest(tmp_path, "  entities: $.entities\n")
+    with pytest.raises(AnswerError, match=r"at `entities: \$.entities` \(turncheck.yml:4:13\), without the name"):
+        read_answer(bot, {"messages": [], "entities": entities})
 
 
 def test_a_deep_answer_is_no_crash(tmp_path: Path) -> None:

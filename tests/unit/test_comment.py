@@ -6,7 +6,9 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -497,6 +499,15 @@ def hostile_pair(text: str) -> tuple[Report, Report]:
     return side(wrong=False, commit=text), side(wrong=True, commit="2" * 40)
 
 
+@cache
+def tame_elements() -> dict[str, Counter[str]]:
+    """The elements of each document of a report without anything hostile."""
+    base, head = hostile_pair("x")
+    comparison = compare(head, Present(base, "artifact", commit="x", run_id="x", passed_over="x", warnings=("x",)))
+    verdict = judge(head, comparison, head.settings)
+    return {name: elements(to_html(draw(head, comparison, verdict, LINKS, size=size))) for name, size in WHOLE.items()}
+
+
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # Rasa itself gives the label no_entity a meaning: no entity of that name is scored.
@@ -505,19 +516,13 @@ def test_nothing_of_a_hostile_report_acts(text: str) -> None:
     base, head = hostile_pair(text)
     comparison = compare(head, Present(base, "artifact", commit=text, run_id=text, passed_over=text, warnings=(text,)))
     verdict = judge(head, comparison, head.settings)
-    tame_base, tame = hostile_pair("x")
-    tame_comparison = compare(
-        tame, Present(tame_base, "artifact", commit="x", run_id="x", passed_over="x", warnings=("x",))
-    )
-
-    tame_verdict = judge(tame, tame_comparison, tame.settings)
+    tame = tame_elements()
     for name, size in WHOLE.items():
         html = to_html(draw(head, comparison, verdict, LINKS, size=size))
-        quiet = to_html(draw(tame, tame_comparison, tame_verdict, LINKS, size=size))
         for shown in (html, to_html(str(RENDERED[name](head, comparison, verdict, LINKS).content))):
             assert not ACTIVE.search(text_outside_code(shown))
             assert all(target.startswith("https://github.com/acme/bots/") for target in links(shown))
-        ours, theirs = elements(html), elements(quiet)
+        ours, theirs = elements(html), tame[name]
         for kind in (
             "img",
             "table",
@@ -539,8 +544,8 @@ def test_nothing_of_a_hostile_report_acts(text: str) -> None:
 
 
 @pytest.mark.slow
-def test_ten_megabyte_strings_are_cut() -> None:
-    base, head = hostile_pair("|`@a<b>" * 1_500_000)
+def test_strings_of_a_megabyte_are_cut() -> None:
+    base, head = hostile_pair("|`@a<b>" * 150_000)
 
     text = comment_of(head, base)
 

@@ -31,7 +31,7 @@ from turncheck.render.page.budget import LIMIT
 from turncheck.render.page.page import render_page
 from turncheck.render.wording.gates import judge
 from turncheck.report.batch import BatchCase, BatchOrder, BatchSuite, numbers_of
-from turncheck.report.model import Attempt, CaseMessage, Report, TurnEvent, TurnTrace
+from turncheck.report.model import Attempt, CaseMessage, Repeats, Report, TurnEvent, TurnTrace
 
 MANUAL = {"missing-response": "A response is missing. Define it."}
 
@@ -243,6 +243,10 @@ def test_repeats_and_findings_are_told() -> None:
     repeated = msgspec.structs.replace(case("shaky", "a!b"), attempts=Attempt(passed=1, of=2, runs=(False, True)))
     (told,) = data_of(page_of(report(cases=[repeated])))["conversations"]
     assert (told["attempts"], told["runs"]) == ([1, 2], [False, True])
+
+    beside = msgspec.structs.replace(case("shaky", "a"), repeats=Repeats(runs="PFp", outcome="flaky", base="PPF"))
+    (told,) = data_of(page_of(report(cases=[beside]), report(cases=[case("shaky", "a")])))["conversations"]
+    assert (told["runs"], told["base"]["runs"]) == ([True, False, True], [True, True, False])
 
     data = data_of(page_of(head_report(), base_report()))
     assert data["manual"] == MANUAL

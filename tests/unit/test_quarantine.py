@@ -11,18 +11,24 @@ from msgspec import UNSET, structs
 from report_builder import case, example, report, story, suite
 
 from turncheck.comparison.compare import as_compared, compare
-from turncheck.comparison.model import Comparison, Missing, Present, Unreachable
+from turncheck.comparison.model import Comparison, ManyLosses, Missing, Present, Unreachable
 from turncheck.comparison.quarantine import with_passes_of_base, with_results
 from turncheck.conclude import Outcome, conclude
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
-from turncheck.project.quarantine import QUARANTINE_FILE, read_quarantine, unknown_tests
+from turncheck.project.quarantine import (
+    NEVER_VARIES,
+    QUARANTINE_FILE,
+    never_flaky,
+    read_quarantine,
+    unknown_tests,
+)
 from turncheck.render.annotations import find_annotations
 from turncheck.render.links import Links
 from turncheck.render.wording.gates import judge
 from turncheck.render.wording.verdict import GateResult, Verdict
 from turncheck.report.codec import decode, encode
-from turncheck.report.model import CaseResult, GateSettings, Repeats, Report
+from turncheck.report.model import CaseResult, GateSettings, HowRepeated, Repeats, Report
 from turncheck.report.quarantine import Quarantine, QuarantinedTest
 from turncheck.validation.catalogue_quarantine import QUARANTINE_CHECKS
 from turncheck.validation.checks import Check
@@ -131,8 +137,10 @@ def test_the_examples_of_the_manual_are_what_they_say(check: Check, tmp_path: Pa
         (tmp_path / QUARANTINE_FILE).write_text(text)
         file = read_quarantine(tmp_path, tmp_path, TODAY)
         assert file is not None
-        unknown = unknown_tests(file.quarantine, {("order a pizza", "tests/a.yml")})
-        return {finding.code for finding in (*file.findings, *unknown)}
+        known = {("order a pizza", "tests/a.yml")}
+        found = (*file.findings, *unknown_tests(file.quarantine, known))
+        steady = never_flaky(file.quarantine, known, ()) if check.code == NEVER_VARIES else ()
+        return {finding.code for finding in (*found, *steady)}
 
     assert codes(check.wrong) == {check.code}
     assert codes(check.right) == set()
@@ -351,6 +359,36 @@ def test_figures_are_those_that_were_measured() -> None:
     assert (metric.base, metric.value) == (0, 1)
 
 
+def test_runs_of_a_quarantined_case_are_no_loss_over_all_cases() -> None:
+    """The other test of repeated cases, over all of them, is not to fail for one whose failures are known."""
+
+    def repeated(name: str, runs: str) -> CaseResult:
+        outcome = "flaky" if "P" in runs else "failed"
+        repeats = Repeats(runs=runs, outcome=outcome, base="P" * 20)  # type: ignore[arg-type]
+        return structs.replace(case(name, "a"), repeats=repeats)
+
+    def report_of(entries: Quarantine | None) -> Report:
+        made = _report(cases=[repeated("pays", "FFFFPP"), repeated("o", "PP")], quarantine=entries)
+        assert made.e2e is not None
+        how = HowRepeated(first=2, most=30, false_alarms=0.01)
+        return structs.replace(made, e2e=structs.replace(made.e2e, repeats=how))
+
+    entries = _quarantine("pays")
+    base = _report(cases=[case("pays", "a"), case("o", "a")], quarantine=entries)
+    for own, runs in ((None, 8), (entries, 2)):
+        losses = _compared(report_of(own), base).many_losses
+        assert isinstance(losses, ManyLosses)
+        assert (losses.runs, losses.real) == (runs, own is None)
+
+
+def test_an_entry_is_about_flaky_tests_only_if_one_of_its_tests_may_vary() -> None:
+    entries = _quarantine("pays", "orders", "tests/a.yml::both")
+    known = {("pays", "tests/a.yml"), ("orders", "tests/a.yml"), ("both", "tests/a.yml"), ("both", "tests/b.yml")}
+    may_vary = {("orders", "tests/a.yml"), ("both", "tests/b.yml")}
+    assert [one.subject for one in never_flaky(entries, known, may_vary)] == ["pays", "tests/a.yml::both"]
+    assert never_flaky(_quarantine("pays", expect="failing"), known, may_vary) == []
+
+
 # --- passes in a row -------------------------------------------------------------------------------------------------
 
 
@@ -437,8 +475,9 @@ def test_a_test_that_must_fail_and_passes_is_a_failure_in_junit() -> None:
 
 
 def test_after_twenty_passes_in_a_row_the_comment_says_to_release_it() -> None:
-    base = _report(PASSES, OTHER, story("old", "a"), quarantine=_quarantine("pays", passes=19))
     words = "'pays' has passed {} times in a row: release it"
-    for passes, said in ((20, True), (19, False)):
-        comment = _outcome(_report(PASSES, OTHER, quarantine=_quarantine("pays", passes=passes)), base).texts()[1]
+    for passes, said, expect in ((20, True, "flaky"), (19, False, "flaky"), (20, True, "failing")):
+        entries = _quarantine("pays", passes=passes, expect=expect)
+        base = _report(PASSES, OTHER, story("old", "a"), quarantine=_quarantine("pays", passes=19, expect=expect))
+        comment = _outcome(_report(PASSES, OTHER, quarantine=entries), base).texts()[1]
         assert (words.format(passes) in comment.encoded.decode().replace("`", "'")) == said

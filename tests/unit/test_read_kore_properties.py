@@ -112,7 +112,7 @@ EXPORTS = st.fixed_dictionaries(
 
 
 @pytest.mark.slow
-@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(EXPORTS)
 def test_any_export_is_read_and_its_annotations_lie_in_their_sentences(data: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:

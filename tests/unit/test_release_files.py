@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 import yaml
 from tools.release.__main__ import STEPS
-from tools.release.agreement import section
+from tools.release.agreement import section, versions
+from tools.release.mentions import in_text, mentions
+from tools.release.place import Place
+
+from turncheck import __version__
 
 ROOT = Path(__file__).parents[2]
 WORKFLOW: dict[str, Any] = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text("utf-8"))
@@ -47,6 +51,14 @@ def test_what_is_attested_is_what_was_pushed() -> None:
 
     assert [one.get("subject-digest") for one in attested] == ["${{ steps.built.outputs.digest }}", None]
     assert attested[1] == {"subject-checksums": "dist/SHA256SUMS"}
+
+
+def test_a_job_that_is_run_again_replaces_what_it_left() -> None:
+    """Artifacts belong to the run, which remains the same: without this, their names would be taken."""
+    steps = [step for job in JOBS.values() for step in job["steps"] if "upload-artifact" in step.get("uses", "")]
+
+    assert [step["with"]["name"] for step in steps] == ["image-${{ matrix.runner }}", "release", "layout"]
+    assert all(step["with"]["overwrite"] for step in steps)
 
 
 def test_an_action_is_pinned_to_one_commit_in_all_workflows() -> None:
@@ -88,3 +100,84 @@ def test_a_section_ends_where_the_next_begins(name: str, said: str) -> None:
     text = "\n".join(("# Changelog\n", *headings))
 
     assert section(text, name) == said
+
+
+def test_every_place_in_the_repository_names_the_version_that_the_package_has() -> None:
+    nowhere = dict.fromkeys(("remote", "branch", "repository", "image", "api", "upload", "index"), "")
+    named = Place(source=ROOT, dist=ROOT, **nowhere)
+    found = list(mentions(named, ""))
+
+    assert {
+        "README.md",
+        "SECURITY.md",
+        "docs/cli.md",
+        "azure/turncheck.yml",
+        "src/turncheck/commands/init/workflows.py",
+    } <= {one.path for one in found}
+    assert [one for one in found if not one.form.fits(one.named, __version__)] == []
+
+
+HOOK = "- repo: https://github.com/turncheck/turncheck\n  # ours\n  rev: {}\n  hooks: []\n"
+RESOURCE = "- repository: turncheck\n  type: github\n  name: turncheck/turncheck\n  ref: {}\n"
+FORMS = (
+    (
+        "- uses: turncheck/turncheck@{}",
+        ["v1", "v1.2.3", "COMMIT", "${{matrix.version}}"],
+        ["v0", "v2", "main", "1.2.3"],
+    ),
+    ("so `turncheck/turncheck@{}`.", ["v1"], ["v9", "HEAD", "v1.2", "4c0ffee"]),
+    ("- component: $CI_SERVER_FQDN/acme/testing/turncheck@{}", ["v1"], ["v9", "~latest", "main"]),
+    ("pip install git+https://github.com/turncheck/turncheck.git@{}", ["v1.2.3"], ["main", "v1.2.4"]),
+    ("- uses: turncheck/turncheck@COMMIT # {}", ["v1.2.3"], ["v1.2.2", "v1"]),
+    ("uvx turncheck@{} run", ["1.2.3"], ["v1.2.3", "0.9.0", "main"]),
+    (
+        "pip install 'turncheck[http]{}'",
+        ["==1.2.3", "==1.*", ">=1, <2", "~=1.2"],
+        ["==9.9.9", ">=1.3", "<1", "== 1.2"],
+    ),
+    ('turncheck = "{}"', ["1.2.3"], ["9.9.9", "==1.0.0"]),
+    ('TURNCHECK_VERSION: "{}"', ["1.2.3"], ["1.2.2"]),
+    ("docker run ghcr.io/turncheck/turncheck:{}", ["1.2.3", "X.Y.Z"], ["latest", "v1.2.3", "1", "0.9.0"]),
+    ("image: registry.acme.org/mirror/turncheck:{}", ["1.2.3"], ["1.2.4", "latest"]),
+    (HOOK, ["v1.2.3", "vX.Y.Z"], ["v9", "v1", "main", "1.2.3"]),
+    ("- {{repo: https://github.com/turncheck/turncheck, rev: {}, hooks: []}}", ["v1.2.3"], ["v9.9.9"]),
+    (RESOURCE, ["refs/tags/v1", "refs/tags/v1.2.3", "v1"], ["refs/tags/v2", "refs/heads/main", "main"]),
+    ("- {{ref: {}, name: turncheck/turncheck}}", ["refs/tags/v1"], ["refs/tags/v0"]),
+    ("https://github.com/turncheck/turncheck/releases/download/{}/SHA256SUMS", ["v1.2.3"], ["v1.2.2"]),
+    ("[files](https://github.com/turncheck/turncheck/archive/refs/tags/{}.tar.gz)", ["v1.2.3"], ["v0.9.0"]),
+    ("https://raw.githubusercontent.com/turncheck/turncheck/{}/docs/x.json", ["v1"], ["v0"]),
+    ("gh release verify {} --repo turncheck/turncheck", ["v1.2.3"], ["v1.2.2"]),
+    ("pip install dist/turncheck-{}-py3-none-any.whl", ["1.2.3"], ["1.2.2"]),
+    ('"tool": {{"name": "turncheck",\n "version": "{}"}}', ["1.2.3"], ["0.1.0"]),
+    ("`turncheck` {} · engine", ["1.2.3", "v1.2.3"], ["9.9.9", "1.2.3rc1", "v9.9.9"]),
+    ("Turncheck {} has", ["v1"], ["v9", "v9.9"]),
+    ("answered by embedded {}", ["1.2.3"], ["0.1.0"]),
+)
+
+
+@pytest.mark.parametrize(("text", "right", "wrong"), FORMS)
+def test_a_version_is_found_in_every_form(text: str, right: list[str], wrong: list[str]) -> None:
+    for named in (*right, *wrong):
+        *_, found = in_text("page.md", "before\n" + text.format(named), 7)
+        assert (found.named, found.form.fits(found.named, "1.2.3")) == (named, named in right)
+        assert text.format(named).split("\n")[found.line - 8][found.column :].startswith(named)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "turncheck 2.3 times as fast, embedded 0.92, rasa 3.6.21",
+        "https://github.com/turncheck/turncheck/blob/main/docs/findings.md",
+        "- uses: actions/checkout@v7\n  with: {ref: main}\n- uses: ./turncheck",
+        "turncheck@users.noreply.github.com",
+        "turncheck/turncheck: ref-pin",
+    ],
+)
+def test_what_is_no_version_of_ours_is_not_held(text: str) -> None:
+    assert list(in_text("page.md", text)) == []
+
+
+def test_versions_of_a_changelog_are_sorted_as_numbers() -> None:
+    text = "## [Unreleased]\n## [0.10.0] - 2026-01-02\n## [0.9.0] - 2026-01-01\n## [0.2.0] - 2025-01-01\n"
+
+    assert versions(text, since="0.9.0") == ["0.9.0", "0.10.0"]

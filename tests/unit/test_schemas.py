@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 from pull_request import pull_request
-from tools.write_schemas import documents
+from tools import write_schemas
 
 from turncheck.comparison.metrics import METRICS
 from turncheck.comparison.model import encode
 from turncheck.render.wording.verdict import json_schemas
 
 DOCS = Path(__file__).parents[2] / "docs"
+documents = cache(write_schemas.documents)
 
 
 @pytest.mark.parametrize("name", ["comparison", "verdict"])

@@ -7,6 +7,7 @@ to the room that there is, joining and showing it is no reading; taking it apart
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -80,6 +81,7 @@ def _readings(tree: ast.AST) -> Iterator[int]:
                     yield node.lineno
 
 
+@cache
 def _found() -> dict[str, list[int]]:
     found = {}
     for path in sorted(SOURCE.rglob("*.py")):

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from small_project import write_project
 
+from turncheck import __version__
+from turncheck.cli import run_command_line
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -43,6 +46,15 @@ def test_the_version_needs_no_parser(tmp_path: Path) -> None:
         "turncheck.process.little_memory",
         "turncheck.process.streams",
     }
+
+
+def test_the_action_says_what_runs_before_it_loads_its_job(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "turncheck.action", None)  # it cannot be loaded
+
+    run_command_line(["action"])
+    assert capsys.readouterr().out == f"turncheck {__version__}\n"
 
 
 @pytest.mark.slow

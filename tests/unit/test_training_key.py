@@ -173,11 +173,11 @@ def changed(value: Any, path: tuple[Any, ...]) -> Any:
 @pytest.mark.parametrize("example", ["pizzeria", "clinic"])
 @given(data=st.data())
 def test_any_change_of_anything_that_is_learnt_from_changes_the_key(example: str, data: st.DataObject) -> None:
-    project = whole(example)
-    for inputs in (nlu_inputs(project), policy_inputs(project)[0]):
-        way = data.draw(st.sampled_from([one for one in leaves(inputs) if one[0] != "root"]))
+    for inputs in (inputs_of(example, "nlu"), inputs_of(example, "")):
+        part = "nlu" if inputs.nlu.examples else ""
+        way = data.draw(st.sampled_from(ways(example, part)))
 
-        assert training_key("policies", changed(inputs, way)) != key_of(example, "nlu" if inputs.nlu.examples else "")
+        assert training_key("policies", changed(inputs, way)) != key_of(example, part)
 
 
 @cache
@@ -186,9 +186,18 @@ def whole(example: str) -> Project:
 
 
 @cache
+def inputs_of(example: str, part: str) -> Project:
+    return nlu_inputs(whole(example)) if part else policy_inputs(whole(example))[0]
+
+
+@cache
+def ways(example: str, part: str) -> list[tuple[Any, ...]]:
+    return [one for one in leaves(inputs_of(example, part)) if one[0] != "root"]
+
+
+@cache
 def key_of(example: str, part: str) -> str | None:
-    project = whole(example)
-    return training_key("policies", nlu_inputs(project) if part else policy_inputs(project)[0])
+    return training_key("policies", inputs_of(example, part))
 
 
 def test_lines_that_move_change_nothing_and_two_steps_do_not_become_one() -> None:

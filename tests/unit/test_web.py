@@ -11,7 +11,7 @@ import requests
 from timing import Timing
 
 from turncheck.web.addresses import Network
-from turncheck.web.timed import session, was_refused, within
+from turncheck.web.timed import Limit, session, was_refused, within
 
 
 def test_a_session_knows_what_it_was_given_and_nothing_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,3 +71,22 @@ def test_a_connection_that_is_kept_may_be_used_after_its_first_call_is_over() ->
                 with within(0.3):
                     assert one.get(f"http://127.0.0.1:{listening.getsockname()[1]}/", timeout=5).text == "ok"
                 time.sleep(0.5)
+
+
+def test_one_thread_ends_all_calls_each_at_its_time() -> None:
+    """A short limit that is set after long ones is not waited behind, and a call that is over is not ended."""
+    ended, shut = socket.socketpair()
+    before = threading.active_count()
+    limits = [Limit(60.0) for _ in range(50)]
+    short = Limit(0.05)
+    short.watch(shut)
+    with ended, shut:
+        ended.settimeout(20)
+        assert ended.recv(1) == b"", "its connection was shut down"
+    assert short.is_over
+    assert not any(limit.is_over for limit in limits)
+    assert threading.active_count() <= before + 1
+    for limit in limits:
+        limit.done()
+        limit.end()
+    assert not any(limit.is_over for limit in limits)

@@ -82,7 +82,8 @@ def main(arguments: list[str]) -> int:
     place = Place(**{**asked, "dist": asked["dist"].absolute()})
     try:
         if step == "prepare":
-            prepare(place, version or "", dt.datetime.now(dt.UTC).date().isoformat())
+            for written in prepare(place, version or "", dt.datetime.now(dt.UTC).date().isoformat()):
+                print(written)
         elif step == "digest":
             print(built(place).digest)
         else:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tools.release.place import PACKAGE, ReleaseError
+from tools.release.mentions import Mention, in_text, mentions
+from tools.release.place import VERSION, ReleaseError, ordered
+from tools.release.tags import released, remote_tags
 
 if TYPE_CHECKING:
     from tools.release.place import Place
 
-USES = re.compile(rf"{PACKAGE}/{PACKAGE}@(v?\d+(?:\.\w+)*)")
-IMAGE = re.compile(rf"ghcr\.io/{PACKAGE}/{PACKAGE}:(v?\d+(?:\.\w+)*)")
 HEADING = re.compile(r"^## \[(?P<name>[^]]+)\](?: - (?P<date>\S+))?$", re.MULTILINE)
 _RELATIVE = re.compile(r"\]\((?!#|[a-z][a-z0-9+.-]*:)")
-REF = re.compile(r"refs/tags/(v\d+(?:\.\w+)*)")
-READ = ("README.md", "SECURITY.md", "docs", "examples", "templates", "azure", "src")
 
 
 def ensure(place: Place) -> None:
@@ -24,7 +22,7 @@ def ensure(place: Place) -> None:
     Raises:
         ReleaseError: with everything that disagrees.
     """
-    if found := [*_position(place), *disagreements(place)]:
+    if found := [*_position(place), *_taken(place), *disagreements(place)]:
         raise ReleaseError("\n".join(found))
 
 
@@ -39,9 +37,25 @@ def _position(place: Place) -> list[str]:
     return found
 
 
+def _taken(place: Place) -> list[str]:
+    """Say why the version cannot be given; a release that has its tag may only be continued, from its own commit."""
+    tags = remote_tags(place)
+    if place.tag in tags:
+        place.git("fetch", "--quiet", "--no-tags", place.remote, f"refs/tags/{place.tag}")
+        if place.git("log", "-1", "--format=%P", "FETCH_HEAD") == place.commit:
+            return []
+        return [
+            f"{place.tag} on {place.remote} was made from another commit: the version is taken, prepare the next one"
+        ]
+    newer = [
+        tag for tag in released(tags) if tag.partition(".")[0] == place.major and ordered(tag) > ordered(place.tag)
+    ]
+    return [f"{place.version} is older than {max(newer, key=ordered)}, which is on {place.remote}"] if newer else []
+
+
 def disagreements(place: Place) -> list[str]:
     """Return what in the commit does not name the version that the package has."""
-    return [*_changelog(place), *_names(place), *_action(place)]
+    return [*_changelog(place), *_history(place), *_names(place), *_action(place)]
 
 
 def _changelog(place: Place) -> list[str]:
@@ -49,8 +63,12 @@ def _changelog(place: Place) -> list[str]:
         notes(place)
     except ReleaseError as refused:
         return [str(refused)]
-    unreleased = section(place.file("CHANGELOG.md"), "Unreleased")
-    return [f"CHANGELOG.md: entries below [Unreleased] are not in {place.version}"] if unreleased else []
+    text, found = place.file("CHANGELOG.md"), []
+    if section(text, "Unreleased"):
+        found.append(f"CHANGELOG.md: entries below [Unreleased] are not in {place.version}")
+    if later := versions(text, since=place.version)[1:]:
+        found.append(f"CHANGELOG.md: there are sections of {', '.join(later)}, which is not older than {place.version}")
+    return found
 
 
 def notes(place: Place) -> str:
@@ -73,6 +91,12 @@ def notes(place: Place) -> str:
     return _RELATIVE.sub(rf"](https://github.com/{place.repository}/blob/{place.tag}/", said)
 
 
+def versions(text: str, *, since: str) -> list[str]:
+    """Return of which versions a changelog has sections, from the oldest to the newest, without those before one."""
+    names = [heading["name"] for heading in HEADING.finditer(text) if VERSION.fullmatch(heading["name"])]
+    return sorted((name for name in names if ordered(name) >= ordered(since)), key=ordered)
+
+
 def section(text: str, name: str) -> str:
     """Return what is below a heading of second level, up to the next one."""
     headings = list(HEADING.finditer(text))
@@ -84,27 +108,29 @@ def section(text: str, name: str) -> str:
 
 
 def _names(place: Place) -> list[str]:
-    """Say who names another version of the action or of the image than that which is released."""
-    found = []
-    # `git grep` fails where it finds nothing; the README names the action in any case.
-    lines = place.git(
-        "grep", "-InE", f"{PACKAGE}/{PACKAGE}[@:]v?[0-9]|refs/tags/v[0-9]", "HEAD", "--", *READ
-    ).splitlines()
-    for path, number, line in (line.removeprefix("HEAD:").split(":", 2) for line in lines):
+    """Say who names another version than that which is released."""
+    return [
+        f"{_where(one)} is not of {place.version} (expected {one.form.expected(place.version)})"
+        for one in mentions(place)
+        if not one.form.fits(one.named, place.version)
+    ]
+
+
+def _where(mention: Mention) -> str:
+    return f"{mention.path}:{mention.line}: {mention.written}"
+
+
+def _history(place: Place) -> list[str]:
+    """Say which section of the changelog names a version that was not there when it was written."""
+    text, found = place.file("CHANGELOG.md"), []
+    headings = [heading for heading in HEADING.finditer(text) if VERSION.fullmatch(heading["name"])]
+    for number, heading in enumerate(headings):
+        known = [one["name"] for one in headings[number:]]
+        said = text[heading.end() : headings[number + 1].start() if number + 1 < len(headings) else len(text)]
         found += [
-            f"{path}:{number}: {named[0]} is not of {place.version} (expected {PACKAGE}/{PACKAGE}@{place.major})"
-            for named in USES.finditer(line)
-            if named[1] not in {place.major, place.tag}
-        ]
-        found += [
-            f"{path}:{number}: {named[0]} is not of {place.version} (expected refs/tags/{place.major})"
-            for named in REF.finditer(line)
-            if named[1] not in {place.major, place.tag}
-        ]
-        found += [
-            f"{path}:{number}: {named[0]} is not the image of {place.version}"
-            for named in IMAGE.finditer(line)
-            if named[1] != place.version
+            f"{_where(one)} is of no version up to {known[0]} (expected {one.form.expected(known[0])})"
+            for one in in_text("CHANGELOG.md", said, text.count("\n", 0, heading.end()) + 1)
+            if not any(one.form.fits(one.named, version) for version in known)
         ]
     return found
 

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
+import subprocess
 import tarfile
+import tempfile
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 INDEX = "application/vnd.oci.image.index.v1+json"
 
@@ -58,12 +65,26 @@ def file_in(archive: Path, path: str) -> bytes:
         (entry,) = _document(packed, "index.json")["manifests"]
         manifest = _document(packed, _path(entry["digest"]))
         for layer in reversed(manifest["layers"]):
-            blob = packed.extractfile(_path(layer["digest"]))
-            with tarfile.open(fileobj=blob, mode="r|*") as files:
+            blob = cast("IO[bytes]", packed.extractfile(_path(layer["digest"])))
+            with _unpacked(blob, layer["mediaType"]) as stream, tarfile.open(fileobj=stream, mode="r|*") as files:
                 for member in files:
                     if member.name.removeprefix("./") == path:
                         return cast("IO[bytes]", files.extractfile(member)).read()
     raise LookupError(f"{archive} has no {path}")
+
+
+@contextmanager
+def _unpacked(blob: IO[bytes], kind: str) -> Iterator[IO[bytes]]:
+    """Yield what tarfile can read, which knows gzip, but not zstd."""
+    if not kind.endswith("zstd"):
+        yield blob
+        return
+    with tempfile.TemporaryFile() as copy:
+        shutil.copyfileobj(blob, copy)
+        copy.seek(0)
+        # Whoever has found what was looked for closes the stream, which ends the program.
+        with subprocess.Popen(["zstd", "-dc"], stdin=copy, stdout=subprocess.PIPE) as program:
+            yield cast("IO[bytes]", program.stdout)
 
 
 def _path(digest: str) -> str:

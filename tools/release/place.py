@@ -16,6 +16,11 @@ VERSION = re.compile(r"(?:0|[1-9]\d*)(?:\.(?:0|[1-9]\d*)){2}")
 _ASSIGNED = re.compile(r'^__version__ = "([^"]*)"$', re.MULTILINE)
 
 
+def ordered(version: str) -> tuple[int, ...]:
+    """Return what versions, and tags of versions, are sorted by."""
+    return tuple(map(int, version.removeprefix("v").split(".")))
+
+
 class ReleaseError(Exception):
     """The step cannot be done, or what is public already differs; nothing was overwritten."""
 
@@ -105,7 +110,9 @@ def run(
             cwd=folder,
             input=stdin,
             capture_output=True,
-            text=True,
+            # What is read of a file in another encoding is written as it was.
+            encoding="utf-8",
+            errors="surrogateescape",
             check=False,
             env={**os.environ, **(env or {})},
         )

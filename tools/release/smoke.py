@@ -25,25 +25,34 @@ def smoke_test(place: Place) -> bool:
     Raises:
         ReleaseError: it cannot be pulled, does not name the version, or the example does not pass.
     """
-    reference = f"{place.image}@{built(place).digest}"
-    tool = str(place.source / "tools" / "build_image.sh")
+    pulled, first = first_line(place.source, f"{place.image}@{built(place).digest}")
+    print(f"from pull to first line: {pulled + first:.1f} s (pulled in {pulled:.1f} s)")
+    return True
+
+
+def first_line(source: Path, reference: str) -> tuple[float, float]:
+    """Pull an image and run the action on an example; return the seconds of the pull, and then until it said something.
+
+    Raises:
+        ReleaseError: it cannot be pulled, or the example does not pass.
+    """
+    tool = str(source / "tools" / "build_image.sh")
     started = time.monotonic()
     run([tool, "pull", reference])
     pulled = time.monotonic() - started
     try:
         # The container is root, and so are the files that it leaves in the workspace.
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            first = _run(place, tool, reference, Path(folder))
+            first = _run(source, tool, reference, Path(folder))
     finally:
         run([tool, "remove", reference])
-    print(f"from pull to first line: {pulled + first:.1f} s (pulled in {pulled:.1f} s)")
-    return True
+    return pulled, first
 
 
-def _run(place: Place, tool: str, reference: str, folder: Path) -> float:
+def _run(source: Path, tool: str, reference: str, folder: Path) -> float:
     """Run the action; return how many seconds it took until it said something."""
     workspace, temp = folder / "workspace", folder / "temp"
-    shutil.copytree(place.source / "examples" / EXAMPLE, workspace)
+    shutil.copytree(source / "examples" / EXAMPLE, workspace)
     commands = temp / "_runner_file_commands"
     commands.mkdir(parents=True)
     variables = [f"GITHUB_{name.upper()}=/github/file_commands/{name}" for name in ("output", "step_summary")]

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from tools.release import registry
 from tools.release.build import built
-from tools.release.place import VERSION, ReleaseError
+from tools.release.place import VERSION, ReleaseError, ordered
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tools.release.place import Place
 
 # Git asks this program for a name and a password, which so are never in a command line or a file.
@@ -77,8 +79,8 @@ def move_major(place: Place) -> bool:
         ReleaseError: it names something else than a release.
     """
     tags = remote_tags(place)
-    released = tags.get(place.tag)
-    if released != release_commit(place):
+    commit = tags.get(place.tag)
+    if commit != release_commit(place):
         raise ReleaseError(f"{place.tag} is not on {place.remote}: {place.major} stays where it is")
     present = tags.get(place.major)
     if present is not None:
@@ -86,20 +88,25 @@ def move_major(place: Place) -> bool:
             raise ReleaseError(
                 f"{place.major} on {place.remote} is {present[:12]}, which is not a release; it was not moved"
             )
-        if max(map(_ordered, names)) >= _ordered(place.tag):
+        if max(map(ordered, names)) >= ordered(place.tag):
             return False
-    _push(place, f"{released}:refs/tags/{place.major}", f"--force-with-lease=refs/tags/{place.major}:{present or ''}")
+    _push(place, f"{commit}:refs/tags/{place.major}", f"--force-with-lease=refs/tags/{place.major}:{present or ''}")
     return True
 
 
 def is_moved(place: Place, tags: dict[str, str]) -> bool:
     """Whether the tag of the major version names this release or a newer one."""
     names = _releases(tags, tags.get(place.major, ""))
-    return any(_ordered(name) >= _ordered(place.tag) for name in names)
+    return any(ordered(name) >= ordered(place.tag) for name in names)
 
 
 def _releases(tags: dict[str, str], commit: str) -> list[str]:
-    return [tag for tag, named in tags.items() if named == commit and VERSION.fullmatch(tag.removeprefix("v"))]
+    return [tag for tag in released(tags) if tags[tag] == commit]
+
+
+def released(tags: Iterable[str]) -> list[str]:
+    """Return which tags are those of releases."""
+    return [tag for tag in tags if tag.startswith("v") and VERSION.fullmatch(tag.removeprefix("v"))]
 
 
 def remote_tags(place: Place) -> dict[str, str]:
@@ -114,10 +121,6 @@ def remote_tags(place: Place) -> dict[str, str]:
 
 def _push(place: Place, what: str, lease: str) -> None:
     place.git("-c", f"credential.helper={CREDENTIALS}", "push", "--quiet", lease, place.remote, what)
-
-
-def _ordered(tag: str) -> tuple[int, ...]:
-    return tuple(map(int, tag.removeprefix("v").split(".")))
 
 
 def _identity(place: Place) -> dict[str, str]:

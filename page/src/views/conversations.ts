@@ -123,7 +123,8 @@ function transcript(context: Context, one: Conversation): HTMLElement {
     "div",
     { class: "transcript" },
     h("p", { class: "note" }, place(assistant, one.place), " · ", h("a", { href: caseAddress(context, one.key) }, "link to this"), baseWords(one)),
-    one.attempts && strip(one.attempts, one.runs),
+    one.attempts && strip(one.attempts, one.runs.slice(0, MOST_RUNS)),
+    one.base && one.base.runs.length > 0 && strip([one.base.runs.filter(Boolean).length, one.base.runs.length], one.base.runs.slice(-MOST_RUNS), " on the base"),
     one.reason && h("p", {}, said(one.reason)),
     one.remarks.length > 0 && h("ul", { class: "entries" }, ...one.remarks.map((remark) => h("li", {}, said(remark)))),
     one.turns.length > 0 ? beside(turns(context, one, one.turns), baseTurns(context, one)) : h("p", { class: "note" }, "The transcript did not fit into this file; report.json has it."),
@@ -159,10 +160,9 @@ function baseWords({ base, outcome: now }: Conversation): Child {
 }
 
 /** How it fared when it was repeated, run by run; an older report has the numbers alone. */
-function strip([passed, of]: [number, number], runs: boolean[]): HTMLElement {
-  const listed = runs.slice(0, MOST_RUNS);
-  const cells = listed.map((good) => h("span", { class: good ? "run passed" : "run failed" }, good ? "✓" : "✕"));
-  return h("p", { class: "strip" }, h("span", { "aria-hidden": "true" }, ...cells), ` passed ${passed} of ${of} times`);
+function strip([passed, of]: [number, number], runs: boolean[], where = ""): HTMLElement {
+  const cells = runs.map((good) => h("span", { class: good ? "run passed" : "run failed" }, good ? "✓" : "✕"));
+  return h("p", { class: "strip" }, h("span", { "aria-hidden": "true" }, ...cells), ` passed ${passed} of ${of} times${where}`);
 }
 
 const SPEAKERS = { user: "user", bot: "bot", check: "" };

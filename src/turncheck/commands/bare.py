@@ -6,16 +6,18 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from msgspec import structs
+from msgspec import UnsetType, structs
 
 from turncheck.commands.core import core_exit_code, evaluate_core, print_core, write_core_files
 from turncheck.commands.nlu import evaluate_nlu, print_nlu, write_test_files
-from turncheck.messages.errors import CutShortError, UserError
+from turncheck.comparison.quarantine import with_results
+from turncheck.messages.errors import EXIT_FAILED, CutShortError, UserError
 from turncheck.publishing.files import write_report
 from turncheck.render.phrases import not_run_text, noted_version_line
 from turncheck.report.model import EngineInfo, Report, Skipped
 from turncheck.run.alone import cause, end_with
 from turncheck.run.output_folder import ensure_apart_from_project
+from turncheck.run.quarantine_alone import with_quarantine
 
 if TYPE_CHECKING:
     from turncheck.commands.core import CoreOutput, CoreTestOptions
@@ -37,6 +39,8 @@ def run_bare_test(
     """
     ensure_apart_from_project(core_output.folder, core.settings, *nlu_output.further)
     report, stopped = evaluate_core(core, screen)
+    held = with_quarantine(report, core.project, screen)
+    report = held.report
     write_core_files(report, core_output, screen)
     sys.stdout.write(noted_version_line(report.project, str(core.project)))
     print_core(report, core.project)
@@ -49,7 +53,7 @@ def run_bare_test(
         write_report(nlu_output.json, report)
     if stopped is not None:
         end_with(stopped)
-    return core_exit_code(report, core)
+    return EXIT_FAILED if held.is_faulty else core_exit_code(report, core)
 
 
 def _with_nlu(
@@ -61,6 +65,8 @@ def _with_nlu(
     except UserError as error:
         stopped = CutShortError(error)
         return _without_nlu(report, stopped), stopped
+    if not isinstance(report.quarantine, UnsetType):
+        nlu = with_results(nlu, report.quarantine)
     write_test_files(nlu, output, screen)
     print_nlu(nlu, options.project)
     joined = structs.replace(

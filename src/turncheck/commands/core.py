@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from turncheck.comparison.quarantine import entry_of
 from turncheck.evaluation.coverage import coverage, reached_by_stories
 from turncheck.evaluation.stories import evaluate_stories, has_annotated_texts
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, INTERRUPTED, UserError
@@ -21,9 +22,11 @@ from turncheck.publishing.files import write_all, write_report
 from turncheck.render.phrases import not_run_text, noted_version_line
 from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, story_files
 from turncheck.render.story_text import story_text
+from turncheck.render.wording.quarantine import passing_in_quarantine
 from turncheck.run.alone import end_with, measured_alone
 from turncheck.run.assistant import note_without_nlu
 from turncheck.run.output_folder import ensure_apart_from_project
+from turncheck.run.quarantine_alone import quarantine_lines, with_quarantine
 from turncheck.run.reading import ensure_there, read_checked_stories
 from turncheck.run.trainable import ensure_policies_accepted, ensure_possible, ensure_trainable, read_dialogue_assistant
 from turncheck.web.addresses import Network
@@ -95,12 +98,13 @@ def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Console,
     """
     ensure_apart_from_project(output.folder, options.settings, output.json)
     report, stopped = evaluate_core(options, screen, source)
-    write_core_files(report, output, screen)
+    held = with_quarantine(report, options.project, screen)
+    write_core_files(held.report, output, screen)
     sys.stdout.write(noted_version_line(report.project, str(options.project)))
-    print_core(report, options.project)
+    print_core(held.report, options.project)
     if stopped is not None:
         end_with(stopped)
-    return core_exit_code(report, options)
+    return EXIT_FAILED if held.is_faulty else core_exit_code(held.report, options)
 
 
 def print_core(report: Report, project: Path) -> None:
@@ -108,12 +112,18 @@ def print_core(report: Report, project: Path) -> None:
     core = report.core
     words = not_run_text(report) if core is None else story_text(core, report.engine, report.coverage, str(project))
     sys.stdout.write(plain(words))
+    sys.stdout.writelines(plain(f"{line}\n") for line in quarantine_lines(report, str(project)))
 
 
 def core_exit_code(report: Report, options: CoreTestOptions) -> int:
-    """Return 1 if a story failed and that is to fail the command, else 0."""
+    """Return 1 if a story failed that is not in quarantine, and that is to fail the command, else 0."""
     stories = report.core.stories if report.core is not None else ()
-    failed = any(not story.passed for story in stories if not story.duplicate)
+    failed = any(
+        not story.passed and entry_of(report, story.name, story.location) is None
+        for story in stories
+        if not story.duplicate
+    )
+    failed = failed or bool(passing_in_quarantine(report))
     return EXIT_FAILED if failed and options.fail_on_prediction_errors else EXIT_OK
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import yaml
 
+from turncheck.comparison.tally import tallies
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.evaluation.coverage import coverage, reached_by_conversations
 from turncheck.evaluation.e2e import evaluate_cases, none_run
@@ -22,6 +23,7 @@ from turncheck.render.sinks.terminal import place, text
 from turncheck.run.alone import cause, end_with, measured_alone
 from turncheck.run.assistant import assistant_in_use
 from turncheck.run.output_folder import ensure_apart_from_project
+from turncheck.run.quarantine_alone import quarantine_lines, with_quarantine
 from turncheck.run.reading import CASES_BELOW
 from turncheck.run.trainable import read_dialogue_assistant
 from turncheck.validation.case_names import check_cases
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from turncheck.report.model import CaseResult, EndToEnd
     from turncheck.run.alone import Bench
     from turncheck.run.assistant import AssistantOptions
+    from turncheck.run.quarantine_alone import Quarantined
 
 DEFAULT_RESULTS: Final = "e2e_results.yml"
 
@@ -102,8 +105,13 @@ def run_test_e2e(
     result = alone.finished or none_run(read.cases, f"not run: {cause(stopped)}" if stopped is not None else "")
     reached = reached_by_conversations(result.exercised)
     report = alone.report(result, coverage=coverage(project, reached, code_of_actions(project.root)))
+    held = with_quarantine(report, project.root, screen, environment)
+    report = held.report
     seconds = screen.timings.get("e2e", 0.0)
-    output.write(e2e_text(result, seconds, colour=output.isatty(), coverage=report.coverage, folder=folder))
+    output.write(
+        e2e_text(result, seconds, colour=output.isatty(), coverage=report.coverage, folder=folder, quarantine=held.held)
+    )
+    output.writelines(f"{line}\n" for line in quarantine_lines(report, folder))
     _write(options, read.cases, result, screen)
     if options.coverage is not None:
         from turncheck.commands.coverage_report import write_coverage_report  # only on request
@@ -114,7 +122,7 @@ def run_test_e2e(
         write_report(options.json, report)
     if stopped is not None:
         end_with(stopped)
-    return _exit_code(result, screen)
+    return _exit_code(held, screen)
 
 
 def _write(options: E2EOptions, cases: Sequence[E2ECase], result: EndToEnd, screen: Console) -> None:
@@ -124,11 +132,17 @@ def _write(options: E2EOptions, cases: Sequence[E2ECase], result: EndToEnd, scre
         screen.note(f"The results are in {path}")
 
 
-def _exit_code(result: EndToEnd, screen: Console) -> int:
-    if not result.passed and not result.failed:
+def _exit_code(held: Quarantined, screen: Console) -> int:
+    tally = next((tally for tally in tallies(held.report) if tally.evaluation == "e2e"), None)
+    if tally is None or not tally.ran:
         screen.note("Nothing was tested: all cases were skipped.")
         return EXIT_NOT_DONE
-    return EXIT_FAILED if result.failed else EXIT_OK
+    if tally.failed or tally.unexpected or held.is_faulty:
+        return EXIT_FAILED
+    if tally.ran == tally.in_quarantine:
+        screen.note("Nothing was tested: every case that ran is in quarantine.")
+        return EXIT_NOT_DONE
+    return EXIT_OK
 
 
 def _refuse_faulty(read: E2ECases, checked: Sequence[Finding], folder: str, screen: Console) -> None:

@@ -9,11 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from msgspec import structs
+
 from turncheck.ci.git import find_checkout
 from turncheck.evaluation.nlu import why_not_testable
 from turncheck.evaluation.splits import response_name, split_as_rasa
 from turncheck.evaluations.nlu.measure import measure_by_folds, measure_held_out
-from turncheck.messages.errors import EXIT_OK, INTERRUPTED, UserError
+from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, INTERRUPTED, UserError
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import plain
 from turncheck.project.folder import YAML_SUFFIXES
@@ -46,6 +48,7 @@ from turncheck.render.sinks.terminal_writer import TerminalWriter
 from turncheck.report.model import Source
 from turncheck.run.alone import end_with, measured_alone
 from turncheck.run.output_folder import ensure_apart, ensure_apart_from_project
+from turncheck.run.quarantine_alone import quarantine_lines, with_quarantine
 from turncheck.run.reading import ensure_there, read_checked_nlu
 from turncheck.run.trainable import (
     ensure_assistant,
@@ -160,6 +163,7 @@ def print_nlu(report: Report, project: Path) -> None:
     entry = trust_entry(report)
     trust = TerminalWriter(folder, PathResolver(report, folder)).entry(entry) if entry else ""
     sys.stdout.write(plain(nlu_text(nlu, report.engine, folder, trust)))
+    sys.stdout.writelines(plain(f"{line}\n") for line in quarantine_lines(structs.replace(report, core=None), folder))
     if major_of_files(report.project) < NAMED_AS_TODAY:
         sys.stdout.write(plain(label_tables(nlu, report.engine)))
 
@@ -177,12 +181,13 @@ def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Console, so
     """
     ensure_apart_from_project(output.folder, options.settings, *output.further)
     report, stopped = evaluate_nlu(options, screen, source)
-    write_test_files(report, output, screen)
+    held = with_quarantine(report, options.project, screen)
+    write_test_files(held.report, output, screen)
     sys.stdout.write(noted_version_line(report.project, str(options.project)))
-    print_nlu(report, options.project)
+    print_nlu(held.report, options.project)
     if stopped is not None:
         end_with(stopped)
-    return EXIT_OK
+    return EXIT_FAILED if held.is_faulty else EXIT_OK
 
 
 def evaluate_nlu(

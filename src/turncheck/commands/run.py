@@ -24,7 +24,7 @@ from turncheck.publishing.files import (
 from turncheck.publishing.publish import publish, result_of, result_of_several
 from turncheck.render.page.page import NAME as PAGE
 from turncheck.run.output_folder import ensure_apart_from_project
-from turncheck.run.prepare import baseline_finder, prepare
+from turncheck.run.prepare import baseline_finder, later_baseline_finder, prepare
 from turncheck.run.run import run_and_conclude
 from turncheck.run.several import SeveralRuns, choose
 from turncheck.run.shards.document import refuse_shards_of_several, write_shard
@@ -172,7 +172,7 @@ def run_shard(
             "--json and --plots need a report, and a shard writes none",
             remedy="Give them to `turncheck report merge`.",
         )
-    head, answers = measure_shard(shard, prepared.inputs, given, screen)
+    head, answers = measure_shard(shard, prepared.inputs, given, later_baseline_finder(prepared), screen)
     folder = Path(prepared.settings.out)
     written = write_shard(folder, head, answers)
     sys.stdout.write(plain(f"{shard_line(head)}\n"))

@@ -64,7 +64,12 @@ from turncheck.comparison.model import (
     Unreachable,
     Unreadable,
 )
-from turncheck.comparison.quarantine import counting_alone, counting_beside, without_quarantined
+from turncheck.comparison.quarantine import (
+    counting_alone,
+    counting_beside,
+    without_quarantined,
+    without_tests_in_quarantine,
+)
 from turncheck.comparison.renames import renamed_names, validation_beside
 from turncheck.comparison.repeated import many_losses
 from turncheck.comparison.significance import paired_predictions
@@ -284,6 +289,7 @@ def _beside_quarantine(compared: Comparison, head: Report, base: Report, *, agre
         stories=stories,
         e2e=e2e,
         batch=batch,
+        many_losses=many_losses(without_tests_in_quarantine(judged)),
         quarantine=counting.quarantine,
         settings_changed=(*compared.settings_changed, *counting.added),
         warnings=(*compared.warnings, *counting.warnings),

@@ -183,7 +183,8 @@ def judge_something_was_tested(report: Report, *, switched_off: bool) -> Judged:
         for skipped in report.skipped_to_report
     ]
     causes += [cause for tally in found for cause in (*tally.not_run, *tally.unclear)]
-    all_held = bool(report.nlu and report.nlu.examples) or any(tally.ran for tally in found)
+    ran = bool(report.nlu and report.nlu.examples) or any(tally.ran for tally in found)
+    all_held = ran and not any(tally.unclear for tally in found)
     return Judged(name, "failed", "all in quarantine" if all_held else "nothing tested", causes=tuple(causes))
 
 

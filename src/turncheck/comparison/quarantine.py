@@ -126,6 +126,29 @@ def without_quarantined(kind: ChangedCases, report: Report) -> ChangedCases:
     return structs.replace(kind, worse=worse, added_failing=added, quarantined=held)
 
 
+def without_tests_in_quarantine(report: Report) -> Report:
+    """Return the report without the runs of tests that are in quarantine: how they fare is known, and is no loss."""
+
+    def kept(name: str, location: Location | None) -> bool:
+        return entry_of(report, name, location) is None
+
+    if isinstance(report.quarantine, UnsetType):
+        return report
+    e2e, nlu, batch = report.e2e, report.nlu, report.batch
+    if e2e is not None:
+        e2e = structs.replace(e2e, cases=tuple(case for case in e2e.cases if kept(case.name, case.location)))
+    if nlu is not None:
+        found = tuple(one for one in nlu.predictions if kept(one.text, one.location))
+        nlu = structs.replace(nlu, predictions=found)
+    if batch is not None:
+        suites = (
+            structs.replace(suite, cases=tuple(case for case in suite.cases if kept(case.text, case.location)))
+            for suite in batch.suites
+        )
+        batch = structs.replace(batch, suites=tuple(suites))
+    return structs.replace(report, e2e=e2e, nlu=nlu, batch=batch)
+
+
 # --- how often a test has passed in a row ----------------------------------------------------------------------------
 
 

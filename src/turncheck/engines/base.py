@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast
 from turncheck.evaluations.kinds import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
@@ -57,7 +57,8 @@ class Capabilities:
     whose messages are understood as specified. ``stands_in``: it is not the assistant's own, and does not reproduce
     how a platform ranks. ``answers_suites``: it answers :meth:`Engine.answer_suite`, with ``no_batch`` as the reason
     if it cannot; others are asked sentence by sentence. ``unknown_intents``, ``unknown_entities``: why these cannot be
-    recognised here, by their names (intents folded for comparison): they are not evaluated, and never wrong.
+    recognised here, by their names (intents folded for comparison): they are not evaluated, and never wrong;
+    ``no_entities``: why none are found at all.
     ``knows_traits``: it recognises the traits of a sentence. ``uploads_suites``: the platform's limits on suites apply.
     ``bot``: the name of the one bot whose intents it matches; suites for a universal bot may expect another.
     ``varies``: its answer to the same message may differ, as a language model's does.
@@ -76,12 +77,19 @@ class Capabilities:
     no_batch: str | None = None
     unknown_intents: Mapping[str, str] = field(default_factory=dict)
     unknown_entities: Mapping[str, str] = field(default_factory=dict)
+    no_entities: str | None = None
     knows_traits: bool = False
     uploads_suites: bool = False
     bot: str = ""
     varies: bool = False
     no_mutants: str | None = "mutants need an engine that trains the project here"
     """Why it cannot try the tests on mutants of the project."""
+
+    def not_found(self, entities: Iterable[str]) -> Mapping[str, str]:
+        """Return which of these entities cannot be found, each with the reason."""
+        if self.no_entities is not None:
+            return dict.fromkeys(entities, self.no_entities)
+        return self.unknown_entities
 
     def why_not(self, evaluation: Evaluation) -> str | None:
         """Return why it does not support an evaluation at all."""

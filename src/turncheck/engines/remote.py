@@ -332,7 +332,8 @@ class RemoteClient:
             said = decoded(response.body)
         except UnreadableError:
             said = None
-        message = said.get("message") or said.get("error") if isinstance(said, dict) else None
+        names = ("message", "error", "detail", "title") if isinstance(said, dict) else ()
+        message = next((said[name] for name in names if said.get(name)), None)
         if isinstance(message, dict):
             message = message.get("message")
         return self.shown(str(message or response.reason), 300) or "no reason given"

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from msgspec import UnsetType, structs
 
-from turncheck.evaluation.e2e import EXPECTS_NOTHING, NOT_FINISHED, section_of
-from turncheck.evaluation.e2e_case import CaseOutcome, run_case, skipped_case
+from turncheck.evaluation.answers import ASKED_HERE, DelegatedError, UnfitAnswerError
+from turncheck.evaluation.e2e import EXPECTS_NOTHING, NOT_FINISHED, case_units, section_of
+from turncheck.evaluation.e2e_case import CaseOutcome, RepeatedRun, RepeatedRuns, run_case, skipped_case
 from turncheck.evaluation.e2e_steps import Exercised
-from turncheck.evaluation.repeats import NO_RUNS, BaseRuns, Repeated, Rounds, Run, in_words, raise_if_stopped
+from turncheck.evaluation.repeats import NO_RUNS, BaseRuns, Repeated, Rounds, Run, Share, in_words, raise_if_stopped
 from turncheck.messages.errors import PassingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from turncheck.engines.conversation import ConversationEngine
+    from turncheck.evaluation.answers import Answers
     from turncheck.evaluation.e2e_case import CaseRun
-    from turncheck.evaluation.repeats import Share, Sign
+    from turncheck.evaluation.repeats import Sign
     from turncheck.project.e2e.model import E2ECase
     from turncheck.report.model import CaseResult, EndToEnd, Outcome
     from turncheck.settings.repeats import RepeatRules
@@ -72,8 +75,13 @@ def _runs_of(case: CaseResult) -> BaseRuns:
 # All cases.
 
 
+def turns_of(case: E2ECase) -> int:
+    """Return how many messages a run of a case sends."""
+    return sum(turn.user is not None for turn in case.turns) or 1
+
+
 def evaluate_repeatedly(
-    engine: ConversationEngine,
+    engine: ConversationEngine | None,
     cases: Sequence[E2ECase],
     run: CaseRun,
     rules: RepeatRules,
@@ -85,11 +93,15 @@ def evaluate_repeatedly(
     clock: Callable[[], float] = time.monotonic,
     timed: Callable[[int, float], None] | None = None,
     spent: Callable[[int, float], None] = lambda _, __: None,
+    answers: Answers = ASKED_HERE,
 ) -> EndToEnd:
     """Run every case ``first`` times, then those again that failed, until it is known how they fare.
 
+    A case is a unit of ``answers``. Its runs are kept as they were, and judged again where all cases are known: so a
+    run in several parts says what one of them all would have said.
+
     Args:
-        engine: what holds the conversations.
+        engine: what holds the conversations; ``None``: the runs of all cases are known, or made elsewhere.
         cases: the cases.
         run: how they are run.
         rules: how often, and at what cost at most.
@@ -100,11 +112,19 @@ def evaluate_repeatedly(
         clock: the seconds that have passed.
         timed: called at the end with the index and the seconds of each case that was run.
         spent: called at the end with the turns and the seconds that it took.
+        answers: the runs that are known, and where those go that are made here.
 
     Raises:
+        DelegatedError: other cases are run elsewhere.
+        UnfitAnswerError: what is known of a case is not its runs.
         CutShortError: the engine failed, or the run was interrupted; ``finished`` has what was measured until then.
     """
-    tests = [_test(number, case) for number, case in enumerate(cases)]
+    own = [
+        (unit, case, known)
+        for case, unit in zip(cases, case_units(cases), strict=True)
+        if (known := _known(answers, unit)) is not None or answers.is_asked(unit)
+    ]
+    tests = [_test(number, case, known) for number, (_, case, known) in enumerate(own)]
 
     def find_base(judged: Sequence[Repeated[CaseOutcome]]) -> None:
         results = [test.judged[0].result for test in judged]
@@ -112,13 +132,16 @@ def evaluate_repeatedly(
             test.base = found
 
     def on(asked: ConversationEngine, number: int, attempt: int) -> Run[CaseOutcome]:
-        return _run(run_case(asked, cases[number], run, attempt))
+        try:
+            outcome = run_case(asked, own[number][1], run, attempt)
+        except PassingError:
+            outcome = run_case(asked, own[number][1], run, attempt, again=True)
+        return _run(outcome)
 
     def here(number: int, attempt: int) -> Run[CaseOutcome]:
-        try:
-            return on(engine, number, attempt)
-        except PassingError:
-            return on(engine, number, attempt)
+        if engine is None:
+            raise ValueError("a case has to be run, and there is no engine")
+        return on(engine, number, attempt)
 
     rounds = Rounds(
         tests,
@@ -127,14 +150,18 @@ def evaluate_repeatedly(
         find_base,
         run.workers,
         on_base=None if base_engine is None else partial(on, base_engine),
-        share=share,
+        share=_part_of(share or Share(rules.turns, rules.seconds, len(cases)), [case for _, case, _ in own], cases),
         say=say,
-        clock=clock,
+        clock=clock if engine is not None else _no_time,
     )
     rounds.run()
     spent(rounds.turns, rounds.seconds)
     why = rounds.why_no_more
-    outcomes = [_outcome(case, test, why) for case, test in zip(cases, tests, strict=True)]
+    outcomes = [_outcome(case, test, why) for (_, case, _), test in zip(own, tests, strict=True)]
+    for (unit, _, known), test in zip(own, tests, strict=True):
+        if known is None and (rounds.stopped is None or test.verdict is not None):
+            runs = tuple(RepeatedRun(replace(one.answer, seconds=one.seconds), one.base) for one in test.answers)
+            answers.keep(unit, RepeatedRuns(runs, "" if test.verdict is not None else test.why_unclear(why)))
     if timed is not None:
         for number, outcome in enumerate(outcomes):
             if outcome.seconds is not None:
@@ -142,14 +169,46 @@ def evaluate_repeatedly(
     remarks = (NOT_FINISHED,) if rounds.interrupt is not None else ()
     section = structs.replace(section_of(outcomes, remarks), repeats=rounds.how)
     raise_if_stopped(rounds, section)
+    if len(own) < len(cases):
+        raise DelegatedError
     return section
 
 
-def _test(number: int, case: E2ECase) -> Repeated[CaseOutcome]:
-    test = Repeated[CaseOutcome](number, sum(turn.user is not None for turn in case.turns) or 1)
-    if case.expects_nothing:
-        test.add(_run(CaseOutcome(skipped_case(case, EXPECTS_NOTHING), Exercised())), usual=True)
+def _no_time() -> float:
+    """Return the time that known runs take: the budget was kept where they were made."""
+    return 0.0
+
+
+def _known(answers: Answers, unit: str) -> RepeatedRuns | None:
+    known = answers.known(unit)
+    if known is not None and not isinstance(known, RepeatedRuns):
+        raise UnfitAnswerError(unit)
+    return known
+
+
+def _part_of(share: Share, own: Sequence[E2ECase], cases: Sequence[E2ECase]) -> Share:
+    """Return what some of the cases may cost: their part of the turns, by what their first runs take.
+
+    The time is not divided: whoever runs the other cases does so at the same time.
+    """
+    part, whole = (sum(turns_of(case) for case in some if _why_not_run(case) is None) for some in (own, cases))
+    return share if part == whole else replace(share, turns=share.turns * part // whole)
+
+
+def _test(number: int, case: E2ECase, known: RepeatedRuns | None) -> Repeated[CaseOutcome]:
+    if known is not None:
+        runs = [_run(one.outcome)._replace(base=one.base, seconds=one.outcome.seconds or 0.0) for one in known.runs]
+        return Repeated(number, turns_of(case), runs, known.why)
+    test = Repeated[CaseOutcome](number, turns_of(case))
+    if (why_not := _why_not_run(case)) is not None:
+        test.add(_run(CaseOutcome(skipped_case(case, why_not), Exercised())), usual=True)
     return test
+
+
+def _why_not_run(case: E2ECase) -> str | None:
+    if case.not_judged is not None:
+        return f"not judged: {case.not_judged.why}"
+    return EXPECTS_NOTHING if case.expects_nothing else None
 
 
 def _run(outcome: CaseOutcome) -> Run[CaseOutcome]:
@@ -162,7 +221,7 @@ def _outcome(case: E2ECase, test: Repeated[CaseOutcome], why_unclear: str) -> Ca
     for one in test.answers:
         exercised = exercised.with_all(one.answer.exercised)
     if not test.runs:
-        not_run = skipped_case(case, f"not run: {why_unclear}")
+        not_run = skipped_case(case, f"not run: {test.why_unclear(why_unclear)}")
         return CaseOutcome(test.answers[-1].answer.result if test.answers else not_run, exercised, test.seconds)
     repeats, result = test.repeats(), test.shown.result
     words = "" if repeats.outcome == "passed" else in_words(repeats, test.why_unclear(why_unclear))

@@ -26,10 +26,12 @@ if TYPE_CHECKING:
 
 _MOST_ERRORS: Final = 3
 """After so many runs that ended in an error, a test is not run any more."""
+_OTHER_BASE: Final = "its shard took it for judged: it compared with other runs of the base"
 _EVERY: Final = 15.0
 """Seconds between two messages about the progress of a round."""
 Answer = TypeVar("Answer")
 Sign = Literal["passed", "failed", "error", "left out"]
+Beside = Literal["", "p", "f"]
 
 
 # What is known of a test from its base.
@@ -65,11 +67,12 @@ def by_key(keys: Iterable[Hashable], known: Iterable[tuple[Hashable, BaseRuns]])
 
 
 class Run(NamedTuple, Generic[Answer]):
-    """One run of a test."""
+    """One run of a test; ``base``: how the base fared directly after it, ``p`` or ``f``, if it was asked."""
 
     answer: Answer
     sign: Sign
     seconds: float = 0.0
+    base: Beside = ""
 
 
 class Asked(Protocol[Answer]):
@@ -97,10 +100,15 @@ class Share:
 
 @dataclass(eq=False)
 class Repeated(Generic[Answer]):
-    """The runs of one test so far, and what they say. ``turns``: how many messages a run of it sends."""
+    """The runs of one test so far, and what they say. ``turns``: how many messages a run of it sends.
+
+    ``known``: its runs, if they were made elsewhere; ``why_known``: why there are no more, unless it was judged.
+    """
 
     number: int
     turns: int = 1
+    known: Sequence[Run[Answer]] | None = None
+    why_known: str = ""
     answers: list[Run[Answer]] = field(default_factory=list)
     runs: str = ""
     errors: int = 0
@@ -132,6 +140,11 @@ class Repeated(Generic[Answer]):
         return self.verdict is not None or self.errors >= _MOST_ERRORS or left_out
 
     @property
+    def is_wanted(self) -> bool:
+        """Whether another run of it is needed, and may be had."""
+        return not self.is_over and (self.known is None or len(self.answers) < len(self.known))
+
+    @property
     def judged(self) -> list[Answer]:
         """The answers of the runs that passed or failed."""
         return [run.answer for run in self.answers if run.sign in {"passed", "failed"}]
@@ -147,16 +160,14 @@ class Repeated(Generic[Answer]):
         sign = "passed" if self.passes else "failed"
         return next((run.answer for run in self.answers if run.sign == sign), self.judged[0])
 
-    def add(self, here: Run[Answer], base: Run[Answer] | None = None, *, usual: bool) -> None:
-        """Add a run here, and one of the base; ``usual``: one of those that every test gets."""
-        if base is not None and base.sign in {"passed", "failed"}:
-            runs = f"{self.base.runs}{'p' if base.sign == 'passed' else 'f'}"[-LONGEST_BASE:]
-            self.base = replace(self.base, runs=runs)
-        self.answers.append(here)
-        if here.sign == "error":
+    def add(self, run: Run[Answer], *, usual: bool) -> None:
+        """Add a run; ``usual``: one of those that every test gets."""
+        self.base = replace(self.base, runs=f"{self.base.runs}{run.base}"[-LONGEST_BASE:])
+        self.answers.append(run)
+        if run.sign == "error":
             self.errors += 1
-        elif here.sign != "left out":
-            sign = "P" if here.sign == "passed" else "F"
+        elif run.sign != "left out":
+            sign = "P" if run.sign == "passed" else "F"
             self.runs += sign if usual else sign.lower()
 
     def repeats(self) -> Repeats:
@@ -165,7 +176,9 @@ class Repeated(Generic[Answer]):
 
     def why_unclear(self, otherwise: str) -> str:
         """Return why its runs do not say how it fares."""
-        return f"{self.errors} runs ended in an error" if self.errors >= _MOST_ERRORS else otherwise
+        if self.errors >= _MOST_ERRORS:
+            return f"{self.errors} runs ended in an error"
+        return otherwise if self.known is None else self.why_known or _OTHER_BASE
 
 
 def in_words(repeats: Repeats, why_unclear: str = "") -> str:
@@ -257,7 +270,7 @@ class Rounds(Generic[Answer]):
     def run(self) -> None:
         """Run the tests in rounds, until all are judged or no more can be run."""
         first, most = self.rules.first, self.rules.most
-        while wanted := [test for test in self.tests if not test.is_over and len(test.runs) < first]:
+        while wanted := [test for test in self.tests if test.is_wanted and len(test.runs) < first]:
             before = self._runs
             self._ask(wanted, usual=True)
             if self.interrupt is not None:
@@ -273,7 +286,7 @@ class Rounds(Generic[Answer]):
             self._settle()
             return
         self._decide()
-        while wanted := [test for test in self.tests if not test.is_over and first <= len(test.runs) < most]:
+        while wanted := [test for test in self.tests if test.is_wanted and first <= len(test.runs) < most]:
             if self.lost or self._out_of_budget:
                 break
             self.say(self._progress(len(wanted)))
@@ -292,9 +305,12 @@ class Rounds(Generic[Answer]):
     def _ask(self, wanted: Sequence[Repeated[Answer]], *, usual: bool) -> None:
         """Run each of these tests once more, as far as the budget goes."""
         workers = Workers(min(self.workers, len(wanted)))
-        futures: list[tuple[Repeated[Answer], Future[tuple[Run[Answer] | None, Run[Answer] | None]]]] = []
+        futures: list[tuple[Repeated[Answer], Future[Run[Answer] | None]]] = []
         on_base = self.on_base is not None and not usual
         for test in wanted:
+            if test.known is not None:
+                test.add(test.known[len(test.answers)], usual=usual)
+                continue
             turns = test.turns * (2 if on_base else 1)
             if self.turns + turns <= self._allowed.turns:
                 self.turns += turns
@@ -315,27 +331,24 @@ class Rounds(Generic[Answer]):
         finally:
             for test, future in futures:
                 future.cancel()
-                if future.done() and not future.cancelled() and not future.exception():
-                    here, there = future.result()
-                    if here is not None:
-                        test.add(here, there, usual=usual)
+                if future.done() and not future.cancelled() and not future.exception() and (run := future.result()):
+                    test.add(run, usual=usual)
             workers.close()
 
-    def _both(
-        self, test: Repeated[Answer], attempt: int, *, on_base: bool
-    ) -> tuple[Run[Answer] | None, Run[Answer] | None]:
+    def _both(self, test: Repeated[Answer], attempt: int, *, on_base: bool) -> Run[Answer] | None:
         """Run a test once here and, directly after, on the base: a model that drifts meanwhile is the same to both.
 
         A base that no longer answers is not asked again: then its report alone says how it fares.
         """
         here = self._one(test, attempt)
         if here is None or not on_base or (base := self.on_base) is None:
-            return here, None
+            return here
         try:
-            return here, base(test.number, attempt)
+            there = base(test.number, attempt).sign
         except EngineError:
             self.on_base = None
-            return here, None
+            return here
+        return here._replace(base="p" if there == "passed" else "f" if there == "failed" else "")
 
     def _one(self, test: Repeated[Answer], attempt: int) -> Run[Answer] | None:
         """Run a test once; ``None``: the engine is gone, or the time is up."""

@@ -19,7 +19,7 @@ from turncheck.engines.base import SuiteAnswers, UtteranceAnswer
 from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent, SelectedResponse
 from turncheck.evaluation.annotated import AnnotatedText, Entity
 from turncheck.evaluation.answers import EngineFacts
-from turncheck.evaluation.e2e_case import CaseOutcome
+from turncheck.evaluation.e2e_case import CaseOutcome, RepeatedRun, RepeatedRuns
 from turncheck.evaluation.e2e_steps import Exercised
 from turncheck.evaluation.splits import FoldRun
 from turncheck.evaluation.stories import StoryAnswer
@@ -55,11 +55,11 @@ _TYPES: Final[Mapping[str, type]] = {
         *(EngineFacts, FoldRun, StoryAnswer, StoryRun, Misheard, AnnotatedText, CaseOutcome, Exercised),
         *(UserUttered, Location, Alternative, Attempt, CaseMessage, CaseResult, CaseStep, EngineInfo, EntitySpan),
         *(Misunderstanding, NearSentence, RankedIntent, StoryParse, StoryStep, Substitution, WrittenStep),
-        *(TurnEvent, TurnTrace, BatchSetting),
+        *(TurnEvent, TurnTrace, BatchSetting, RepeatedRun, RepeatedRuns),
     )
 }
 _NEVER: Final = frozenset({"repeats"})
-"""Fields that no single answer has: it takes several runs, which only a whole run can judge."""
+"""Fields that no answer has: what several runs say is judged where all of them are known."""
 _NAMES: Final[Mapping[type, tuple[str, ...]]] = {
     one: tuple(
         field.name
@@ -84,7 +84,7 @@ ANSWER_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "fold": (FoldRun,),
     "sentence": (Parse,),
     "story": (StoryAnswer,),
-    "case": (CaseOutcome,),
+    "case": (CaseOutcome, RepeatedRuns),
     "suite": (SuiteAnswers,),
     "section": tuple(_SECTIONS.values()),
 }

@@ -45,7 +45,8 @@ class ProjectFolder:
     """Names a project's files as findings and reports do, and reads them.
 
     ``findings`` collects what went wrong, ``closed`` the names of folders that could not be searched, ``misspelt`` the
-    data files that are not read because a key is misspelt, with the intended key.
+    data files that are not read because a key is misspelt, with the intended key, ``contents_read`` the files that
+    were read, by their names.
     """
 
     def __init__(self, root: Path) -> None:
@@ -53,6 +54,7 @@ class ProjectFolder:
         self.findings: list[Finding] = []
         self.closed: list[str] = []
         self.misspelt: dict[str, str] = {}
+        self.contents_read: dict[str, Path] = {}
         self._absolute = _absolute(root)
 
     def name(self, path: Path) -> str:
@@ -150,6 +152,7 @@ class ProjectFolder:
             message = f"'{name}' is a symbolic link out of the project and is not read."
             self._note("file-outside-project", place, message, "Put the file itself into the project.")
             return None
+        self.contents_read[name] = path
         try:
             return read_regular(path, most=MAX_FILE_BYTES)
         except (IsADirectoryError, NotRegularError) as error:

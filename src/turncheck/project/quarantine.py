@@ -25,6 +25,7 @@ QUARANTINE_FILE: Final = "turncheck.quarantine.yml"
 SYNTAX: Final = "quarantine-syntax"
 EXPIRED: Final = "quarantine-expired"
 UNKNOWN: Final = "quarantine-unknown-test"
+NEVER_VARIES: Final = "quarantine-never-flaky"
 
 _TEXT: Final = Text(may_be_empty=False)
 ENTRY: Final = Record(
@@ -145,4 +146,30 @@ def unknown_tests(quarantine: Quarantine, known: Collection[tuple[str, str]]) ->
         )
         for test in quarantine.tests
         if test.case not in names
+    ]
+
+
+def never_flaky(
+    quarantine: Quarantine, known: Collection[tuple[str, str]], may_vary: Collection[tuple[str, str]]
+) -> list[Finding]:
+    """Return a finding for each entry that expects a test to fail now and then whose result is the same in each run.
+
+    Args:
+        quarantine: the entries.
+        known: the names of all tests, with their files.
+        may_vary: those of the tests whose result may be another one in another run.
+    """
+    return [
+        Finding(
+            NEVER_VARIES,
+            "error",
+            f"'{test.case[:200]}' cannot be flaky: its result is the same in each run of this engine.",
+            test.location,
+            "Write `expect: failing` if it fails, or remove the entry.",
+            subject=test.case,
+        )
+        for test in quarantine.tests
+        if test.expect == "flaky"
+        and any(test.is_about(*one) for one in known)
+        and not any(test.is_about(*one) for one in may_vary)
     ]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from turncheck.report.model import CaseResult, EndToEnd, KindCoverage
+    from turncheck.report.quarantine import Quarantine
 
 WIDTH: Final = 80
 MARKS: Final = {"passed": ".", "failed": "F", "misunderstood": "m", "error": "E", "skipped": "s", "unclear": "?"}
@@ -37,22 +38,26 @@ def e2e_text(
     colour: bool = False,
     coverage: Mapping[str, KindCoverage] | None = None,
     folder: str = "",
+    quarantine: Quarantine | None = None,
 ) -> str:
     """Return everything below the progress line.
 
-    ``colour`` is for a terminal; ``folder`` is the project's path from the current folder.
+    ``colour`` is for a terminal; ``folder`` is the project's path from the current folder. Cases that fail in
+    ``quarantine`` are not among the failures.
     """
-    lines = [*_failures(result.cases, colour, folder), *_accuracy(result.cases)]
+    failed = [case for case in result.cases if case.outcome in {"failed", "error"}]
+    held = [case for case in failed if quarantine is not None and quarantine.entry_of(case.name, case.location)]
+    counting = [case for case in failed if case not in held]
+    lines = [*_failures(counting, colour, folder), *_accuracy(result.cases)]
     unreached = list(not_reached(coverage or {}, "case", _COVERED_KINDS))[1:]
     if unreached:
         lines += [_rule("coverage", "="), *unreached]
-    lines += [*_warnings(result, folder), *_summary(result.cases, folder)]
-    lines += [*(text(remark, 400) for remark in result.remarks), _counts(result, seconds)]
+    lines += [*_warnings(result, folder), *_summary([case for case in result.cases if case not in held], folder)]
+    lines += [*(text(remark, 400) for remark in result.remarks), _counts(result, counting, len(held), seconds)]
     return "\n".join(lines) + "\n"
 
 
-def _failures(cases: Sequence[CaseResult], colour: bool, folder: str) -> Iterator[str]:
-    failed = [case for case in cases if case.outcome in {"failed", "error"}]
+def _failures(failed: Sequence[CaseResult], colour: bool, folder: str) -> Iterator[str]:
     if failed:
         yield _rule("FAILURES", "=")
     for case in failed:
@@ -129,11 +134,12 @@ def _headline(case: CaseResult) -> str:
     return text(f"{step.kind}: {step.expected}", 120)
 
 
-def _counts(result: EndToEnd, seconds: float) -> str:
-    errors = sum(case.outcome == "error" for case in result.cases)
+def _counts(result: EndToEnd, failed: Sequence[CaseResult], held: int, seconds: float) -> str:
+    errors = sum(case.outcome == "error" for case in failed)
     named = {
-        "failed": result.failed - errors,
+        "failed": len(failed) - errors,
         "passed": result.passed,
+        "failed in quarantine": held,
         "skipped": result.skipped,
         "error" if errors == 1 else "errors": errors,
         "warning" if len(result.warned) == 1 else "warnings": len(result.warned),

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from turncheck.comparison.model import ChangedItem
     from turncheck.messages.location import Location
     from turncheck.render.spans import Line
-    from turncheck.render.wording.quarantine import FailsInQuarantine
+    from turncheck.render.wording.quarantine import HeldTest
     from turncheck.render.wording.verdict import FailedBy, GateResult
     from turncheck.report.model import MutantResult, SentenceUnderNoise, Skipped, Substitution
 
@@ -197,7 +197,7 @@ def _test(kind: str, case: CaseChange) -> Line:
     return line(f"{kind} ", Code(case.name), f"{remark}{with_copy_count(case)}{runs}")
 
 
-def quarantined(failing: FailsInQuarantine) -> Entry:
+def quarantined(failing: HeldTest) -> Entry:
     """A test that fails and does not count, with who looks after it, until when, and why."""
     spans = line(f"{failing.kind} ", Code(failing.name), ", ", Prose(quarantine_in_words(failing.entry), 300))
     key = "" if failing.kind == "sentence" else key_of_test(failing.kind, failing.name)

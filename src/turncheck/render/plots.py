@@ -5,6 +5,7 @@ Matplotlib draws the histograms; it is only imported to draw.
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import struct
@@ -289,7 +290,7 @@ def figure_class() -> type[Figure]:
     """
     backend = os.environ.pop(_BACKEND, None)
     try:
-        with _in_its_own_folder():
+        with _in_its_own_folder(), _without_words_about_its_cache():
             from matplotlib.figure import Figure  # only imported to draw
     finally:
         if backend is not None:
@@ -311,6 +312,18 @@ def _in_its_own_folder() -> Iterator[None]:
     finally:
         os.fchdir(here)
         os.close(here)
+
+
+@contextmanager
+def _without_words_about_its_cache() -> Iterator[None]:
+    """Where the home folder cannot be written to, it lists fonts elsewhere, and recommends a variable of its own."""
+    logger = logging.getLogger("matplotlib")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 _DOTS_PER_INCH: Final = 110

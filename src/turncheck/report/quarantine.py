@@ -57,7 +57,7 @@ class QuarantinedTest(Part, frozen=True, kw_only=True):
     @property
     def can_be_released(self) -> bool:
         """Whether it has passed often enough."""
-        return self.expect == "flaky" and self.passes >= RELEASE_AFTER
+        return self.passes >= RELEASE_AFTER
 
 
 class Quarantine(Part, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import UnsetType, structs
@@ -15,6 +16,7 @@ from turncheck.evaluations.kinds import KINDS
 from turncheck.report.evaluations import EVALUATIONS
 from turncheck.report.model import TrainingSentence, WordList
 from turncheck.run.assistant import cache_in_use, opened_engine
+from turncheck.run.base_bot import bot_of_base
 from turncheck.run.cases_again import EngineRejudge
 from turncheck.run.inputs import NONE_PRECOMPUTED
 from turncheck.run.plugin_figures import Subject, evaluate_by_plugins, with_metrics_of_plugins
@@ -139,7 +141,8 @@ def evaluate_project(
                 screen,
                 work=work,
                 precomputed=precomputed,
-                base_report=lambda: find_base(_report_without_results(inputs, project)),
+                base_report=lambda: find_base(report_without_results(inputs, project)),
+                base_bot=partial(bot_of_base, inputs),
             )
             ensure_repeats_are_possible(run)
             run.evaluate(needs_engine=True)
@@ -202,7 +205,8 @@ def _project_of(inputs: Inputs, project: Project) -> ProjectInfo:
     return project_info(project, name=inputs.name, root=inputs.root, file=file)
 
 
-def _report_without_results(inputs: Inputs, project: Project) -> Report:
+def report_without_results(inputs: Inputs, project: Project) -> Report:
+    """Return the report that only says what is measured: all that looking for its base takes."""
     settings = structs.replace(gate_settings(inputs.settings), projects=inputs.projects)
     return report_of(_project_of(inputs, project), inputs.settings.seed, source=inputs.source, settings=settings)
 

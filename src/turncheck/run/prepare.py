@@ -208,6 +208,15 @@ def baseline_finder(prepared: Prepared, past: str | None = None) -> Callable[[Re
     return search.find
 
 
+def later_baseline_finder(prepared: Prepared) -> Callable[[Report], Baseline]:
+    """Return the same for a shard: a file that the settings name is read when it is needed, which it rarely is."""
+
+    def find(report: Report) -> Baseline:
+        return baseline_finder(prepared)(report)
+
+    return find
+
+
 def _with_folder(given: Mapping[str, Any]) -> Mapping[str, Any]:
     """If the project is a file (say, the export of a Kore.ai assistant), use its folder, and the file as the data."""
     path = Path(given.get("project", "."))

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from turncheck.comparison.gate_rules import read_threshold
 from turncheck.comparison.repeats import runs_needed
-from turncheck.evaluation.answers import ASKED_HERE
 from turncheck.evaluations.e2e import JUDGED_BY_BOUND
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
@@ -15,36 +14,24 @@ from turncheck.settings.repeats import AUTO, ONCE, repeat_rules
 
 if TYPE_CHECKING:
     from turncheck.run.under_way import RunInProgress
-    from turncheck.settings.options import Settings
     from turncheck.settings.repeats import RepeatRules
 
 
 def rules_of(run: RunInProgress) -> RepeatRules:
     """Return how often the cases of this run are run.
 
-    ``auto``: several times if the engine's answers vary. An engine that only needs files answers the same each time,
-    and a shard or the run that merges them cannot go on until a case is judged: there, each is run once.
+    ``auto``: several times if the engine's answers vary. An engine that only needs files answers the same each time:
+    there, each is run once.
     """
     setting = run.settings.repeats
-    varies = run.engines.capabilities.varies
-    exact = ENGINES[run.settings.engine].from_files and not varies
-    if exact or run.precomputed.answers is not ASKED_HERE or (setting == AUTO and not varies):
+    if answers_never_vary(run) or (setting == AUTO and not run.engines.capabilities.varies):
         return ONCE
     return repeat_rules(setting)
 
 
-def refuse_repeats_of_shards(settings: Settings) -> None:
-    """Refuse rules for repeats in a part of a run.
-
-    Raises:
-        UserError: there are some.
-    """
-    if settings.repeats != AUTO and not repeat_rules(settings.repeats).once:
-        raise UserError(
-            "repeats: cases cannot be repeated in a shard: whether one has to be run again depends on the base and on"
-            " all other cases, which only a whole run has",
-            remedy="Run it without --shard, or with --repeats off.",
-        )
+def answers_never_vary(run: RunInProgress) -> bool:
+    """Whether the engine gives the same answer each time, custom actions aside."""
+    return ENGINES[run.settings.engine].from_files and not run.engines.capabilities.varies
 
 
 def ensure_repeats_are_possible(run: RunInProgress) -> None:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from turncheck.report.model import Batch, EngineInfo, Report
     from turncheck.run.inputs import Inputs, PrecomputedAnswers
     from turncheck.run.reading import Tests
+    from turncheck.settings.bot import Bot
     from turncheck.settings.options import Settings
     from turncheck.work.workplace import Executor
 
@@ -68,6 +69,7 @@ class RunInProgress:
         work: Executor = INLINE,
         precomputed: PrecomputedAnswers = NONE_PRECOMPUTED,
         base_report: Callable[[], Report | None] = lambda: None,
+        base_bot: Callable[[str | None], Bot | None] = lambda _: None,
     ) -> None:
         self.inputs = inputs
         self.settings = inputs.settings
@@ -79,6 +81,8 @@ class RunInProgress:
         self.precomputed = precomputed
         self.base_report = base_report
         """Returns what the run is compared with, if there is anything: searched for when it is first asked for."""
+        self.base_bot = base_bot
+        """Returns the ``bot:`` of a commit, if it is at hand."""
         self.refused: dict[Evaluation, UserError] = {}
         """Why evaluations could not be trained."""
         engines.recall(precomputed.parts)

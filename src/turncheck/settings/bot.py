@@ -64,6 +64,16 @@ class PollShape:
 
 
 @dataclass(frozen=True, slots=True)
+class CallbackShape:
+    """How a bot posts its messages to an address of ours; ``session``: where a call has the conversation's id.
+
+    ``None``: each conversation has an address of its own, which its calls name.
+    """
+
+    session: JsonPath | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TokenShape:
     """Where the token goes: into a header, or into a signature of the call for a ``service`` (``signature: aws``)."""
 
@@ -74,11 +84,20 @@ class TokenShape:
 
 
 @dataclass(frozen=True, slots=True)
+class EntityShape:
+    """Where an answer has the entities of the message, and where the ``name`` and the ``value`` are within each."""
+
+    path: JsonPath
+    name: JsonPath
+    value: JsonPath | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Bot:
     """A bot's API. ``slot_value``: where the value of a slot is within what ``slots`` has for it.
 
-    ``quiet``: seconds without a message after which a turn ends, if messages are fetched; ``wait``: how long the first
-    one may take.
+    ``quiet``: seconds without a message after which a turn ends, if messages come later (``poll``, ``callback``);
+    ``wait``: how long the first one may take.
     """
 
     kind: str
@@ -86,11 +105,13 @@ class Bot:
     replies: JsonPath
     session: SessionShape = SessionShape()
     poll: PollShape | None = None
+    callback: CallbackShape | None = None
     quiet: float = QUIET
     wait: float = WAIT
     token: TokenShape = TokenShape()
     intent: JsonPath | None = None
     confidence: JsonPath | None = None
+    entities: EntityShape | None = None
     slots: JsonPath | None = None
     slot_value: JsonPath | None = None
     tools: JsonPath | None = None
@@ -102,14 +123,24 @@ class Bot:
     @property
     def takes_slots(self) -> bool:
         """Whether the bot is told which slots a case begins with."""
-        calls = (self.request, *([self.session.opened] if self.session.opened is not None else ()))
-        return any("slots" in placeholders((call.path, call.body)) for call in calls)
+        return "slots" in _sent(self.request, self.session)
+
+    @property
+    def messages_come_later(self) -> bool:
+        """Whether they need not be in the answer to a message."""
+        return self.poll is not None or self.callback is not None
+
+
+def _sent(request: BotRequest, session: SessionShape) -> set[str]:
+    """Return the placeholders of what begins and continues a conversation."""
+    calls = (request, *([session.opened] if session.opened is not None else ()))
+    return set().union(*(placeholders((call.path, call.body)) for call in calls))
 
 
 # Placeholders.
 
 _PLACEHOLDER: Final = re.compile(r"\{([a-z]+)\}")
-_IN_SESSION: Final = ("session", "user", "slots", "metadata", "token")
+_IN_SESSION: Final = ("session", "user", "slots", "metadata", "token", "callback")
 _IN_REQUEST: Final = ("text", "history", *_IN_SESSION)
 _IN_POLL: Final = ("session", "user", "cursor", "token")
 
@@ -175,6 +206,24 @@ BOT: Final[Record] = Record(
         "replies": Key(_PATH, "Where an answer has the bot's messages."),
         "intent": Key(_PATH, "Where it has the intent that was understood."),
         "confidence": Key(_PATH, "Where it has how sure the bot is of it, from 0 to 1."),
+        "entities": Key(
+            Either(
+                (
+                    Record(
+                        "`entities`",
+                        {
+                            "path": Key(_PATH, "Where an answer has the entities.", required=True),
+                            "name": Key(_PATH, "Where the name is within each ($.entity)."),
+                            "value": Key(_PATH, "Where the value is within each ($.value)."),
+                        },
+                        marker="path",
+                    ),
+                    _PATH,
+                ),
+                what="a JSONPath, or `path`, `name` and `value`",
+            ),
+            "Where it has the entities of the message: a list, or a map of values by name.",
+        ),
         "slots": Key(
             Either(
                 (
@@ -216,6 +265,10 @@ BOT: Final[Record] = Record(
                 _not_required(_REQUEST_KEYS) | {"cursor": Key(_PATH, "Where an answer says what to ask for next.")},
             ),
             "How messages are fetched that come later.",
+        ),
+        "callback": Key(
+            Record("`callback`", {"session": Key(_PATH, "Where a call has the id of its conversation.")}),
+            "How the bot posts messages to an address of turncheck's.",
         ),
         "quiet": Key(Text(), "For messages that come later: a turn ends after so long without one (1s)."),
         "wait": Key(Text(), "For messages that come later: how long the first one may take (15s)."),
@@ -285,6 +338,7 @@ class _Reader:
                 "request",
                 hint="Write {session} (or {history}) where that belongs; or `session: cookie`, if the bot sets one.",
             )
+        callback = self._callback(_sent(request, session))
         slots = self.data.get("slots")
         within = isinstance(slots, Mapping)
         return Bot(
@@ -293,11 +347,13 @@ class _Reader:
             self._path("replies") or JsonPath("$"),
             session,
             self._poll(),
+            callback,
             self._seconds("quiet", QUIET),
             self._seconds("wait", WAIT),
             self._token(),
             self._path("intent"),
             self._path("confidence"),
+            self._entities(),
             self._path("slots", "path") if within else self._path("slots"),
             self._path("slots", "value") if within else None,
             self._path("tools"),
@@ -317,14 +373,34 @@ class _Reader:
             raise self._fault("`open` neither has an `id` nor sends {session}", "session", "open", hint=hint)
         return SessionShape(opened, id_path, self._path("session", "echo"))
 
+    def _entities(self) -> EntityShape | None:
+        if isinstance(self.data.get("entities"), Mapping):
+            path, name, value = (self._path("entities", key) for key in ("path", "name", "value"))
+        else:
+            path, name, value = self._path("entities"), None, None
+        return None if path is None else EntityShape(path, name or JsonPath("$.entity"), value)
+
     def _poll(self) -> PollShape | None:
         if "poll" not in self.data:
-            for name in ("quiet", "wait"):
-                if name in self.data:
-                    hint = "Write under `poll` how they are fetched."
-                    raise self._fault(f"`{name}` is for messages that are fetched", name, hint=hint)
             return None
         return PollShape(self._request(("poll",), _IN_POLL, "GET"), self._path("poll", "cursor"))
+
+    def _callback(self, sent: set[str]) -> CallbackShape | None:
+        """Read how messages are posted; only what comes later is waited for."""
+        is_named = "callback" in self.data
+        if (is_named or "callback" in sent) and "poll" in self.data:
+            raise self._fault("messages are either fetched (`poll`) or posted (`callback`)", "poll")
+        if not is_named and not {"callback"} & sent:
+            for name in ("quiet", "wait"):
+                if name in self.data and "poll" not in self.data:
+                    hint = "Write under `poll` how they are fetched, or {callback} where the bot takes an address."
+                    raise self._fault(f"`{name}` is for messages that come later", name, hint=hint)
+            return None
+        session = self._path("callback", "session")
+        if session is None and "callback" not in sent:
+            hint = "Name where a call has the conversation's id: `session: $.id`; or write {callback} in `request`."
+            raise self._fault("nothing says to which conversation a call belongs", "callback", hint=hint)
+        return CallbackShape(session)
 
     def _token(self) -> TokenShape:
         shape = self.data.get("token", {})
@@ -378,7 +454,13 @@ class _Reader:
         except PathError as error:
             hint = "Such a path is, for example, $.messages[*].text (RFC 9535)."
             raise self._fault(f"`{keys[-1]}` is not a JSONPath: {error}", *keys, hint=hint) from None
-        return JsonPath(str(value), self._locate(*keys))
+        return JsonPath(str(value), self._locate(*keys), self._is_written(*keys))
+
+    def _is_written(self, *keys: str) -> bool:
+        node: YamlNode | None = self.node
+        for key in keys:
+            node = node.items.get(key) if isinstance(node, YamlMapping) else None
+        return node is not None
 
     def _seconds(self, name: str, default: float) -> float:
         if name not in self.data:
@@ -417,7 +499,9 @@ _OF_THE_CONNECTION: Final = frozenset(
 )
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|^\s*//")
 _SECRET: Final = re.compile(r"(?:token|secret|password|passwd|api[_-]?key|authorization)$", re.IGNORECASE)
-_PATHS: Final = frozenset({"replies", "intent", "confidence", "tools", "ended", "echo", "id", "cursor", "slots"})
+_PATHS: Final = frozenset(
+    {"replies", "intent", "confidence", "tools", "ended", "echo", "id", "cursor", "slots", "entities"}
+)
 """Keys whose texts are searched for in answers: nothing of them is sent."""
 
 

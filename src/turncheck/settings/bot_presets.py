@@ -1,9 +1,9 @@
 """What the kinds of bots fill in: the shapes of well-known APIs, as their vendors describe them.
 
-Each is written like ``bot:`` in ``turncheck.yml``, whose keys come on top. Sources: OpenAI's API reference (chat
-completions); Microsoft's Direct Line API 3.0 reference; Google's discovery document of Dialogflow CX v3
-(``sessions.detectIntent``); AWS's service model of Lex Runtime V2 (``RecognizeText``); Voiceflow's Dialog Manager API;
-Rasa's REST channel.
+Each is written like ``bot:`` in ``turncheck.yml``, whose keys come on top. Sources: OpenAI's OpenAPI description (chat
+completions); Microsoft's description of Direct Line 3.0; Google's discovery document of Dialogflow CX v3
+(``sessions.detectIntent``); AWS's service model of Lex Runtime V2 (``RecognizeText``); Voiceflow's Dialog Manager API
+(``/state/user/{userID}/interact``, which needs no key for each session as ``/v4/interact`` does); Rasa's REST channel.
 """
 
 from __future__ import annotations
@@ -26,13 +26,16 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
         },
         "request": {
             "path": "/v3/directline/conversations/{session}/activities",
-            "body": {"type": "message", "from": {"id": "{user}", "role": "user"}, "text": "{text}"},
+            "body": {"type": "message", "from": {"id": "turncheck-{user}", "role": "user"}, "text": "{text}"},
         },
         "poll": {
             "path": "/v3/directline/conversations/{session}/activities?watermark={cursor}",
             "cursor": "$.watermark",
         },
-        "replies": "$.activities[?@.type == 'message' && @.from.role != 'user'].text",
+        # What the user said is among them, and not always with a role.
+        "replies": (
+            "$.activities[?@.type == 'message' && @.from.role != 'user' && !match(@.from.id, 'turncheck-.*')].text"
+        ),
         "ended": "$.activities[?@.type == 'endOfConversation']",
         "quiet": "1s",
     },
@@ -44,6 +47,7 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
         "replies": "$.queryResult.responseMessages[*].text.text[*]",
         "intent": "$.queryResult.match.intent.displayName",
         "confidence": "$.queryResult.match.confidence",
+        "entities": "$.queryResult.match.parameters",
         "slots": "$.queryResult.parameters",
         "ended": "$.queryResult.responseMessages[*].endInteraction",
     },
@@ -53,6 +57,7 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
         "replies": "$.messages[*].content",
         "intent": "$.interpretations[0].intent.name",
         "confidence": "$.interpretations[0].nluConfidence.score",
+        "entities": {"path": "$.interpretations[0].intent.slots", "value": "$.value.interpretedValue"},
         "slots": {"path": "$.sessionState.intent.slots", "value": "$.value.interpretedValue"},
         "ended": "$.sessionState.dialogAction[?@ == 'Close']",
         "token": {"signature": "aws", "service": "lex"},

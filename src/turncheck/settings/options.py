@@ -472,6 +472,14 @@ class Settings:
         metavar="URL",
         engine="http",
     )
+    bot_callback: str | None = setting(
+        None,
+        read_text,
+        "address of this machine at which a bot reaches it that posts its messages (default: a free port of 127.0.0.1)",
+        file_key=False,
+        metavar="URL",
+        engine="http",
+    )
     bot_token: Secret | None = setting(
         None, read_hidden, "token of the bot", file_key=False, metavar="TOKEN", engine="http"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from turncheck.project.quarantine import EXPIRED, SYNTAX, UNKNOWN
+from turncheck.project.quarantine import EXPIRED, NEVER_VARIES, SYNTAX, UNKNOWN
 from turncheck.validation.checks import Check
 
 _RIGHT: Final = (
@@ -13,9 +13,9 @@ _RIGHT: Final = (
 )
 
 
-def _check(code: str, title: str, text: str, wrong: str) -> Check:
+def _check(code: str, title: str, text: str, wrong: str, right: str = _RIGHT) -> Check:
     """A check of the quarantine. It is silent in ``data validate``, which runs no tests."""
-    return Check(code, "error", "never", "quarantine", title, text, wrong, _RIGHT)
+    return Check(code, "error", "never", "quarantine", title, text, wrong, right)
 
 
 QUARANTINE_CHECKS: Final = (
@@ -37,5 +37,14 @@ QUARANTINE_CHECKS: Final = (
         "A quarantined test does not exist",
         "No story, end-to-end case, utterance of a suite or test sentence has this name. Correct it, or remove the entry.",
         _RIGHT.replace("a pizza", "a piza"),
+    ),
+    _check(
+        NEVER_VARIES,
+        "A quarantined test cannot be flaky",
+        "The engine gives the same answer each time, and the test calls no custom action: it fails always, or never. Were it"
+        " left alone as flaky, nothing would say when it breaks for good, or is mended. Write `expect: failing`, which"
+        " fails the run once the test passes.",
+        _RIGHT,
+        _RIGHT.replace("flaky", "failing"),
     ),
 )

@@ -31,10 +31,11 @@ class PathError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class JsonPath:
-    """A path and where it is written."""
+    """A path and where it is written; not ``is_written``: something else stands there, which fills it in."""
 
     text: str
     location: Location = field(default=NOWHERE, compare=False)
+    is_written: bool = field(default=True, compare=False)
 
     def values(self, answer: Any) -> list[Any]:
         """Return what the path selects, at most :data:`MOST_VALUES`.

@@ -6,12 +6,15 @@ Here the connection of a call that takes too long is shut down, so that no read 
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from heapq import heappop, heappush
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import requests
 from requests.adapters import HTTPAdapter
@@ -29,18 +32,18 @@ if TYPE_CHECKING:
 
 _CALL = threading.local()
 """``limit``: that of the current call of this thread."""
+_IDLE_SECONDS: Final = 1.0
+"""How long the thread that ends calls waits for the next one."""
 
 
-class _Limit:
+class Limit:
     """Shuts down the connections of a call when its time is over."""
 
     def __init__(self, seconds: float) -> None:
-        self.is_over = False
+        self.is_over = self.is_done = False
         self._sockets: list[socket.socket] = []
         self._lock = threading.Lock()
-        self._timer = threading.Timer(seconds, self._end)
-        self._timer.daemon = True
-        self._timer.start()
+        _CLOCK.add(time.monotonic() + seconds, self)
 
     def watch(self, opened: socket.socket | None) -> None:
         """Register a connection of the call."""
@@ -48,24 +51,82 @@ class _Limit:
             if opened is not None and opened not in self._sockets:
                 self._sockets.append(opened)
         if self.is_over:
-            self._end()
+            self.end()
 
     def done(self) -> None:
         """The call has ended: do not touch its connections, another call may reuse them."""
         with self._lock:
-            self._timer.cancel()
+            self.is_done = True
             self._sockets = []
 
-    def _end(self) -> None:
+    def end(self) -> None:
+        """The time is over, unless the call has ended."""
         with self._lock:
-            self.is_over = True
+            self.is_over = self.is_over or not self.is_done
             for opened in self._sockets:
                 with suppress(OSError):  # already closed
                     socket.socket.shutdown(opened, socket.SHUT_RDWR)  # for TLS the socket below it
 
 
+class _Clock:
+    """Ends limits when their time is over: one thread for all of them, which ends when there are none."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._numbers = count()
+        self._limits: list[tuple[float, int, Limit]] = []
+        self._thread: threading.Thread | None = None
+
+    def add(self, end: float, limit: Limit) -> None:
+        """End the limit at this time."""
+        with self._changed:
+            self._forget_done()
+            heappush(self._limits, (end, next(self._numbers), limit))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, daemon=True)
+                self._thread.start()
+            elif self._limits[0][2] is limit:
+                self._changed.notify()
+
+    def _run(self) -> None:
+        while (limit := self._next()) is not None:
+            limit.end()
+
+    def _next(self) -> Limit | None:
+        """Wait for the next limit whose time is over; ``None``: there has been none for a while."""
+        idle_until = time.monotonic() + _IDLE_SECONDS
+        with self._changed:
+            while True:
+                self._forget_done()
+                end = self._limits[0][0] if self._limits else idle_until
+                if (left := end - time.monotonic()) > 0:
+                    self._changed.wait(left)
+                    continue
+                if self._limits:
+                    return heappop(self._limits)[2]
+                self._thread = None
+                return None
+
+    def _forget_done(self) -> None:
+        while self._limits and self._limits[0][2].is_done:
+            heappop(self._limits)
+
+
+_CLOCK: _Clock
+
+
+def _new_clock() -> None:
+    global _CLOCK  # noqa: PLW0603
+    _CLOCK = _Clock()
+
+
+_new_clock()
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_new_clock)  # that of the parent may have been in the middle of something
+
+
 def _watch(opened: socket.socket | None) -> None:
-    limit: _Limit | None = getattr(_CALL, "limit", None)
+    limit: Limit | None = getattr(_CALL, "limit", None)
     if limit is not None:
         limit.watch(opened)
 
@@ -201,7 +262,7 @@ def within(seconds: float) -> Iterator[None]:
     Raises:
         requests.Timeout: they took longer, however they ended.
     """
-    limit = _CALL.limit = _Limit(seconds)
+    limit = _CALL.limit = Limit(seconds)
     try:
         yield
     except (requests.RequestException, HTTPError, OSError) as error:

@@ -17,7 +17,7 @@ _KORE: Final = (
     *("kore-host", "kore-bot-id", "kore-bot-name", "kore-client-id", "kore-client-secret", "kore-version", "kore-way"),
     *("kore-timeout", "notes"),
 )
-_HTTP: Final = ("bot-url", "bot-token", "bot-parallel")
+_HTTP: Final = ("bot-url", "bot-callback", "bot-token", "bot-parallel")
 _OTHERS: Final = ("plugins", "action-endpoint", "action-server", "allow-hosts", "env")
 
 

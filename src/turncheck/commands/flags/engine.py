@@ -38,10 +38,11 @@ FLAGS: Final = (
     *KORE_FLAGS,
     "kore-way",
     "bot-url",
+    "bot-callback",
     "bot-token",
     "bot-parallel",
 )
-TALK_FLAGS: Final = ("engine", "rasa-url", "rasa-token", "rasa-jwt", "bot-url", "bot-token")
+TALK_FLAGS: Final = ("engine", "rasa-url", "rasa-token", "rasa-jwt", "bot-url", "bot-callback", "bot-token")
 """Those with which one conversation can be held."""
 CACHE_FLAGS: Final = ("cache", "cache-folder", "cache-key")
 _PATHS: Final = ("config", "domain", "model", "nlu")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING, Any
 
+from turncheck import __version__
 from turncheck.commands.flags.parser import PROJECT, looks_like_project
 from turncheck.commands.flags.shared import add_verbosity
 from turncheck.messages.errors import UserError
@@ -59,7 +61,7 @@ GROUPS = {
         *("rasa-url", "rasa-token", "rasa-jwt", "rasa-command", "rasa-servers"),
         *("kore-host", "kore-bot-id", "kore-bot-name", "kore-client-id", "kore-client-secret"),
         *("kore-version", "kore-way", "kore-timeout", "notes"),
-        *("bot-url", "bot-url-base", "bot-token", "bot-parallel"),
+        *("bot-url", "bot-url-base", "bot-callback", "bot-token", "bot-parallel"),
         *("action-endpoint", "action-server", "allow-hosts", "env"),
     ),
 }
@@ -185,6 +187,8 @@ def _run(namespace: argparse.Namespace) -> int:
 
 
 def _action(namespace: argparse.Namespace) -> int:  # noqa: ARG001 - the container takes no arguments
+    sys.stdout.write(f"turncheck {__version__}\n")  # the log says at once what runs: the imports take seconds
+    sys.stdout.flush()
     from turncheck.action import main  # the job's imports are not for --help
 
     return main()

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck.web.json_path import JsonPath, PathError, outline
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    from turncheck.settings.bot import Bot
+    from turncheck.settings.bot import Bot, EntityShape
 
 MOST_REPLIES: Final = 200
 """No turn has more messages."""
 LONGEST_REPLY: Final = 65_536
 """No message has more characters."""
+_VALUE: Final = JsonPath("$.value")
 
 
 class AnswerError(ValueError):
@@ -27,17 +28,63 @@ class AnswerError(ValueError):
 class Said:
     """What one answer holds. ``slots``: those that it names; ``None``: the shape does not say where they are.
 
+    ``entities``: those of the message, as Rasa has them, but with ``start`` and ``end`` only if the answer says that.
     ``remark``: what may be wrong with it.
     """
 
     replies: tuple[str, ...] = ()
     intent: str | None = None
     confidence: float | None = None
+    entities: tuple[Mapping[str, Any], ...] = ()
     slots: Mapping[str, Any] | None = None
     tools: tuple[str, ...] = ()
     ended: bool = False
     remark: str = ""
     echo: tuple[str, ...] = field(default=(), compare=False)
+
+
+@dataclass(eq=False)
+class Matched:
+    """Which of the paths that the project's file names have matched anything: one with a slip never does.
+
+    Those that a kind fills in are right. Used by several threads: at worst a count is lost.
+    """
+
+    bot: Bot
+    answers: int = 0
+    last: Any = None
+    found: set[str] = field(default_factory=set)
+
+    def note(self, said: Said, answer: Any) -> None:
+        """Note what an answer had."""
+        self.answers, self.last = self.answers + 1, answer
+        has = {
+            "intent": said.intent is not None,
+            "confidence": said.confidence is not None,
+            "entities": said.entities,
+            "slots": said.slots,
+            "tools": said.tools,
+            "echo": said.echo,
+        }
+        self.found.update(name for name, value in has.items() if value)
+
+    def nothing_at(self) -> tuple[str, ...]:
+        """Say which paths have never matched, a sentence each."""
+        bot = self.bot
+        paths = {
+            "intent": bot.intent,
+            "confidence": bot.confidence,
+            "slots": bot.slots,
+            "tools": bot.tools,
+            "entities": None if bot.entities is None else bot.entities.path,
+            "echo": bot.session.echo,
+        }
+        return tuple(
+            f"None of the bot's {self.answers:,} answers had anything at `{name}: {path.text}` ({path.location});"
+            f" the last one had {outline(self.last)}."
+            for name, path in paths.items()
+            if path is not None and path.is_written and self.answers and name not in self.found
+        )
 
 
 def read_answer(bot: Bot, answer: Any, *, lenient: bool = False) -> Said:
@@ -51,6 +98,7 @@ def read_answer(bot: Bot, answer: Any, *, lenient: bool = False) -> Said:
         replies,
         _intent(bot.intent, answer),
         _confidence(bot.confidence, answer),
+        _entities(bot.entities, answer),
         _slots(bot, answer),
         _tools(bot.tools, answer),
         ended=bot.ended is not None and any(_is_true(value) for value in _values("ended", bot.ended, answer)),
@@ -65,24 +113,29 @@ def _values(name: str, path: JsonPath | None, answer: Any) -> list[Any]:
     try:
         return path.values(answer)
     except PathError as error:
-        raise AnswerError(f"cannot be searched for `{name}: {path.text}` ({path.location}): {error}") from None
+        raise AnswerError(f"cannot be searched for {_place(name, path)}: {error}") from None
+
+
+def _place(name: str, path: JsonPath | None) -> str:
+    """Return a path as messages have it: with its key, and where it is written."""
+    return name if path is None else f"`{name}: {path.text}` ({path.location})"
 
 
 def _replies(path: JsonPath, answer: Any, *, lenient: bool) -> tuple[tuple[str, ...], str]:
     found = _values("replies", path, answer)
     if not found and not lenient:
-        reach, had = path.reach(answer), outline(answer)
+        reach = path.reach(answer)
+        had = f"it has {outline(answer)}" if isinstance(answer, list | dict) else f"it is {_kind_of(answer)}"
         if reach == "nowhere":
-            raise AnswerError(f"has nothing at `replies: {path.text}` ({path.location}); it has {had}")
+            raise AnswerError(f"has nothing at {_place('replies', path)}; {had}")
         if reach == "further":
-            return (), f"the answer has no message at {path.text}; it has {had}"
+            return (), f"the answer has no message at {path.text}; {had}"
     if len(found) > MOST_REPLIES:
         raise AnswerError(f"has {len(found):,} messages or more, at most {MOST_REPLIES} are read in a turn")
     texts = [value for value in found if value not in (None, "")]
     for value in texts:
         if not isinstance(value, str):
-            what = _kind_of(value)
-            raise AnswerError(f"has {what} at `replies: {path.text}` ({path.location}), where text was expected")
+            raise AnswerError(f"has {_kind_of(value)} at {_place('replies', path)}, where text was expected")
         if len(value) > LONGEST_REPLY:
             raise AnswerError(f"has a message of {len(value):,} characters, at most {LONGEST_REPLY:,} are read")
     return tuple(texts), ""
@@ -91,7 +144,7 @@ def _replies(path: JsonPath, answer: Any, *, lenient: bool) -> tuple[tuple[str, 
 def _intent(path: JsonPath | None, answer: Any) -> str | None:
     value = next(iter(_values("intent", path, answer)), None)
     if value is not None and not isinstance(value, str):
-        raise AnswerError(f"has {_kind_of(value)} where the name of the intent was expected")
+        raise AnswerError(f"has {_kind_of(value)} at {_place('intent', path)}, where the intent's name was expected")
     return value or None
 
 
@@ -100,8 +153,43 @@ def _confidence(path: JsonPath | None, answer: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise AnswerError(f"has {_shown(value)} as its confidence, where a number from 0 to 1 was expected")
+        what = f"has {_shown(value)} at {_place('confidence', path)}, where a number from 0 to 1 was expected"
+        raise AnswerError(what)
     return float(value)
+
+
+def _entities(shape: EntityShape | None, answer: Any) -> tuple[Mapping[str, Any], ...]:
+    """Read a list of entities, the entities themselves, or a map of values by name: that of no value was not found."""
+    if shape is None:
+        return ()
+    where = f"at {_place('entities', shape.path)}"
+    found = _values("entities", shape.path, answer)
+    if len(found) == 1 and isinstance(found[0], dict) and not _values("name", shape.name, found[0]):
+        return tuple(_of_map(shape, found[0]))
+    listed = found[0] if len(found) == 1 and isinstance(found[0], list) else found
+    entities: list[Mapping[str, Any]] = []
+    for one in listed or ():
+        if one is None:
+            continue
+        name = next(iter(_values("name", shape.name, one)), None) if isinstance(one, dict) else None
+        if not isinstance(name, str):
+            what = f"has {_kind_of(one)} {where}, without the name of an entity at `{shape.name.text}`"
+            raise AnswerError(what)
+        place = {key: one[key] for key in ("start", "end") if type(one.get(key)) is int}
+        entities.append({"entity": name, "value": _value(shape.value or _VALUE, one), **place})
+    return tuple(entities)
+
+
+def _of_map(shape: EntityShape, values: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for name, given in values.items():
+        value = given if shape.value is None else _value(shape.value, given)
+        for one in value if isinstance(value, list) else [value]:
+            if one is not None:
+                yield {"entity": name, "value": one}
+
+
+def _value(path: JsonPath, entity: Any) -> Any:
+    return next(iter(_values("value", path, entity)), None)
 
 
 def _slots(bot: Bot, answer: Any) -> Mapping[str, Any] | None:
@@ -111,18 +199,18 @@ def _slots(bot: Bot, answer: Any) -> Mapping[str, Any] | None:
     if not found or found[0] is None:
         return {}
     if not isinstance(found[0], dict):
-        raise AnswerError(f"has {_kind_of(found[0])} at `slots: {bot.slots.text}`, where a map was expected")
+        raise AnswerError(f"has {_kind_of(found[0])} at {_place('slots', bot.slots)}, where a map was expected")
     path = bot.slot_value
     if path is None:
         return found[0]
-    return {name: next(iter(_values("value", path, value)), None) for name, value in found[0].items()}
+    return {name: _value(path, value) for name, value in found[0].items()}
 
 
 def _tools(path: JsonPath | None, answer: Any) -> tuple[str, ...]:
     names = [value for value in _values("tools", path, answer) if value is not None]
     for value in names:
         if not isinstance(value, str):
-            raise AnswerError(f"has {_kind_of(value)} where the name of a tool was expected")
+            raise AnswerError(f"has {_kind_of(value)} at {_place('tools', path)}, where a tool's name was expected")
     return tuple(names)
 
 

@@ -6,10 +6,12 @@ import threading
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from http.client import HTTPException, IncompleteRead, RemoteDisconnected
 from json import dumps
 from typing import TYPE_CHECKING, Any, Final
 
 import requests
+from urllib3.exceptions import ProtocolError
 
 from turncheck.engines.http.signature import AwsKey, signed
 from turncheck.engines.remote import (
@@ -99,11 +101,12 @@ class BotClient(RemoteClient):
         cookies: dict[str, str] | None = None,
         repeatable: bool = False,
         may_be_empty: bool = False,
+        may_be_text: bool = False,
     ) -> Any:
         """Send a request with these values in its placeholders, and return the answer's JSON.
 
         ``cookies``: those of the conversation, to which the answer's are added. ``may_be_empty``: an answer without
-        content is ``None``.
+        content is ``None``. ``may_be_text``: so is one that is not JSON, unless it is a web page.
 
         Raises:
             TurnFailedError: it is not a usable answer.
@@ -119,12 +122,14 @@ class BotClient(RemoteClient):
         if may_be_empty and not response.body.strip():
             return None
         try:
-            answer = decoded(self._without_secrets(response.body))
+            answer = decoded(self.without_secrets(response.body))
         except UnreadableError as error:
+            if may_be_text and not response.body.lstrip().startswith(b"<"):
+                return None
             raise self.fault(self._unreadable(question, response, str(error))) from None
         return answer
 
-    def _without_secrets(self, body: bytes) -> bytes:
+    def without_secrets(self, body: bytes) -> bytes:
         """A change decides what is sent: a bot that repeats its token must not carry it into the report."""
         for secret in self._secrets:
             if len(secret) >= _SHORTEST_SECRET:
@@ -179,6 +184,9 @@ class BotClient(RemoteClient):
         """Distinguish a bot that is gone from one answer that was cut off, or that cannot be decoded."""
         if isinstance(error, requests.exceptions.ContentDecodingError):
             return _RefusedTurnError(f"the bot at {self.name} answers {question.shown} with what cannot be decoded")
+        if (fault := _fault_of_http(error)) is not None:
+            what = f"the bot at {self.name} answers {question.shown} with what is not HTTP ({self.shown(fault)})"
+            return _RefusedTurnError(what)
         is_gone = isinstance(error, requests.ConnectionError) and was_refused(error)
         if isinstance(error, requests.exceptions.SSLError) or is_gone or not self._was_there:
             return super()._unreachable(error, question)
@@ -218,3 +226,11 @@ class BotClient(RemoteClient):
         if self._key is not None:
             return signed(self._key, method, self._base + path, body, token.service, datetime.now(UTC))
         return {token.header: f"{token.prefix}{self.access.token}"} if self.access.token else {}
+
+
+def _fault_of_http(error: Exception) -> str | None:
+    """Return what is wrong with an answer that is not HTTP; ``None``: that is not what happened."""
+    cause = error.args[0] if error.args else None
+    inner = cause.args[-1] if isinstance(cause, ProtocolError) and cause.args else None
+    is_cut = isinstance(inner, RemoteDisconnected | IncompleteRead)
+    return str(inner) if isinstance(inner, HTTPException) and not is_cut else None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from turncheck.engines.conversation import CustomAction, Turn
-from turncheck.engines.http.answers import AnswerError, Said, read_answer
+from turncheck.engines.http.answers import AnswerError, Matched, Said, read_answer
 from turncheck.engines.remote import SlowAnswerError
 from turncheck.messages.errors import EngineError
 from turncheck.web.json_path import PathError, outline
@@ -17,6 +19,7 @@ from turncheck.web.timed import Deadline
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from turncheck.engines.http.callback import Callbacks, Posted
     from turncheck.engines.http.client import BotClient
     from turncheck.report.model import EngineInfo
 
@@ -24,6 +27,9 @@ NAME: Final = "http"
 NO_STUBS: Final = "a bot over HTTP runs its own actions: they cannot be stubbed"
 NO_FIXTURES: Final = (
     "nothing under `bot:` sends the slots of fixtures: write {slots} where the bot takes them, in `open` or `request`"
+)
+NO_ENTITIES: Final = (
+    "the bot's answers do not say which entities were found (`entities` under `bot:` names where they would)"
 )
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 0.5
@@ -47,7 +53,8 @@ def not_reported(client: BotClient) -> dict[str, str]:
         reasons["action_executed"] = (
             "the bot's answers do not say which actions ran (`tools` under `bot:` names where they would)"
         )
-    reasons["entities"] = "the bot's answers do not say which entities were found"
+    if bot.entities is None:
+        reasons["entities"] = NO_ENTITIES
     reasons["utter"] = "the bot's answers do not name responses: compare the text (`bot:`, or `text_matches`)"
     return reasons
 
@@ -61,6 +68,8 @@ class BotConversations:
     has_flows: bool = False
     ids: set[str] = field(default_factory=set, repr=False)
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    matched: Matched | None = field(default=None, repr=False)
+    callbacks: Callbacks | None = field(default=None, repr=False)
 
     def conversation(
         self,
@@ -110,6 +119,8 @@ class BotConversation:
         self._history: list[dict[str, str]] = []
         self._cookies: dict[str, str] | None = {} if self._bot.session.cookie else None
         self._cursor: Any = ""
+        self._inbox: SimpleQueue[Posted] = SimpleQueue()
+        self._callback = self._expect_calls(uuid4().hex)
 
     def open(self, metadata: Mapping[str, Any] | None = None) -> Turn:
         """Open the session, if the bot has such; what it says unasked is in the turn.
@@ -126,12 +137,17 @@ class BotConversation:
         until = self._deadline()
         try:
             answer = self._client.send(
-                opened, self._values(metadata), until, cookies=self._cookies, repeatable=True, may_be_empty=True
+                opened,
+                self._values(metadata),
+                until,
+                cookies=self._cookies,
+                repeatable=self._bot.callback is None,  # it might call back twice
+                may_be_empty=True,
             )
             self._take_id(answer)
             said = self._read(answer, lenient=True)
-            if self._bot.poll is not None:
-                said = _together(said, self._fetched(until, wait=self._bot.quiet))
+            if self._bot.messages_come_later:
+                said = _together(said, replace(self._fetched(until, wait=self._bot.quiet), remark=""))
         except SlowAnswerError as error:
             return self._too_slow(None, error)
         return self._turn(None, said)
@@ -151,12 +167,19 @@ class BotConversation:
         self._history.append({"role": "user", "content": text})
         until = self._deadline()
         values = {**self._values(metadata), "text": text, "history": list(self._history)}
-        fetches = self._bot.poll is not None
+        fetches = self._bot.messages_come_later
         try:
-            answer = self._client.send(self._bot.request, values, until, cookies=self._cookies, may_be_empty=fetches)
+            answer = self._client.send(
+                self._bot.request,
+                values,
+                until,
+                cookies=self._cookies,
+                may_be_empty=fetches,
+                may_be_text=self._bot.callback is not None,
+            )
             said = self._read(answer, lenient=fetches)
-            if fetches:
-                said = _together(said, self._fetched(until, wait=self._bot.wait))
+            if fetches and not said.ended:
+                said = _together(said, self._fetched(until, wait=self._bot.quiet if said.replies else self._bot.wait))
         except SlowAnswerError as error:
             return self._too_slow(text, error)
         return self._turn(text, said)
@@ -170,7 +193,18 @@ class BotConversation:
             "slots": self._fixtures,
             "metadata": dict(metadata or {}),
             "cursor": self._cursor,
+            "callback": self._callback,
         }
+
+    def _expect_calls(self, name: str) -> str:
+        """Take the calls for this conversation, and return the address for them; "" if it has none."""
+        callbacks = self._engine.callbacks
+        if callbacks is None:
+            return ""
+        callbacks.expect(name, self._inbox)
+        if callbacks.session is not None:
+            callbacks.expect(self._session, self._inbox)
+        return f"{callbacks.url}/{name}"
 
     def _take_id(self, answer: Any) -> None:
         path = self._bot.session.id
@@ -188,6 +222,8 @@ class BotConversation:
         if len(str(found)) > _LONGEST_ID:
             raise self._client.fault(f"the bot gave a session an id of {len(str(found)):,} characters")
         self._session = str(found)
+        if self._engine.callbacks is not None and self._engine.callbacks.session is not None:
+            self._engine.callbacks.expect(self._session, self._inbox)
         if not self._engine.take_id(self._session):
             raise self._client.fault(
                 f"the bot gave the id '{self._client.shown(self._session, 80)}' to two sessions: each conversation"
@@ -210,18 +246,19 @@ class BotConversation:
                 f"the bot answered for another conversation: '{self._client.shown(others[0], 80)}'"
             )
         self._client.is_usable()
+        if self._engine.matched is not None and answer is not None:
+            self._engine.matched.note(said, answer)
         return said
 
     def _fetched(self, until: Deadline | None, wait: float) -> Said:
-        """Fetch messages until none has come for a while; ``wait``: how long the first one may take."""
-        poll, said, pause = self._bot.poll, Said(), _FIRST_PAUSE
-        if poll is None:
-            return said
+        """Wait for messages until none has come for a while; ``wait``: how long the first one may take."""
+        said, pause, came, without = Said(), _FIRST_PAUSE, False, None
         silent_until = Deadline.after(wait)
         while True:
-            answer = self._client.send(
-                poll.request, self._values(None), until, cookies=self._cookies, repeatable=True, may_be_empty=True
-            )
+            answer = self._posted(until, silent_until) if self._bot.poll is None else self._polled(until)
+            came = came or answer is not None
+            if answer is not None and self._bot.replies.reach(answer) != "nothing":
+                without = answer
             new = self._read(answer, lenient=True)
             self._move_cursor(answer)
             said = _together(said, new)
@@ -230,9 +267,40 @@ class BotConversation:
             if new.replies:
                 silent_until, pause = Deadline.after(self._bot.quiet), _FIRST_PAUSE
             if said.ended or silent_until.left() <= 0:
-                return said
-            self._client.pause(max(0.0, min(pause, silent_until.left())))
-            pause = min(2 * pause, _LONGEST_PAUSE)
+                return said if said.replies else replace(said, remark=self._silence(wait, without, came=came))
+            if self._bot.poll is not None:
+                self._client.pause(max(0.0, min(pause, silent_until.left())))
+                pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _polled(self, until: Deadline | None) -> Any:
+        poll = self._bot.poll
+        return poll and self._client.send(
+            poll.request, self._values(None), until, cookies=self._cookies, repeatable=True, may_be_empty=True
+        )
+
+    def _posted(self, until: Deadline | None, silent_until: Deadline) -> Any:
+        """Wait for the bot's next call; ``None``: none has come."""
+        left = silent_until.left() if until is None else min(silent_until.left(), until.left())
+        try:
+            posted = self._inbox.get(timeout=max(0.0, left))
+        except Empty:
+            if until is not None and until.left() <= 0:
+                raise SlowAnswerError("the bot does not call back") from None
+            return None
+        if posted.fault:
+            raise self._client.fault(posted.fault)
+        return posted.content
+
+    def _silence(self, wait: float, without: Any, *, came: bool) -> str:
+        """Say what there was instead of messages; ``without``: an answer that holds something else."""
+        if without is not None:
+            had = f"the answer has nothing at {self._bot.replies.text}; it has {outline(without)}"
+        elif self._engine.callbacks is not None and not came:
+            stray = self._engine.callbacks.stray
+            had = self._client.shown(stray) if stray else f"nothing was posted to {self._engine.callbacks.url}"
+        else:
+            return ""
+        return f"no message came for {wait:g} seconds: {had}"
 
     def _move_cursor(self, answer: Any) -> None:
         poll = self._bot.poll
@@ -261,9 +329,10 @@ class BotConversation:
     def _events(self, text: str | None, said: Said) -> list[Mapping[str, Any]]:
         """Return the turn in Rasa's events; a slot is set if its value differs from the one before."""
         events: list[Mapping[str, Any]] = []
-        if text is not None and said.intent is not None:
+        if text is not None and (said.intent is not None or said.entities):
             intent = {"name": said.intent, "confidence": said.confidence}
-            events.append({"event": "user", "text": text, "parse_data": {"intent": intent, "entities": []}})
+            entities = [_placed(entity, text) for entity in said.entities]
+            events.append({"event": "user", "text": text, "parse_data": {"intent": intent, "entities": entities}})
         events += [{"event": "action", "name": tool, "policy": None, "confidence": None} for tool in said.tools]
         for name, value in (said.slots or {}).items():
             if name in self._slots and self._slots[name] == value:
@@ -292,12 +361,22 @@ class BotConversation:
         return Turn(text, (), {}, None, (), stopped=over, timed_out=True, not_reported=self._unseen)
 
 
+def _placed(entity: Mapping[str, Any], text: str) -> Mapping[str, Any]:
+    """Return an entity with its place in the message: as the answer says, else where its value is, else all of it."""
+    start, end = entity.get("start"), entity.get("end")
+    if start is None or end is None or not 0 <= start < end <= len(text):
+        found = re.search(re.escape(str(entity["value"])), text, re.IGNORECASE)
+        start, end = (0, len(text)) if found is None or not found[0] else found.span()
+    return {**entity, "start": start, "end": end}
+
+
 def _together(one: Said, other: Said) -> Said:
     """Return what two answers of one turn hold; of what both name, the later one counts."""
     return Said(
         one.replies + other.replies,
         other.intent or one.intent,
         one.confidence if other.confidence is None else other.confidence,
+        other.entities or one.entities,
         one.slots if not other.slots else {**(one.slots or {}), **other.slots},
         one.tools + other.tools,
         ended=one.ended or other.ended,

@@ -5,14 +5,16 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.at_once import ask_all
 from turncheck.engines.base import Capabilities, Engine, SuiteAnswers, UtteranceAnswer
+from turncheck.engines.http.answers import Matched
+from turncheck.engines.http.callback import Callbacks, listening
 from turncheck.engines.http.client import Access, BotClient, TurnFailedError
-from turncheck.engines.http.conversation import NAME, BotConversations
-from turncheck.engines.parse import Parse, PredictedIntent
+from turncheck.engines.http.conversation import NAME, NO_ENTITIES, BotConversations
+from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent
 from turncheck.messages.errors import CutShortError, EngineError, UnansweredError, UserError
 from turncheck.messages.phrasing import first_line
 from turncheck.project.batch.model import comparable
@@ -35,7 +37,6 @@ NO_SHAPE: Final = "the engine 'http' needs to know how the bot is asked"
 NO_DIALOGUE: Final = "a bot over HTTP does not say what it would do next: its dialogues are tested by end-to-end cases"
 NO_TRAINING: Final = "a bot over HTTP cannot be trained here: without test sentences there is nothing to measure it by"
 NO_INTENTS: Final = "the bot's answers do not say which intent was understood (`intent` under `bot:` names where)"
-NO_ENTITIES: Final = "the bot's answers are not searched for entities"
 NO_TRAITS: Final = "the bot's answers do not name traits"
 
 
@@ -46,7 +47,11 @@ class BotNlu:
     conversations: BotConversations
     info: EngineInfo
     timeout: float
-    extractors: tuple[str, ...] = ()
+
+    @property
+    def extractors(self) -> tuple[str, ...]:
+        """The bot itself, if its answers have entities."""
+        return (NAME,) if self.conversations.client.bot.entities is not None else ()
 
     def parse(self, texts: Sequence[str]) -> list[Parse]:
         """Understand each text; several at a time, with the answers in the texts' order.
@@ -76,8 +81,13 @@ class BotNlu:
         if event is None:
             return Parse(text, PredictedIntent(None, 0.0))
         found = event["parse_data"]["intent"]
-        intent = PredictedIntent(found["name"], 1.0 if found["confidence"] is None else found["confidence"])
-        return Parse(text, intent, (intent,))
+        no_confidence = 0.0 if found["name"] is None else 1.0
+        intent = PredictedIntent(found["name"], no_confidence if found["confidence"] is None else found["confidence"])
+        entities = tuple(
+            PredictedEntity(one["start"], one["end"], one["entity"], one["value"], NAME)
+            for one in event["parse_data"]["entities"]
+        )
+        return Parse(text, intent, (intent,), entities)
 
     def _turn(self, text: str) -> Turn:
         turn = self.conversations.conversation(turn_timeout=self.timeout).say(text)
@@ -92,11 +102,13 @@ class BotEngine(Engine):
 
     project: Project
     client: BotClient
+    callbacks: Callbacks | None = None
 
     @property
     def capabilities(self) -> Capabilities:
         """It converses; it understands if its answers say so. What it answers may differ from time to time."""
-        no_nlu = NO_INTENTS if self.client.bot.intent is None else None
+        bot = self.client.bot
+        no_nlu = NO_INTENTS if bot.intent is None else None
         return Capabilities(
             no_nlu=no_nlu,
             no_dialogue=NO_DIALOGUE,
@@ -104,6 +116,7 @@ class BotEngine(Engine):
             no_channel="--channel is for the embedded engine: a bot over HTTP has the one that `bot:` describes",
             answers_suites=True,
             no_batch=no_nlu,
+            no_entities=NO_ENTITIES if bot.entities is None else None,
             varies=True,
         )
 
@@ -124,7 +137,11 @@ class BotEngine(Engine):
 
     @cached_property
     def _conversations(self) -> BotConversations:
-        return BotConversations(self.client, self.info())
+        return BotConversations(self.client, self.info(), matched=self._matched, callbacks=self.callbacks)
+
+    @cached_property
+    def _matched(self) -> Matched:
+        return Matched(self.client.bot)
 
     @property
     def nlu(self) -> BotNlu:
@@ -136,8 +153,8 @@ class BotEngine(Engine):
         return self._conversations
 
     def info(self, *, measured: EngineInfo | None = None, conversations: bool = True) -> EngineInfo:  # noqa: ARG002
-        """Return the kind of bot; its address is nobody else's business."""
-        return EngineInfo(name=NAME, version=self.client.bot.kind)
+        """Return the kind of bot, and which paths never matched; its address is nobody else's business."""
+        return EngineInfo(name=NAME, version=self.client.bot.kind, notes=self._matched.nothing_at())
 
     def answer_suite(self, suite: Suite, screen: Console) -> SuiteAnswers:  # noqa: ARG002 - it takes seconds
         """Answer a suite, an utterance at a time; one that the bot cannot answer has the reason.
@@ -145,7 +162,7 @@ class BotEngine(Engine):
         Raises:
             CutShortError: the bot can no longer answer.
         """
-        nlu = self.nlu
+        nlu, can = self.nlu, self.capabilities
 
         def answer(case: SuiteCase) -> UtteranceAnswer:
             if case.is_trait:
@@ -154,10 +171,14 @@ class BotEngine(Engine):
                 parse = nlu.understood(case.text)
             except (TurnFailedError, UnansweredError) as error:
                 return UtteranceAnswer(error=error.what)
+            values: dict[str, list[Any]] = {}
+            for entity in parse.entities:
+                values.setdefault(entity.entity, []).append(entity.value)
             return UtteranceAnswer(
                 matched=(parse.intent.name,) if parse.intent.name else (),
+                entities={name: found[0] if len(found) == 1 else found for name, found in values.items()},
                 scores={intent.name: intent.confidence for intent in parse.ranking if intent.name},
-                unknown_entities=dict.fromkeys((comparable(entity.name) for entity in case.entities), NO_ENTITIES),
+                unknown_entities=can.not_found(comparable(entity.name) for entity in case.entities),
             )
 
         try:
@@ -205,4 +226,17 @@ def opened(  # noqa: PLR0917 - as of all engines
             )
     token = settings.bot_token.reveal() if settings.bot_token else None
     access = Access(url, token, network=Network.of(environment))
-    yield BotEngine(project, BotClient(access, bot, at_once=settings.bot_parallel))
+    client = BotClient(access, bot, at_once=settings.bot_parallel)
+    if bot.callback is None:
+        if settings.bot_callback is not None:
+            what = "--bot-callback is for a bot that posts its messages, and `bot:` does not say so"
+            raise UserError(what, location=bot.location, remedy="Write `callback` there, or omit the flag.")
+        yield BotEngine(project, client)
+        return
+    if settings.bot_callback is not None and settings.bot_url_base is not None:
+        raise UserError(
+            "--bot-callback is one address, and the bot of --bot-url-base would post to it as well",
+            remedy="Omit --bot-callback and write {callback} where the bot takes an address: then each has its own.",
+        )
+    with listening(settings.bot_callback, bot.callback.session, client.without_secrets) as callbacks:
+        yield BotEngine(project, client, callbacks)

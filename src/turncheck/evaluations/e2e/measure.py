@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from msgspec import structs
 
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.evaluation.answers import unanswered
@@ -20,12 +23,19 @@ from turncheck.run.trainable import elsewhere, fault_of, has_text, not_understoo
 from turncheck.validation.case_names import check_cases
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from turncheck.engines.conversation import ActionServer, ConversationEngine
     from turncheck.project.e2e.model import E2ECase
     from turncheck.report.model import EndToEnd
     from turncheck.run.under_way import RunInProgress
+    from turncheck.settings.options import Settings
+
+
+OTHER_BOT: Final = (
+    "The base is not asked in turn with this side: this change alters `bot:`, and the base's own is not at hand (no"
+    " checkout with its commit). Cases are compared with the base's report alone."
+)
 
 
 def measure(run: RunInProgress) -> EndToEnd | None:
@@ -67,30 +77,42 @@ def _judged(run: RunInProgress, cases: Sequence[E2ECase]) -> EndToEnd:
     rules = rules_of(run)
     how = CaseRun(slot_order=slot_order_of(settings), workers=max(run.engines.at_once, settings.workers))
     engine: ConversationEngine | None = None
+    base_engine: ConversationEngine | None = None
+    remarks: list[str] = []
     with ExitStack() as stack:
         if unanswered(answers, case_units(cases)):
             server = stack.enter_context(action_server(run.inputs, run.project, run.screen))
             engine = run.engines.assistant(server)
             if not rules.once:
-                return evaluate_repeatedly(
-                    engine,
-                    cases,
-                    how,
-                    rules,
-                    lambda: base.e2e if (base := run.base_report()) is not None else None,
-                    base_engine=stack.enter_context(_base_engine(run, server)),
-                    say=run.screen.progress,
-                    timed=run.screen.timer("e2e"),
-                )
-            if (place := where_actions_are(server, run.work, settings, run.screen)).size:
+                base_engine = stack.enter_context(_base_engine(run, server, remarks.append))
+            elif (place := where_actions_are(server, run.work, settings, run.screen)).size:
                 answers = run_elsewhere(engine, cases, how, answers, place)
+        if not rules.once:
+            section = evaluate_repeatedly(
+                engine,
+                cases,
+                how,
+                rules,
+                lambda: base.e2e if (base := run.base_report()) is not None else None,
+                base_engine=base_engine,
+                say=run.screen.progress,
+                timed=run.screen.timer("e2e"),
+                answers=answers,
+            )
+            return structs.replace(section, remarks=(*section.remarks, *remarks))
         return evaluate_cases(engine, cases, how, timed=run.screen.timer("e2e"), answers=answers)
 
 
 @contextmanager
-def _base_engine(run: RunInProgress, server: ActionServer) -> Iterator[ConversationEngine | None]:
-    """Yield the base as it runs elsewhere, if the settings say where: asked as this side's files say."""
+def _base_engine(
+    run: RunInProgress, server: ActionServer, remark: Callable[[str], None]
+) -> Iterator[ConversationEngine | None]:
+    """Yield the base as it runs elsewhere, if the settings say where; if nobody knows how to ask it, say so instead."""
     there = asked_at_base(run.settings)
+    if there is not None and run.settings.baseline != "none":
+        there = _as_on_base(run, there)
+        if there is None:
+            remark(OTHER_BOT)
     if there is None or run.settings.baseline == "none":
         yield None
         return
@@ -99,3 +121,16 @@ def _base_engine(run: RunInProgress, server: ActionServer) -> Iterator[Conversat
         there, run.project, inputs.environment, run.screen, hosts=inputs.hosts, variables=inputs.file_variables
     ) as engines:
         yield engines.assistant(server)
+
+
+def _as_on_base(run: RunInProgress, there: Settings) -> Settings | None:
+    """Return the settings with the ``bot:`` of the base: it runs as it was when the change did not exist.
+
+    ``None`` if it is another one, and not at hand: asked in another way, the base would fail for no fault of its own,
+    and excuse what fails here.
+    """
+    base = run.base_report()
+    if there.bot is None or base is None or base.settings.bot == there.bot.lines:
+        return there
+    own = run.base_bot(base.source.commit)
+    return None if own is None else replace(there, bot=own)

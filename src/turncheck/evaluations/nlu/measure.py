@@ -149,13 +149,14 @@ def measure_held_out(
     trained: Collection[str] | None = None,
 ) -> NluMeasurement:
     """Test the engine of the whole project; ``pretrained``, ``trained``: see :func:`evaluate_held_out`."""
+    annotated = (entity.entity for example in tests.examples for entity in example.entities)
     return evaluate_held_out(
         project,
         engine,
         tests,
         pretrained=pretrained,
         trained=trained,
-        unknown_entities=engines.capabilities.unknown_entities,
+        unknown_entities=engines.capabilities.not_found(annotated),
         team_confidences=engines.team_confidences,
         answers=answers,
     )

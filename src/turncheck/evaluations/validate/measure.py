@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck.project.config import smallest_max_history
-from turncheck.project.quarantine import unknown_tests
+from turncheck.project.quarantine import never_flaky, unknown_tests
 from turncheck.report.model import FindingCounts, Validation
+from turncheck.run.repeats import answers_never_vary
 from turncheck.run.trainable import is_asked, not_asked
 from turncheck.validation.pipeline import validate
 from turncheck.validation.suppressions import suppress
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from turncheck.messages.finding import Finding
+    from turncheck.report.model import EndToEnd
     from turncheck.run.under_way import RunInProgress
 
 
@@ -41,9 +43,24 @@ def measure(run: RunInProgress) -> Validation | None:
 
 
 def _of_quarantine(run: RunInProgress) -> tuple[Finding, ...]:
-    """What is wrong with the quarantine file: faults, entries that have expired or are about no test."""
-    file = run.quarantine
-    return () if file is None else (*file.findings, *unknown_tests(file.quarantine, {*run.named_tests}))
+    """What is wrong with the quarantine file: faults, entries that have expired, are about no test, or cannot be."""
+    if (file := run.quarantine) is None:
+        return ()
+    named = {*run.named_tests}
+    may_vary = _may_vary(run) if answers_never_vary(run) else named
+    return (*file.findings, *unknown_tests(file.quarantine, named), *never_flaky(file.quarantine, named, may_vary))
+
+
+def _may_vary(run: RunInProgress) -> set[tuple[str, str]]:
+    """End-to-end cases that call custom actions, which may do anything, or of which that is not known."""
+    section: EndToEnd | None = run.sections.get("e2e")
+    results = section.cases if section is not None else ()
+    steady = {
+        (case.name, case.location.path)
+        for case in results
+        if case.outcome in {"passed", "failed"} and "real" not in case.actions.values()
+    }
+    return {(case.name, case.location.path) for case in run.cases.cases} - steady
 
 
 def validation_of(found: Iterable[Finding], left_out: Iterable[Finding] = ()) -> Validation:

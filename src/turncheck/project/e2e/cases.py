@@ -134,7 +134,7 @@ def read_cases(root: Path, paths: Iterable[Path | str]) -> E2ECases:
             findings += [_no_such_case(shown, name, there) for name in sorted(names.difference(there))]
         if shown not in whole:
             cases = [case for case in cases if case.location.path != shown or case.name in names]
-    return E2ECases(tuple(cases), tuple(stubs), tuple(findings), tuple(files))
+    return E2ECases(tuple(cases), tuple(stubs), tuple(findings), tuple(files), tuple(folder.contents_read.values()))
 
 
 def _is_hidden(path: Path) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
@@ -191,9 +192,13 @@ class Stub:
 
 @dataclass(frozen=True, slots=True)
 class E2ECases:
-    """The cases and stubs of some files, in the files' order, and the faults of the files."""
+    """The cases and stubs of some files, in the files' order, and the faults of the files.
+
+    ``sources``: every file whose content was read for them, also what they share.
+    """
 
     cases: tuple[E2ECase, ...] = ()
     stubs: tuple[Stub, ...] = ()
     findings: tuple[Finding, ...] = ()
     files: tuple[str, ...] = ()
+    sources: tuple[Path, ...] = ()

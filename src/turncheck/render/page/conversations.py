@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         BatchCase,
         CaseResult,
         CaseStep,
+        Repeats,
         Report,
         StoryResult,
         StoryStep,
@@ -252,7 +253,7 @@ class _Transcripts:
             outcome=result.outcome,
             misunderstood=bool(result.misunderstood),
             side=side,
-            base=changes.base(case, result.outcome, self._case_turns),
+            base=_with_runs(changes.base(case, result.outcome, self._case_turns), result.repeats),
             reason=result.reason or "",
             attempts=(sum(runs), len(runs)) if runs else (attempts.passed, attempts.of) if attempts else None,
             runs=runs or (list(attempts.runs) if attempts else []),
@@ -316,6 +317,13 @@ class _Transcripts:
 
     def _place(self, location: Location | None) -> Any:
         return None if location is None else self.files.place(location)
+
+
+def _with_runs(base: Base | None, repeats: Repeats | UnsetType) -> Base | None:
+    """Add the runs on the base that those here are compared with."""
+    if base is None or isinstance(repeats, UnsetType):
+        return base
+    return msgspec.structs.replace(base, runs=[run in "Pp" for run in repeats.base])
 
 
 def _batch_turns(case: BatchCase) -> list[Turn]:

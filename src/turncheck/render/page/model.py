@@ -161,6 +161,8 @@ class Base(_Part, frozen=True, kw_only=True):
     actual: str = ""
     turns: list[Turn] = []
     """Its transcript there, of a test that changed sides or was edited."""
+    runs: list[bool] = []
+    """Whether each run passed that its runs here are compared with."""
 
 
 class Conversation(_Part, frozen=True, kw_only=True):

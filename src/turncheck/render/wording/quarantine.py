@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from turncheck.report.quarantine import QuarantinedTest
 
 
-class FailsInQuarantine(NamedTuple):
-    """A test, or a test sentence, that fails and is in quarantine."""
+class HeldTest(NamedTuple):
+    """A test, or a test sentence, that is in quarantine."""
 
     kind: str
     name: str
@@ -27,21 +27,31 @@ class FailsInQuarantine(NamedTuple):
     entry: QuarantinedTest
 
 
-def failing_in_quarantine(report: Report) -> list[FailsInQuarantine]:
+def failing_in_quarantine(report: Report) -> list[HeldTest]:
     """Return the tests in quarantine that fail and do not count, and the sentences that are misclassified."""
     return list(_failing(report))
 
 
-def _failing(report: Report) -> Iterator[FailsInQuarantine]:
+def _failing(report: Report) -> Iterator[HeldTest]:
     if isinstance(report.quarantine, UnsetType):
         return
     for tally in tallies(report):
         for test in tally.quarantined:
             if (entry := entry_of(report, test.name, test.location)) is not None:
-                yield FailsInQuarantine(TESTS[tally.evaluation][0], test.name, test.location, entry)
+                yield HeldTest(TESTS[tally.evaluation][0], test.name, test.location, entry)
     for sentence in report.nlu.predictions if report.nlu else ():
         if not sentence.correct and (entry := entry_of(report, sentence.text, sentence.location)) is not None:
-            yield FailsInQuarantine("sentence", sentence.text, sentence.location, entry)
+            yield HeldTest("sentence", sentence.text, sentence.location, entry)
+
+
+def passing_in_quarantine(report: Report) -> list[HeldTest]:
+    """Return the tests that pass although their quarantine expects them to fail."""
+    return [
+        HeldTest(TESTS[tally.evaluation][0], test.name, test.location, entry)
+        for tally in tallies(report)
+        for test in tally.unexpected
+        if (entry := entry_of(report, test.name, test.location)) is not None
+    ]
 
 
 def quarantine_in_words(entry: QuarantinedTest) -> str:

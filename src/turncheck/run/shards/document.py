@@ -17,7 +17,7 @@ import msgspec
 from turncheck.messages.errors import UserError
 from turncheck.process.output_files import ensure_replaceable, whole_file
 from turncheck.process.regular_file import file_and_case, open_regular, read_regular
-from turncheck.project.folder import MAX_FILE_BYTES
+from turncheck.project.folder import MAX_FILE_BYTES, absolute_name
 from turncheck.report.codec import MAX_BYTES
 from turncheck.report.evaluations import Evaluation  # noqa: TC001 - msgspec reads it
 from turncheck.report.model import EngineInfo, Source, Tool  # noqa: TC001 - msgspec reads them
@@ -30,6 +30,7 @@ from turncheck.settings.sources import PATHS, leads_out
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from turncheck.project.e2e.model import E2ECases
     from turncheck.project.model import Project
     from turncheck.run.inputs import Inputs
     from turncheck.run.reading import Tests
@@ -223,7 +224,7 @@ _OF_A_JOB: Final = frozenset(
         ),
         *("base", "baseline", "comment", "check_run", "annotations", "artifact_name", "retention_days"),
         *("junit_flavour", "output_format", "rasa_url", "rasa_command", "kore_host", "kore_bot_id", "kore_bot_name"),
-        *("bot_url", "bot_url_base", "bot_parallel"),
+        *("bot_url", "bot_url_base", "bot_callback", "bot_parallel"),
         *("kore_client_id", "kore_way", "model", "action_endpoint", "action_server", "allow_hosts"),
     }
 )
@@ -364,8 +365,11 @@ def setting_shown(value: Any) -> str:
     return "not given" if value is None else shown(value)
 
 
-def project_digest(inputs: Inputs, project: Project, tests: Tests) -> str:
-    """Return a digest of all files that were read for a run: settings, project, tests; by path and content."""
+def project_digest(inputs: Inputs, project: Project, tests: Tests, cases: E2ECases) -> str:
+    """Return a digest of all files that were read for a run: settings, project, tests; by path and content.
+
+    Of the end-to-end ``cases`` that is also what they share, such as fixtures and lists of utterances.
+    """
     digest = hashlib.sha256()
     for file in sorted(project.files, key=lambda file: file.path):
         text = "" if file.source is None else file.source.text
@@ -379,8 +383,10 @@ def project_digest(inputs: Inputs, project: Project, tests: Tests) -> str:
             "sentences",
             "\n".join(f"{example.text}\t{example.intent}" for example in project.nlu.examples).encode(),
         )
-    for path in sorted({*_test_files(project.root, tests), *_settings_file(inputs)}):
-        _add(digest, path.name, _content(path))
+    paths = (*_test_files(project.root, tests), *cases.sources, *_settings_file(inputs))
+    others = {absolute_name(path): path for path in paths}
+    for name, content in sorted((path.name, hashlib.sha256(_content(path)).digest()) for path in others.values()):
+        _add(digest, name, content)
     return digest.hexdigest()
 
 
@@ -402,7 +408,7 @@ def _test_files(root: Path, tests: Tests) -> Iterator[Path]:
     of_stories = {story.location.path for story in tests.stories}
     for name in (*of_examples, *of_stories):
         yield root / name
-    for named in (*tests.e2e, *tests.batch):
+    for named in tests.batch:
         yield from _files_at(file_and_case(named)[0])
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck import __version__
+from turncheck.comparison.model import Present
 from turncheck.engines.base import Capabilities
 from turncheck.evaluation.written_answers import write_answer
 from turncheck.messages.errors import EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, INTERRUPTED
@@ -13,12 +15,12 @@ from turncheck.messages.phrasing import count
 from turncheck.process.cache import software
 from turncheck.report.evaluations import EVALUATIONS
 from turncheck.report.model import Tool
-from turncheck.run.evaluated_project import engine_of_run, read_all
+from turncheck.run.base_bot import bot_of_base
+from turncheck.run.evaluated_project import engine_of_run, read_all, report_without_results
 from turncheck.run.inputs import PrecomputedAnswers
-from turncheck.run.repeats import refuse_repeats_of_shards
+from turncheck.run.repeats import ensure_repeats_are_possible
 from turncheck.run.shards.document import EngineHead, PackedAnswers, Refusal, ShardHead, project_digest, shared_settings
 from turncheck.run.under_way import RunInProgress
-from turncheck.settings.repeats import AUTO
 from turncheck.work.workplace import workplace_of
 
 if TYPE_CHECKING:
@@ -27,7 +29,9 @@ if TYPE_CHECKING:
     from turncheck.engines.base import Engine
     from turncheck.messages.errors import UserError
     from turncheck.process.screen import Console
+    from turncheck.report.model import Report
     from turncheck.run.inputs import Inputs
+    from turncheck.run.run import FindBaseline
     from turncheck.settings.parsers import Shard
 
 
@@ -61,7 +65,7 @@ class ShardAnswers:
 
 
 def measure_shard(
-    shard: Shard, inputs: Inputs, given: Mapping[str, Any], screen: Console
+    shard: Shard, inputs: Inputs, given: Mapping[str, Any], find_baseline: FindBaseline, screen: Console
 ) -> tuple[ShardHead, PackedAnswers]:
     """Measure one shard of a run.
 
@@ -69,24 +73,41 @@ def measure_shard(
         shard: which one.
         inputs: what the whole run measures.
         given: the settings from flags or inputs.
+        find_baseline: called if cases are repeated, which takes as many runs as judging them against the base does.
         screen: where progress is shown.
 
     Returns:
         Its head, and its answers. ``stopped`` in the head says why some are missing.
 
     Raises:
-        UserError: nothing could be measured at all, or cases are to be repeated.
+        UserError: nothing could be measured at all, or cases cannot be repeated as often as the settings demand.
     """
-    refuse_repeats_of_shards(inputs.settings)
     inputs, project, tests = read_all(inputs, screen)
+
+    @cache
+    def base_report() -> Report | None:
+        with screen.step("baseline", "Looking for the baseline"):
+            found = find_baseline(report_without_results(inputs, project))
+        return found.report if isinstance(found, Present) else None
+
     answers = ShardAnswers(shard)
     with (
         engine_of_run(inputs, project, PrecomputedAnswers(answers), screen) as engines,
         workplace_of(inputs.settings, screen) as work,
     ):
-        run = RunInProgress(inputs, project, tests, engines, screen, work=work, precomputed=PrecomputedAnswers(answers))
-        if engines.capabilities.varies and inputs.settings.repeats == AUTO:
-            screen.note("repeats: in a shard, each case is run once: only a whole run can judge what varies.")
+        known = PrecomputedAnswers(answers)
+        run = RunInProgress(
+            inputs,
+            project,
+            tests,
+            engines,
+            screen,
+            work=work,
+            precomputed=known,
+            base_report=base_report,
+            base_bot=partial(bot_of_base, inputs),
+        )
+        ensure_repeats_are_possible(run)
         try:
             run.evaluate(needs_engine=True)
         except KeyboardInterrupt:
@@ -95,7 +116,7 @@ def measure_shard(
             tool=Tool(name="turncheck", version=__version__),
             number=shard.number,
             count=shard.count,
-            project=project_digest(inputs, project, tests),
+            project=project_digest(inputs, project, tests, run.cases),
             source=inputs.source,
             settings=shared_settings(given),
             versions=dict(software()),

@@ -18,6 +18,7 @@ from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
 from turncheck.messages.phrasing import count
 from turncheck.process.cache import difference_of_software, software
+from turncheck.project.e2e.cases import read_cases
 from turncheck.run.inputs import PrecomputedAnswers
 from turncheck.run.shards.document import (
     HEAD_NAME,
@@ -104,7 +105,7 @@ class Shards:
         if inputs.source.commit != first.source.commit:
             here = inputs.source.commit[:12] if inputs.source.commit else "(unknown)"
             faults.append(f"the shards measured the commit {_short(first)}, this is {here}")
-        if first.project != project_digest(inputs, project, tests):
+        if first.project != project_digest(inputs, project, tests, read_cases(project.root, tests.e2e)):
             faults.append("the shards measured files of the project that differ from the ones here")
         if libraries := difference_of_software(first.versions, software()):
             faults.append(f"the shards were measured with software that differs from the one here: {libraries}")

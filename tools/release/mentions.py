@@ -1,0 +1,135 @@
+"""Every place in the repository that names a version of turncheck: as a package, an image, a tag, a link, in prose."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from packaging.specifiers import SpecifierSet
+from tools.release.place import PACKAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tools.release.place import Place
+
+# A name, a version, or the variable of a template; no punctuation after it.
+_ANY = r"(?P<named>[$<{]\S*|[~\w](?:[\w.+/:-]*\w)?)"
+_NUMBERED = r"(?P<named>v?\d+(?:\.\w+)*)"
+_LINKED = r"(?P<named>v?\d+(?:\.\w+)*?)(?=\.(?:zip|tar)\b|\.?[^\w.]|\.?$)"
+_PLACEHOLDER = re.compile(r"[$<{].*|(?!HEAD$)v?[A-Z][A-Z.-]*")
+_COMPARED = r"(?:===?|~=|!=|<=?|>=?) ?v?\d[\w.*+]*"
+_OURS = rf"{PACKAGE}/{PACKAGE}(?:\.git)?"
+# Between the two keys of one mapping: lines of it, but no next entry of its list.
+_BETWEEN = r"(?:(?!\n[ #]*- )[^{}]){0,200}?"
+_KEY = rf"\b(?:rev|ref): *[\"']?{_ANY}"
+
+
+@dataclass(frozen=True)
+class Form:
+    """A way to name a version."""
+
+    pattern: re.Pattern[str]
+    right: tuple[str, ...]
+    """What may stand there, the usual one first; none: a requirement, which has to admit the version."""
+
+    def fits(self, named: str, version: str) -> bool:
+        """Whether what is named is this version, its major version, or whatever a reader puts in."""
+        if not self.right:
+            return SpecifierSet(named if named[0] in "=~!<>" else f"=={named}").contains(version, prereleases=True)
+        return bool(_PLACEHOLDER.fullmatch(named)) or named in self._all(version)
+
+    def expected(self, version: str) -> str:
+        """Return what usually stands there for a version."""
+        return self._all(version)[0] if self.right else f"=={version}"
+
+    def _all(self, version: str) -> list[str]:
+        major = version.partition(".")[0]
+        return [right.format(version=version, tag=f"v{version}", major=f"v{major}") for right in self.right]
+
+
+def _form(pattern: str, *right: str) -> Form:
+    return Form(re.compile(pattern, re.IGNORECASE), right)
+
+
+_TAGS = ("{major}", "{tag}")
+_REFS = ("refs/tags/{major}", "refs/tags/{tag}", *_TAGS)
+_ENTRY = rf"\b(?:name|project|repository): *[\"']?{_OURS}\b"
+_HOOKS = rf"\brepo: *[\"']?[\w:/.@-]*{_OURS}\b"
+FORMS = (
+    # An action, a component of GitLab, a source for pip; without a slash, the package as uvx takes it.
+    _form(rf"[\w.:$/-]*/{PACKAGE}(?:\.git)?@{_ANY}", *_TAGS),
+    _form(rf"(?<![\w/.-]){PACKAGE}(?:\[[\w, -]*\])?@(?P<named>v?\d[\w.]*|main|master|head)\b", "{version}"),
+    # The comment that says of which version a commit is.
+    _form(rf"[\w./-]*/{PACKAGE}@\S+ +# *{_NUMBERED}", "{tag}"),
+    _form(rf"{PACKAGE}/{PACKAGE}:{_ANY}", "{version}"),
+    _form(rf"\b{PACKAGE}:(?P<named>v?\d+\.\d[\w.]*|latest)\b", "{version}"),
+    _form(rf"\b{PACKAGE}(?:\[[\w, -]*\])? ?(?P<named>{_COMPARED}(?:, ?{_COMPARED})*)"),
+    _form(rf"\b{PACKAGE} = \"(?P<named>(?:[=~!<>]{{1,3}} ?)?\d[\w.*]*)\""),
+    _form(rf"\b{PACKAGE}[_-]version[\"']? ?[:=] ?[\"']?{_NUMBERED}", "{version}"),
+    # An entry in a configuration of pre-commit, and in pipelines of Azure and GitLab: its two keys in either order.
+    _form(rf"{_HOOKS}{_BETWEEN}{_KEY}", "{tag}"),
+    _form(rf"{_KEY}{_BETWEEN}{_HOOKS}", "{tag}"),
+    _form(rf"{_ENTRY}{_BETWEEN}{_KEY}", *_REFS),
+    _form(rf"{_KEY}{_BETWEEN}{_ENTRY}", *_REFS),
+    _form(rf"refs/tags/{_LINKED}", *_TAGS),
+    _form(rf"{_OURS}/(?:blob|tree|raw|commits|releases/tag|releases/download|archive)/{_LINKED}", *_TAGS),
+    _form(rf"raw\.githubusercontent\.com/{_OURS}/{_LINKED}", *_TAGS),
+    _form(rf"\bgh release \w+ {_NUMBERED}", "{tag}"),
+    _form(rf"\b{PACKAGE}-(?P<named>v?\d[\w.]*?)(?=-py3|\.tar\.gz)", "{version}"),
+    _form(rf"\"name\": ?\"{PACKAGE}\",\s*\"version\": ?\"(?P<named>[^\"]+)\"", "{version}"),
+    # Prose, and what is shown of a run; the built-in engine has the version of the package.
+    _form(rf"\b(?:{PACKAGE}|embedded)[`*_]* (?:version |release )?(?P<named>v?\d+\.\d+\.\d\w*)", "{version}", "{tag}"),
+    _form(rf"\b{PACKAGE}[`*_]* (?:version |release )?(?P<named>v\d+(?:\.\d+)?)(?!\.?\w)", "{major}"),
+)
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A place that names a version, and in which form."""
+
+    path: str
+    line: int
+    column: int
+    written: str
+    named: str
+    form: Form
+
+
+def mentions(place: Place, commit: str = "HEAD") -> Iterator[Mention]:
+    """Yield all mentions in the text files of a commit, or of the checkout (`""`).
+
+    CHANGELOG.md is about earlier versions as well, and the data of tests is about any.
+    """
+    words = ("-e", PACKAGE, "-e", "embedded [0-9]", "-e", "refs/tags/v[0-9]", "-e", "gh release")
+    found = place.git("grep", "-InziC4", *words, *filter(None, [commit]), "--", ".", ":!tests", ":!CHANGELOG.md")
+    for region in f"\n{found}".split("\n--\n"):
+        lines = [line.split("\0", 2) for line in region.strip("\n").split("\n")]
+        for path, part in _by_file(lines):
+            text = "\n".join(line for _, line in part)
+            yield from in_text(path.removeprefix("HEAD:"), text, part[0][0])
+
+
+def _by_file(lines: list[list[str]]) -> Iterator[tuple[str, list[tuple[int, str]]]]:
+    """git separates neither what is of two files nor, within one, what stands side by side."""
+    part: list[tuple[int, str]] = []
+    for number, (path, line, text) in enumerate(lines):
+        part.append((int(line), text))
+        if number + 1 == len(lines) or lines[number + 1][0] != path:
+            yield path, part
+            part = []
+
+
+def in_text(path: str, text: str, first: int = 1) -> Iterator[Mention]:
+    """Yield the mentions in a text whose first line has this number."""
+    seen = set()
+    for form in FORMS:
+        for match in form.pattern.finditer(text):
+            if match.end("named") in seen:  # a form within another one
+                continue
+            seen.add(match.end("named"))
+            before = text[: match.start("named")]
+            column = len(before) - before.rfind("\n") - 1
+            written = " ".join(match[0].split())
+            yield Mention(path, first + before.count("\n"), column, written, match["named"], form)
