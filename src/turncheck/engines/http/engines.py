@@ -15,7 +15,7 @@ from turncheck.engines.http.callback import Callbacks, listening
 from turncheck.engines.http.client import Access, BotClient, TurnFailedError
 from turncheck.engines.http.conversation import NAME, NO_ENTITIES, BotConversations
 from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent
-from turncheck.messages.errors import CutShortError, EngineError, UnansweredError, UserError
+from turncheck.messages.errors import CutShortError, UnansweredError, UserError
 from turncheck.messages.phrasing import first_line
 from turncheck.project.batch.model import comparable
 from turncheck.report.model import EngineInfo
@@ -65,7 +65,7 @@ class BotNlu:
         try:
             return self.understood(text)
         except TurnFailedError as error:
-            raise EngineError(error.what, remedy=error.remedy) from None
+            raise UnansweredError(error.what, remedy=error.remedy) from None
 
     def understood(self, text: str) -> Parse:
         """Understand a text.
