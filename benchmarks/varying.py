@@ -1,10 +1,11 @@
 """Whole runs against a bot over HTTP whose answers are seeded coins: of itself against itself, and with a dead case.
 
-python benchmarks/varying.py [--runs 200] [--cases 20]
+python benchmarks/varying.py [--runs 200] [--cases 20] [--sentences 20]
 python benchmarks/varying.py --killed [--cases 20]
 
-How many of the first fail must be at most 2 %, how many of the second all. With ``--killed`` the bot, which makes no
-mistake, is gone after each of a run's turns in turn: only the run in which it answers all of them may pass.
+How many of the first fail must be at most 2 %, how many of the others, with a dead case or a dead sentence, all. With
+``--killed`` the bot, which makes no mistake, is gone after each of a run's turns in turn: only the run in which it
+answers all of them may pass.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ bot:
   kind: rest
   request: {path: /chat, body: {session: "{session}", message: "{text}"}}
   replies: $.messages[*].text
+  intent: $.intent
 """
 
 
@@ -69,7 +71,8 @@ def serving(coins: Coins) -> Iterator[str]:
             if said is None:
                 self.close_connection = True
                 return
-            content = json.dumps({"messages": [{"text": said}]}).encode()
+            intent = "ask" if said == RIGHT else "other"
+            content = json.dumps({"messages": [{"text": said}], "intent": intent}).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(content)))
@@ -92,7 +95,7 @@ def serving(coins: Coins) -> Iterator[str]:
 
 def turncheck(url: str, *flags: str, codes: frozenset[int] = frozenset({0, 1})) -> int:
     """Run turncheck in this process, and return its exit code, which must be one of these."""
-    begin = ["run", "--engine", "http", "--bot-url", url, "--evaluations", "e2e", "--quiet", "--no-cache"]
+    begin = ["run", "--engine", "http", "--bot-url", url, "--evaluations", "e2e,nlu", "--quiet", "--no-cache"]
     with redirect_stdout(StringIO()), redirect_stderr(StringIO()) as said:
         code = run_command_line([*begin, *flags])
     if code not in codes:
@@ -120,22 +123,30 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--cases", type=int, default=20)
+    parser.add_argument("--sentences", type=int, default=20)
     parser.add_argument("--killed", action="store_true", help="kill the bot after each turn")
     given = parser.parse_args()
     chance = random.Random(2)
-    rates = {f"question {number}": chance.uniform(0.02, 0.2) for number in range(given.cases)}
-    cases = "".join(f"- test_case: {name}\n  steps:\n  - user: {name}\n  - bot: {RIGHT}\n" for name in rates)
+    questions = [f"question {number}" for number in range(given.cases)]
+    sentences = [f"sentence {number}" for number in range(0 if given.killed else given.sentences)]
+    rates = {message: chance.uniform(0.02, 0.2) for message in (*questions, *sentences)}
+    cases = "".join(f"- test_case: {name}\n  steps:\n  - user: {name}\n  - bot: {RIGHT}\n" for name in questions)
+    examples = "".join(f"    - {sentence}\n" for sentence in sentences)
     coins = Coins(rates)
     with tempfile.TemporaryDirectory() as folder, serving(coins) as url:
         os.chdir(folder)
         Path("tests").mkdir()
         Path("tests/e2e_test_cases.yml").write_text(f"test_cases:\n{cases}")
-        Path("turncheck.yml").write_text(SETTINGS)
+        Path("turncheck.yml").write_text(SETTINGS + ("nlu: tests/nlu.yml\n" if sentences else ""))
+        if sentences:
+            nlu = f"version: '3.1'\nnlu:\n- intent: ask\n  examples: |\n{examples}"
+            Path("tests/nlu.yml").write_text(nlu)
         if given.killed:
             kill_at_each_turn(url, coins, given.cases)
             os.chdir("/")
             return
-        failed = {"unchanged": 0, "with a dead case": 0}
+        dead = {"with a dead case": questions[:1], "with a dead sentence": sentences[:1]}
+        failed = dict.fromkeys(["unchanged", *(name for name, messages in dead.items() if messages)], 0)
         for number in range(given.runs):
             coins.chance.seed(number)
             coins.rates = rates
@@ -143,8 +154,10 @@ def main() -> None:
             turncheck(url, *runs)
             judged = ["--baseline", "base", "--fail-on", "new-failures"]
             failed["unchanged"] += turncheck(url, *judged)
-            coins.rates = {**rates, "question 0": 1.0}
-            failed["with a dead case"] += turncheck(url, *judged)
+            for name, messages in dead.items():
+                if messages:
+                    coins.rates = {**rates, messages[0]: 1.0}
+                    failed[name] += turncheck(url, *judged)
         for name, count in failed.items():
             print(f"{name}: {count} of {given.runs} runs fail")
         os.chdir("/")

@@ -66,6 +66,7 @@ export interface Sentences {
   responses: Record<number, Selection>;
   neighbours: Record<number, [number, number][]>;
   ranking: Record<number, [number, number][]>;
+  runs: Record<number, string>;
 }
 
 export interface Turn {

@@ -5,7 +5,9 @@ import { label, type Assistant, type Entity } from "./data.ts";
 import { h, type Child } from "./dom.ts";
 import { place } from "./place.ts";
 import { code, said } from "./text.ts";
-import { outcome, sideWords } from "./widgets.ts";
+import { outcome, sideWords, strip } from "./widgets.ts";
+
+const MOST_RUNS = 60;
 
 export type Outcome = "right" | "wrong" | "not understood" | "not judged";
 
@@ -101,6 +103,8 @@ export function sentenceDialog(context: Context, number: number, closed: () => v
   if (assistant.compared) {
     rows.push(["against the base", [side || "did not change sides", base === undefined ? "" : [", was "], base !== undefined && code(label(assistant, base))].flat()]);
   }
+  const runs = [...(sentences.runs[number] ?? "")].map((run) => run === "P");
+  if (runs.length > 0) rows.push(["its runs", strip([runs.filter(Boolean).length, runs.length], runs.slice(0, MOST_RUNS))]);
   rows.push(["where", sentencePlace(assistant, number)]);
   const close = h("button", { class: "close", "aria-label": "Close" }, "✕");
   const dialog = h(

@@ -81,3 +81,9 @@ export function folded(summary: Child[], content: () => Child[], attributes: Rec
   details.addEventListener("toggle", () => details.append(...content().filter((one): one is Node => one instanceof Node)), { once: true });
   return details;
 }
+
+/** How it fared when it was repeated, run by run; an older report has the numbers alone. */
+export function strip([passed, of]: [number, number], runs: boolean[], where = ""): HTMLElement {
+  const cells = runs.map((good) => h("span", { class: good ? "run passed" : "run failed" }, good ? "✓" : "✕"));
+  return h("p", { class: "strip" }, h("span", { "aria-hidden": "true" }, ...cells), ` passed ${passed} of ${of} times${where}`);
+}

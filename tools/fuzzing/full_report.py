@@ -94,6 +94,13 @@ def _of_findings(part: dict[str, Any]) -> None:
 
 def _of_sentences(part: dict[str, Any]) -> None:
     part |= {"examples": len(part["predictions"]), "unlisted": 0}
+    for sentence in part["predictions"]:
+        _set_outcome(sentence, passed=sentence["correct"])
+
+
+def _set_outcome(test: dict[str, Any], *, passed: bool) -> None:
+    if "repeats" in test:
+        test["repeats"]["outcome"] = _RUNS_SAY["passed" if passed else "failed"]
 
 
 def _of_stories(part: dict[str, Any]) -> None:
@@ -120,6 +127,8 @@ def _of_mutants(part: dict[str, Any]) -> None:
 def _of_suites(part: dict[str, Any]) -> None:
     cases: list[BatchCase] = []
     for suite in part["suites"]:
+        for case in suite["cases"]:
+            _set_outcome(case, passed=case["passed"])
         own = msgspec.convert(suite["cases"], list[BatchCase])
         suite.update(msgspec.to_builtins(numbers_of(own)))
         cases += own

@@ -5,7 +5,7 @@ import type { Conversation, Turn } from "../data.ts";
 import { fill, h, type Child } from "../dom.ts";
 import { place } from "../place.ts";
 import { code, count, difference, said } from "../text.ts";
-import { choice, field, missing, nothing, outcome } from "../widgets.ts";
+import { choice, field, missing, nothing, outcome, strip } from "../widgets.ts";
 
 const KINDS: Record<Conversation["kind"], string> = { story: "story", case: "end-to-end case", batch: "batch case" };
 const AT_FIRST = 200;
@@ -157,12 +157,6 @@ function baseWords({ base, outcome: now }: Conversation): Child {
   if (base.outcome === "not there") return " · new in this change";
   const got = base.actual ? [", got ", code(base.actual)] : [];
   return h("span", {}, base.outcome === now && !base.actual ? " · on the base the same: " : " · on the base: ", outcome(base.outcome), ...got);
-}
-
-/** How it fared when it was repeated, run by run; an older report has the numbers alone. */
-function strip([passed, of]: [number, number], runs: boolean[], where = ""): HTMLElement {
-  const cells = runs.map((good) => h("span", { class: good ? "run passed" : "run failed" }, good ? "✓" : "✕"));
-  return h("p", { class: "strip" }, h("span", { "aria-hidden": "true" }, ...cells), ` passed ${passed} of ${of} times${where}`);
 }
 
 const SPEAKERS = { user: "user", bot: "bot", check: "" };

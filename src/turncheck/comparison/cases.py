@@ -147,6 +147,8 @@ class Case:
     """What the user said last before an end-to-end case failed."""
     result: StoryResult | CaseResult | None = None
     """The story or end-to-end case itself, for details that only few cases are asked for."""
+    repeats: Repeats | UnsetType = UNSET
+    """Its runs, if it was run several times."""
 
     @property
     def rests_on(self) -> Mapping[Hashable, tuple[str, ...]]:
@@ -197,11 +199,6 @@ class Case:
         """Whether it was run, and is not unclear."""
         return self.judged and not self.unclear
 
-    @property
-    def repeats(self) -> Repeats | UnsetType:
-        """The runs of an end-to-end case, if it was run several times."""
-        return self.result.repeats if isinstance(self.result, CaseResult) else UNSET
-
 
 def intent_cases(report: Report) -> list[Case]:
     """Test sentences, judged by their intent."""
@@ -214,6 +211,8 @@ def intent_cases(report: Report) -> list[Case]:
             expected=example.expected.intent or "",
             actual=example.predicted.intent or "",
             confidence=example.predicted.confidence,
+            unclear=example.unclear,
+            repeats=example.repeats,
         )
         for example in _predictions(report)
         if example.expected.intent
@@ -439,6 +438,7 @@ def end_to_end_cases(report: Report, *, all_there: bool = False) -> list[Case]:
                     again=judged_again(case),
                     said=message.text if message else "",
                     result=case,
+                    repeats=case.repeats,
                 )
             )
     return cases
@@ -477,6 +477,8 @@ def batch_cases(report: Report) -> list[Case]:
             expected=batch_expected(case),
             actual=batch_actual(case),
             remark=f"({case.reason})" if case.reason and case.result != "not-evaluated" else "",
+            unclear=case.unclear,
+            repeats=case.repeats,
         )
         for suite in (report.batch.suites if report.batch else ())
         for case in suite.cases

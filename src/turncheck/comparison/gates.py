@@ -49,7 +49,7 @@ from turncheck.comparison.metric_deltas import is_counted
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Measured, NotMeasured, find_metric, metric_of, metrics_of
 from turncheck.comparison.renames import message_of
 from turncheck.comparison.repeats import wilson
-from turncheck.evaluations.e2e import JUDGED_BY_BOUND, first_runs, repeats_of
+from turncheck.evaluations.runs import JUDGED_BY_BOUND, first_runs, repeats_of, section_of
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
@@ -88,8 +88,10 @@ def judge_threshold(report: Report, comparison: Comparison | None, rule: Thresho
         if there:
             return Judged(name, "not judged", "no base", metric=rule.name, needs_base=True)
         return Judged(name, "not judged", "", (NoFigure(metric.reason),), metric=rule.name, needs_base=change)
-    if rule.name in JUDGED_BY_BOUND and rule.operator in {">=", ">"} and report.e2e is not None:
-        return _judge_share_of_runs(report, comparison, rule, metric)
+    of_runs = JUDGED_BY_BOUND.get(rule.name)
+    if of_runs is not None and rule.operator in {">=", ">"} and section_of(report, of_runs) is not None:
+        first = [first_runs(one) for one in repeats_of(report, of_runs)]
+        return _judge_share_of_runs(report, comparison, rule, metric, sum(runs for _, runs in first))
     holds = rule.holds(metric.value)
     unclear = unclear_tests(report) if rule.name == _PASSED else ()
     if not holds and rule.holds(metric.value + len(unclear)):
@@ -99,10 +101,10 @@ def judge_threshold(report: Report, comparison: Comparison | None, rule: Thresho
     return Judged(name, "passed" if holds else "failed", "", facts, metric=rule.name, causes=causes)
 
 
-def _judge_share_of_runs(report: Report, comparison: Comparison | None, rule: Threshold, metric: Measured) -> Judged:
+def _judge_share_of_runs(
+    report: Report, comparison: Comparison | None, rule: Threshold, metric: Measured, runs: int
+) -> Judged:
     """Judge a share of runs by its 95 % interval: the runs are a sample, which may not say enough."""
-    first = [first_runs(one) for one in repeats_of(report.e2e)] if report.e2e else []
-    runs = sum(number for _, number in first)
     interval = wilson(metric.value * runs, runs)
     outcome: GateOutcome = "not judged"
     if rule.holds(interval[0]):

@@ -30,7 +30,7 @@ from turncheck.evaluations.kinds import KINDS, TESTS, WITHOUT_TESTS
 from turncheck.messages.finding import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from turncheck.comparison.changes import CaseChange, ChangedCases, FindingChange
     from turncheck.comparison.judged import Cause
@@ -58,10 +58,18 @@ def judge_failed_tests(report: Report) -> Judged:
     return _unclear(name, report) or Judged(name, "passed", "passed")
 
 
-def _unclear(name: str, report: Report) -> Judged | None:
+def _unclear(name: str, report: Report, sentences: Iterable[NotRunTest] = ()) -> Judged | None:
     """Tests whose runs do not say how they fare: it is not known whether they failed."""
-    causes = unclear_tests(report)
+    causes = (*unclear_tests(report), *sentences)
     return Judged(name, "not judged", "unclear", causes=causes) if causes else None
+
+
+def unclear_sentences(report: Report) -> Iterator[NotRunTest]:
+    """Yield the test sentences whose runs do not say how they fare, unless they are in quarantine."""
+    for one in report.nlu.predictions if report.nlu else ():
+        if one.unclear and entry_of(report, one.text, one.location) is None:
+            runs = "" if isinstance(one.repeats, UnsetType) else f"{one.repeats.passed} of {len(one.repeats.runs)} runs"
+            yield NotRunTest("nlu", one.text, f"{runs} pass", location=one.location)
 
 
 def unclear_tests(report: Report) -> tuple[NotRunTest, ...]:
@@ -91,7 +99,7 @@ def judge_new_failures(report: Report, comparison: Comparison | None) -> Judged:
     found = tallies(report)
     if any(tally.none_ran for tally in found):
         return _none_ran(name, found)
-    return _unclear(name, report) or Judged(name, "passed", "nothing new")
+    return _unclear(name, report, unclear_sentences(report)) or Judged(name, "passed", "nothing new")
 
 
 def _new_failures(
@@ -112,7 +120,7 @@ def _new_failures(
             for case in failing_of(report, cases)
         )
         errors = [finding for finding in comparison.new_findings if finding.severity == "error"]
-        new = (*new, *_newly_unexpected(report, comparison))
+        new = (*new, *regressed_sentences(report, comparison), *_newly_unexpected(report, comparison))
         return new, tuple(_bad(error, error.message_now or error.message) for error in errors)
     findings = [
         finding for finding in (report.validation.findings if report.validation else ()) if finding.severity == "error"
@@ -120,6 +128,18 @@ def _new_failures(
     found = tallies(report)
     failed = tuple(cause for tally in found for cause in (*tally.failed, *tally.tolerated, *tally.unexpected))
     return failed, tuple(_bad(finding, finding.message) for finding in findings)
+
+
+def regressed_sentences(report: Report, comparison: Comparison) -> Iterator[FailedTest]:
+    """Yield the test sentences that are repeated and fail more often than on the base, unless they are in quarantine.
+
+    Others that fail are no failed tests, as no model is perfect.
+    """
+    for case in comparison.examples.worse:
+        if not isinstance(case.repeats, UnsetType) and case.repeats.outcome == "regressed":
+            test = FailedTest("nlu", case.name, repeats=case.repeats, location=case.location)
+            if not is_excused(report, test):
+                yield test
 
 
 def _newly_unexpected(report: Report, comparison: Comparison) -> list[FailedTest]:
@@ -183,16 +203,17 @@ def judge_something_was_tested(report: Report, *, switched_off: bool) -> Judged:
         for skipped in report.skipped_to_report
     ]
     causes += [cause for tally in found for cause in (*tally.not_run, *tally.unclear)]
+    causes += unclear_sentences(report)
     ran = bool(report.nlu and report.nlu.examples) or any(tally.ran for tally in found)
-    all_held = ran and not any(tally.unclear for tally in found)
+    all_held = ran and not any(tally.unclear for tally in found) and not any(unclear_sentences(report))
     return Judged(name, "failed", "all in quarantine" if all_held else "nothing tested", causes=tuple(causes))
 
 
 def _judged_sentences(report: Report) -> int:
-    """How many test sentences were judged that are not in quarantine."""
+    """How many test sentences were judged that are neither unclear nor in quarantine."""
     if report.nlu is None:
         return 0
-    held = sum(entry_of(report, one.text, one.location) is not None for one in report.nlu.predictions)
+    held = sum(one.unclear or entry_of(report, one.text, one.location) is not None for one in report.nlu.predictions)
     return report.nlu.examples - held
 
 

@@ -105,7 +105,11 @@ def match_named(base: Iterable[Case], head: Iterable[Case]) -> Matched:
 
 def match_tests(base: Iterable[Case], head: Iterable[Case]) -> Matched:
     """Match stories or end-to-end cases, including those that exist and were not run: they are not gone."""
-    matched = match_named(base, head)
+    return _as_known(match_named(base, head))
+
+
+def _as_known(matched: Matched) -> Matched:
+    """Return the cases with those apart that a side did not run, or without knowing how they fare."""
     known = [pair for pair in matched.pairs if not pair.head.unclear]
     return Matched(
         tuple(pair for pair in known if pair.base.is_known and pair.head.judged),
@@ -120,7 +124,7 @@ def match_tests(base: Iterable[Case], head: Iterable[Case]) -> Matched:
 def match_sentences(base: Iterable[Case], head: Iterable[Case]) -> Matched:
     """Match test sentences; remaining ones with the same file and expectation are matched by similarity, as edits."""
     matched = _match(base, head, _SENTENCE_KEYS)
-    return _with_pairs(matched, _edited_texts(matched.removed, matched.added))
+    return _as_known(_with_pairs(matched, _edited_texts(matched.removed, matched.added)))
 
 
 def _with_pairs(matched: Matched, pairs: Sequence[Pair]) -> Matched:

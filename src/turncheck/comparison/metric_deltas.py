@@ -29,6 +29,7 @@ from turncheck.comparison.significance import (
     tested_figures,
     tested_plugins,
 )
+from turncheck.evaluations.runs import REPEATED
 from turncheck.report.batch import numbers_of
 from turncheck.report.model import StoryResult
 
@@ -129,7 +130,9 @@ def metric_deltas(
     pairs = paired_predictions(base, head) if known else []
     tested = tested_figures(base, head, same, pairs) | tested_batch(base, head)
     tested |= tested_plugins(base, head) if known else {}
-    tested |= tested_runs(tests["e2e"].pairs) if "e2e" in tests else {}
+    for repeated in REPEATED:
+        tested |= tested_runs(repeated, tests[repeated].pairs) if repeated in tests else {}
+    tested |= tested_runs("nlu", same)
     same_intents = known and len(same) == len(intents.pairs) and not intents.added and not intents.removed
     same_expectations = same_intents and {len(predictions(base)), len(predictions(head))} == {len(pairs)}
     same_cases = {name: matched.is_whole for name, matched in tests.items()}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from turncheck.comparison.cases import Case
     from turncheck.comparison.judged import FailedTest
     from turncheck.messages.location import Location
-    from turncheck.report.model import Report
+    from turncheck.report.model import Repeats, Report
 
 NO_BASE = "no entry of turncheck.quarantine.yml counts: none is known to be on the base"
 """Said of a change whose base could not be read."""
@@ -182,13 +182,16 @@ def _results(report: Report) -> Iterator[tuple[str, str, str]]:
         yield story.name, story.location.path, _run(story.passed)
     for case in report.e2e.cases if report.e2e else ():
         if case.outcome != "skipped":
-            runs = _run(case.passed) if isinstance(case.repeats, UnsetType) else case.repeats.runs.upper()
-            yield case.name, case.location.path, runs
+            yield case.name, case.location.path, _runs(case.repeats, passed=case.passed)
     for suite in report.batch.suites if report.batch else ():
-        yield from ((one.text, one.location.path, _run(one.passed)) for one in suite.cases)
+        yield from ((one.text, one.location.path, _runs(one.repeats, passed=one.passed)) for one in suite.cases)
     for example in report.nlu.predictions if report.nlu else ():
-        yield example.text, example.location.path, _run(example.correct)
+        yield example.text, example.location.path, _runs(example.repeats, passed=example.correct)
 
 
 def _run(passed: bool) -> str:
     return "P" if passed else "F"
+
+
+def _runs(repeats: Repeats | UnsetType, *, passed: bool) -> str:
+    return _run(passed) if isinstance(repeats, UnsetType) else repeats.runs.upper()

@@ -1,4 +1,4 @@
-"""Runs of end-to-end cases on both sides: whether more fail over all cases, and whether figures differ by chance."""
+"""Runs of repeated tests on both sides: whether more fail over all cases, and whether figures differ by chance."""
 
 from __future__ import annotations
 
@@ -11,28 +11,36 @@ from turncheck.comparison.metrics import Significance
 from turncheck.comparison.model import ManyLosses
 from turncheck.comparison.repeats import Stratum, p_value_of_losses
 from turncheck.comparison.significance import flipped
-from turncheck.evaluations.e2e import ALL_OF_1, ALL_OF_3, figures_of_runs, first_runs, repeats_of
+from turncheck.evaluations.runs import (
+    OF_ONE,
+    OF_THREE,
+    REPEATED,
+    figures_of_runs,
+    first_runs,
+    how_repeated,
+    repeats_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from turncheck.comparison.matching import Pair
     from turncheck.comparison.significance import Tested
+    from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import Repeats, Report
 
 
 def many_losses(report: Report) -> ManyLosses | UnsetType:
-    """Return how many runs fail over all cases that the base ran, too; left out if there is nothing to compare.
+    """Return how many runs fail over all tests that the base ran, too; left out if there is nothing to compare.
 
     Half of the false alarms that are allowed may be due to it: the other test is that of each case, whose bound is
     rarely reached.
     """
-    section = report.e2e
-    if section is None or isinstance(section.repeats, UnsetType):
-        return UNSET
-    strata = [Stratum(*_failed(one.runs), *_failed(one.base)) for one in repeats_of(section)]
+    allowed = [how.false_alarms for name in REPEATED if (how := how_repeated(report, name)) is not None]
+    repeated = [one for name in REPEATED for one in repeats_of(report, name)]
+    strata = [Stratum(*_failed(one.runs), *_failed(one.base)) for one in repeated]
     strata = [one for one in strata if one.runs and one.base_runs]
-    if not strata:
+    if not strata or not allowed:
         return UNSET
     p_value = p_value_of_losses(strata)
     return ManyLosses(
@@ -41,7 +49,7 @@ def many_losses(report: Report) -> ManyLosses | UnsetType:
         base_failed=sum(one.base_failed for one in strata),
         base_runs=sum(one.base_runs for one in strata),
         p_value=p_value,
-        real=p_value <= section.repeats.false_alarms / 2,
+        real=p_value <= min(allowed) / 2,
     )
 
 
@@ -50,10 +58,10 @@ def _failed(runs: str) -> tuple[int, int]:
     return runs.count("F"), runs.count("F") + runs.count("P")
 
 
-def tested_runs(pairs: Iterable[Pair]) -> dict[str, Tested]:
-    """Judge the figures about runs on the cases that both sides ran several times.
+def tested_runs(section: Evaluation, pairs: Iterable[Pair]) -> dict[str, Tested]:
+    """Judge the figures about runs of an evaluation on the tests that both sides ran several times.
 
-    Shares of runs are judged by a permutation test in the direction of their difference, at half the level; flaky cases
+    Shares of runs are judged by a permutation test in the direction of their difference, at half the level; flaky tests
     by how many changed sides.
     """
     sides = [
@@ -64,13 +72,13 @@ def tested_runs(pairs: Iterable[Pair]) -> dict[str, Tested]:
     if not sides:
         return {}
     before, after = ([side[number] for side in sides] for number in (0, 1))
-    tested = {"e2e.flaky": flipped([_is_flaky(one) for one in before], [_is_flaky(one) for one in after])}
-    old, new = dict(figures_of_runs(before)), dict(figures_of_runs(after))
+    tested = {f"{section}.flaky": flipped([_is_flaky(one) for one in before], [_is_flaky(one) for one in after])}
+    old, new = dict(figures_of_runs(section, before)), dict(figures_of_runs(section, after))
     p_value = min(1.0, 2 * min(_p_value(before, after), _p_value(after, before)))
     significance = Significance(
         method="permutation", p_value=p_value, changed=_changed(before, after), examples=len(sides)
     )
-    for name in (ALL_OF_1, ALL_OF_3):
+    for name in (f"{section}.{OF_ONE}", f"{section}.{OF_THREE}"):
         if old[name] is not None and new[name] is not None:
             tested[name] = old[name], new[name], significance, p_value < LEVEL
     return tested

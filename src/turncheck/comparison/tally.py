@@ -153,11 +153,18 @@ def _end_to_end(report: Report) -> Tally:
 
 def _batch(report: Report) -> Tally:
     cases = [case for suite in (report.batch.suites if report.batch else ()) for case in suite.cases]
-    failed = tuple(FailedTest("batch", case.text, location=case.location) for case in cases if not case.passed)
+    failed = tuple(
+        FailedTest("batch", case.text, repeats=case.repeats, location=case.location)
+        for case in cases
+        if not case.passed and not case.unclear
+    )
+    unclear = tuple(
+        NotRunTest("batch", case.text, case.reason or "", location=case.location) for case in cases if case.unclear
+    )
     reason = _left_out(report, "batch", ran=bool(cases))
     if report.tolerates_batch_failures:
-        return Tally("batch", len(cases), (), reason=reason, tolerated=failed)
-    return Tally("batch", len(cases), failed, reason=reason)
+        return Tally("batch", len(cases), (), reason=reason, tolerated=failed, unclear=unclear)
+    return Tally("batch", len(cases), failed, reason=reason, unclear=unclear)
 
 
 def lacks_actions(report: Report) -> bool:

@@ -70,7 +70,7 @@ class Workers:
 
 
 def ask_all(ask: Callable[[Question], Answer], questions: Sequence[Question], at_once: int) -> list[Answer]:
-    """Ask every question, ``at_once`` of them at a time; with 1 no thread is started.
+    """Ask every question, ``at_once`` of them at a time; without a thread if that is one.
 
     Raises:
         CutShortError: the engine can no longer answer: the first question without an answer says why. Or it was
@@ -105,7 +105,7 @@ def ask_all(ask: Callable[[Question], Answer], questions: Sequence[Question], at
 
 
 def _do_all(tasks: Sequence[Callable[[], None]], at_once: int) -> None:
-    if at_once <= 1:
+    if at_once <= 1 or len(tasks) == 1:
         for task in tasks:
             task()
         return

@@ -138,6 +138,10 @@ class Engine(ABC):
         """How many stories and cases it is given at the same time."""
         return 1
 
+    def least_seconds(self, messages: int) -> float:  # noqa: ARG002 - most have no such limits
+        """Return how many seconds so many messages take at least, as far as limits of its platform say."""
+        return 0.0
+
     @abstractmethod
     def info(self, *, measured: EngineInfo | None = None, conversations: bool = True) -> EngineInfo:
         """Return name, version, and the substitutions in the parts that were used.

@@ -199,7 +199,7 @@ def _test(number: int, case: E2ECase, known: RepeatedRuns | None) -> Repeated[Ca
     if known is not None:
         runs = [_run(one.outcome)._replace(base=one.base, seconds=one.outcome.seconds or 0.0) for one in known.runs]
         return Repeated(number, turns_of(case), runs, known.why)
-    test = Repeated[CaseOutcome](number, turns_of(case))
+    test: Repeated[CaseOutcome] = Repeated(number, turns_of(case))
     if (why_not := _why_not_run(case)) is not None:
         test.add(_run(CaseOutcome(skipped_case(case, why_not), Exercised())), usual=True)
     return test

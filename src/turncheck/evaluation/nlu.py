@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.parse import NluEngine, NluTrainer, Parse
     from turncheck.evaluation.answers import Answers
+    from turncheck.evaluation.nlu_repeats import Repetition
     from turncheck.project.model import Component, Config, Project
     from turncheck.project.nlu_data import Example, NluData
     from turncheck.report.model import EngineInfo, NluPrediction
@@ -103,6 +104,7 @@ def evaluate_held_out(
     unknown_entities: Mapping[str, str] = NOTHING,
     team_confidences: ConfidenceMap | None = None,
     answers: Answers = ASKED_HERE,
+    repeat: Callable[[Sequence[Example], Sequence[Parse]], Repetition] | None = None,
 ) -> NluMeasurement:
     """Judge test sentences with an existing engine.
 
@@ -116,6 +118,7 @@ def evaluate_held_out(
         unknown_entities: entities that the engine cannot find, and why; their annotations are not judged.
         team_confidences: maps to confidences of the team's own model, with which the fallback's figures are counted.
         answers: each sentence is a unit, and so is what the report says about the engine.
+        repeat: asks the sentences again, after each was asked once, if the engine's answers vary.
 
     Raises:
         ValueError: there are no test sentences.
@@ -136,6 +139,10 @@ def evaluate_held_out(
     parses, stopped = finished_part(
         lambda: answered(answers, units_of("sentence", (example.text for example in examples)), ask)
     )
+    repetition: Repetition | None = None
+    if repeat is not None and stopped is None:
+        repetition = repeat(examples, [parse for parse in parses if parse is not None])
+        parses = repetition.parses
     judged = [Judged(example, parse) for example, parse in zip(examples, parses, strict=True) if parse is not None]
     if trained is not None:
         kept = tuple(example for example in project.nlu.examples if example.text in trained)
@@ -155,6 +162,10 @@ def evaluate_held_out(
         team_confidences=team_confidences,
     )
     measurement = _with_remarks(measurement, remarks_on_unknown(test_data.examples, unknown_entities))
+    if repetition is not None:
+        measurement = _with_runs(measurement, repetition)
+        if repetition.stopped is not None:
+            raise CutShortError(repetition.stopped, measurement)
     if stopped is not None:
         left = f"Not run: {len(examples) - len(judged)} of {count(len(examples), 'sentence')}."
         raise CutShortError(stopped, _with_remarks(measurement, [left]))
@@ -246,6 +257,16 @@ def _wrong(judged: Sequence[Judged]) -> dict[int, str]:
 def _with_remarks(measurement: NluMeasurement, remarks: Iterable[str]) -> NluMeasurement:
     section = structs.replace(measurement.section, remarks=(*measurement.section.remarks, *remarks))
     return replace(measurement, section=section)
+
+
+def _with_runs(measurement: NluMeasurement, repetition: Repetition) -> NluMeasurement:
+    section = measurement.section
+    predictions = tuple(
+        structs.replace(prediction, repeats=repeats)
+        for prediction, repeats in zip(section.predictions, repetition.repeats, strict=True)
+    )
+    section = structs.replace(section, predictions=predictions, repeats=repetition.how)
+    return _with_remarks(replace(measurement, section=section), repetition.remarks)
 
 
 def _measure(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from turncheck.comparison.repeats import RateTest
+    from turncheck.engines.base import Engine
     from turncheck.report.model import RepeatedOutcome
     from turncheck.settings.repeats import RepeatRules
 
@@ -30,6 +31,7 @@ _OTHER_BASE: Final = "its shard took it for judged: it compared with other runs 
 _EVERY: Final = 15.0
 """Seconds between two messages about the progress of a round."""
 Answer = TypeVar("Answer")
+Section = TypeVar("Section")
 Sign = Literal["passed", "failed", "error", "left out"]
 Beside = Literal["", "p", "f"]
 
@@ -86,6 +88,21 @@ class Asked(Protocol[Answer]):
         """
 
 
+def answered(ask: Callable[[], Answer]) -> Answer | None:
+    """Ask an engine that several things can be asked at once for one of them; ``None``: it went wrong, twice.
+
+    Raises:
+        CutShortError: the engine is gone.
+    """
+    for _ in range(2):
+        try:
+            return ask()
+        except CutShortError as error:
+            if not error.passing:
+                raise
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Share:
     """What some tests of a run may cost: their share of the budget. ``tests``: how many share the false alarms."""
@@ -93,6 +110,43 @@ class Share:
     turns: int
     seconds: float
     tests: int
+
+
+@dataclass(frozen=True, slots=True)
+class Repeating(Generic[Section]):
+    """How the tests of a section are repeated, each of which was asked once.
+
+    ``base``: returns the base's section; ``on_base``: the base itself, if it can be asked. ``workers``: how many are
+    asked at once. ``share``: what they may cost. ``spent`` is told how many turns and seconds they took.
+    """
+
+    rules: RepeatRules
+    base: Callable[[], Section | None]
+    on_base: Engine | None = None
+    workers: int = 1
+    share: Share | None = None
+    say: Callable[[str], None] = lambda _: None
+    spent: Callable[[int, float], None] = lambda _, __: None
+
+    def rounds(
+        self,
+        tests: Sequence[Repeated[Answer]],
+        ask: Callable[[Engine, int], Run[Answer]],
+        here: Engine,
+        find_base: Callable[[Sequence[Repeated[Answer]]], None],
+    ) -> Rounds[Answer]:
+        """Run the tests in rounds; ``ask`` asks an engine for one of them by its number."""
+
+        def on(engine: Engine, number: int, _: int) -> Run[Answer]:
+            return ask(engine, number)
+
+        there = None if self.on_base is None else partial(on, self.on_base)
+        rounds = Rounds(
+            tests, self.rules, partial(on, here), find_base, self.workers, there, share=self.share, say=self.say
+        )
+        rounds.run()
+        self.spent(rounds.turns, rounds.seconds)
+        return rounds
 
 
 # A test in progress.

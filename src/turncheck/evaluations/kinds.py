@@ -34,5 +34,7 @@ BY_DEFAULT: Final[tuple[Evaluation, ...]] = tuple(kind.name for kind in KINDS.va
 """Those that run unless others are asked for."""
 TESTS: Final[Mapping[str, tuple[str, str]]] = {name: kind.tests for name, kind in KINDS.items() if kind.tests}
 """What the tests of an evaluation are called, one and many, for those that have tests."""
+CASES: Final[Mapping[str, tuple[str, str]]] = {"nlu": ("sentence", "sentences"), **TESTS}
+"""The same, and what is judged one by one without being a test."""
 WITHOUT_TESTS: Final[Mapping[Evaluation, str]] = {kind.name: kind.judges for kind in KINDS.values() if kind.judges}
 """What is judged by those that need no tests."""

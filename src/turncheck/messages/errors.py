@@ -119,7 +119,8 @@ class CutShortError(EngineError):
     """An engine stopped answering in the middle of something, or it was interrupted.
 
     ``finished``: what was done before, in the shape of the result that would have been returned, or ``None``. Missing
-    answers among several are ``None``. ``interrupted``: a person or a cancelled job ended it.
+    answers among several are ``None``. ``interrupted``: a person or a cancelled job ended it. ``passing``: the problem
+    may be temporary.
     """
 
     def __init__(self, cause: UserError | KeyboardInterrupt, finished: Any = None) -> None:
@@ -128,6 +129,7 @@ class CutShortError(EngineError):
         else:
             super().__init__(cause.what, location=cause.location, remedy=cause.remedy)
         self.interrupted = isinstance(cause, KeyboardInterrupt) or getattr(cause, "interrupted", False)
+        self.passing = isinstance(cause, PassingError)
         self.finished = finished
 
     def __reduce__(self) -> Any:

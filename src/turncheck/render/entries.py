@@ -71,7 +71,8 @@ def sentence(case: CaseChange) -> Entry:
     if case.passed:
         spans = line(Said(case.name), was, ": ", Code(case.expected), " is right now")
         return Entry(spans, _at(case.location), case=key)
-    spans = expected_intent(case.name, case.expected, case.actual, case.confidence, was=was)
+    wrong = expected_intent(case.name, case.expected, case.actual, case.confidence, was=was)
+    spans = line(wrong, f" ({runs_in_words(case.repeats)})") if not isinstance(case.repeats, UnsetType) else wrong
     return Entry(spans, _at(case.location), below=tuple(map(training, case.because)), case=key)
 
 

@@ -51,6 +51,7 @@ from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.xml import attribute, element
 from turncheck.render.spans import Place, line, plain
 from turncheck.render.wording.quarantine import quarantine_in_words
+from turncheck.render.wording.repeats import runs_in_words
 from turncheck.render.wording.tests import failed_test
 from turncheck.report.model import CaseResult
 
@@ -133,6 +134,13 @@ def misclassified(rooted: PathResolver, example: NluPrediction) -> str:
     expected, got = example.expected.intent or "", example.predicted.intent or ""
     words = plain(expected_intent(example.text, expected, got, example.predicted.confidence))
     return f"{rooted.location(example.location)}: {words}"
+
+
+def varying(rooted: PathResolver, example: NluPrediction) -> str:
+    """A sentence that does not pass each time, at its place, with its runs; empty for any other."""
+    if isinstance(repeats := example.repeats, UnsetType) or repeats.outcome == "passed":
+        return ""
+    return f"{rooted.location(example.location)}: '{example.text}' {repeats.outcome}: {runs_in_words(repeats)}"
 
 
 def heard(rooted: PathResolver, result: CaseResult) -> Iterator[str]:
@@ -390,14 +398,27 @@ class SuiteWriter:
             f"{len(judged) - len(wrong)} of {len(judged)} right",
             *page,
             *(misclassified(self._rooted, prediction) for prediction in wrong),
+            *(words for prediction in judged if (words := varying(self._rooted, prediction))),
         ]
         written = self._case(case, at=place)
+        written.properties = _runs_of_sentences(judged, self._flavour)
+        worse = [one for one in judged if self._is_worse(one)]
         if gates:
             message = attribute("; ".join(gate.reason for gate in gates))
             written.add_failure_info(message, self._text(lines, place), "gate")
+        elif worse:
+            message = attribute("; ".join(varying(self._rooted, one) for one in worse))
+            written.add_failure_info(message, self._text(lines, worse[0].location), "sentence")
         else:
             written.stdout = listed(lines)
         return written
+
+    def _is_worse(self, example: NluPrediction) -> bool:
+        """Whether a sentence fails more often than on the base, and that is not excused."""
+        if isinstance(example.repeats, UnsetType) or example.repeats.outcome != "regressed":
+            return False
+        test = FailedTest("nlu", example.text, repeats=example.repeats, location=example.location)
+        return not is_excused(self._report, test)
 
     def stories(self) -> Iterable[Suite]:
         if self._report.core:
@@ -502,9 +523,12 @@ class SuiteWriter:
         of_suite: dict[int, list[TestCase]] = {id(suite): [] for suite in suites}
         for case, (suite, result), key in zip(distinct(named), judged, self._keys.batch, strict=True):
             written, page = self._case(case), self._on_page(key)
-            test = FailedTest("batch", result.text, location=result.location)
+            written.properties = _runs(result, self._flavour)
+            test = FailedTest("batch", result.text, repeats=result.repeats, location=result.location)
             if self._settled_by_quarantine(written, test, passed=result.passed):
                 pass
+            elif result.unclear:
+                _skip(written, self._rooted.text(result.reason or "unclear"))
             elif result.result == "not-evaluated":
                 written.add_error_info(attribute(batch_actual(result)), self._text(page, result.location), "error")
             elif not result.passed:
@@ -552,11 +576,20 @@ class SuiteWriter:
         return written
 
 
-def _runs(result: CaseResult, flavour: JunitFlavour) -> dict[str, str]:
+def _runs(result: CaseResult | BatchCase, flavour: JunitFlavour) -> dict[str, str]:
     """Properties of a case that was run several times; Jenkins' xunit plugin refuses those of cases."""
     if isinstance(repeats := result.repeats, UnsetType) or flavour != "common":
         return {}
     return {**({"flaky": "true"} if repeats.outcome == "flaky" else {}), "runs": repeats.runs.upper()}
+
+
+def _runs_of_sentences(judged: Sequence[NluPrediction], flavour: JunitFlavour) -> dict[str, str]:
+    """The number of an intent's sentences that are flaky, and of all their runs, if they were repeated."""
+    repeated = [one.repeats for one in judged if not isinstance(one.repeats, UnsetType)]
+    if not repeated or flavour != "common":
+        return {}
+    flaky = sum(one.outcome == "flaky" for one in repeated)
+    return {**({"flaky": str(flaky)} if flaky else {}), "runs": str(sum(len(one.runs) for one in repeated))}
 
 
 def _skip(case: TestCase, reason: str) -> None:

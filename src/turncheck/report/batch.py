@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from msgspec import UNSET, UnsetType
+
 from turncheck.messages.location import Location
 from turncheck.report.part import Count, Figure, Part
+from turncheck.report.repeats import HowRepeated, Repeats, refuse_other_result
 from turncheck.report.understanding import CoveredIntents
 
 if TYPE_CHECKING:
@@ -156,6 +159,21 @@ class BatchCase(Part, frozen=True, kw_only=True):
     """What the platform calls such a failure."""
     reason: str | None = None
     """Why it was not evaluated, or what makes it wrong, if that is not obvious."""
+    repeats: Repeats | UnsetType = UNSET
+    """Its runs, if the assistant's answers vary."""
+
+    def __post_init__(self) -> None:
+        """Refuse a result that its runs contradict.
+
+        Raises:
+            ValueError: it does not follow from them.
+        """
+        refuse_other_result(self.repeats, passed=self.passed)
+
+    @property
+    def unclear(self) -> bool:
+        """Whether its runs do not say how it fares."""
+        return not isinstance(self.repeats, UnsetType) and self.repeats.outcome == "unclear"
 
 
 class BatchSetting(Part, frozen=True, kw_only=True):
@@ -209,6 +227,8 @@ class Batch(BatchNumbers, frozen=True, kw_only=True):
     """Whether the engine stands in for the assistant's own, so that failed cases by themselves fail no run."""
     on_training: Count = 0
     """The utterances that are training sentences too: their results are optimistic."""
+    repeats: HowRepeated | UnsetType = UNSET
+    """How the utterances were repeated, if the assistant's answers vary."""
 
     @property
     def cases(self) -> tuple[BatchCase, ...]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from turncheck.messages.location import Location
 from turncheck.report.part import Count, Figure, Part, Whole
+from turncheck.report.repeats import HowRepeated, Repeats, refuse_other_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -397,6 +398,21 @@ class NluPrediction(Part, frozen=True, kw_only=True):
     """The training sentences that are nearest, the nearest first; of wrong ones only."""
     fold: Count | None = None
     """The fold that judged it, in cross-validation."""
+    repeats: Repeats | UnsetType = UNSET
+    """Its runs, if the assistant's answers vary: a run passes if its intent is right."""
+
+    def __post_init__(self) -> None:
+        """Refuse a result that its runs contradict.
+
+        Raises:
+            ValueError: it does not follow from them.
+        """
+        refuse_other_result(self.repeats, passed=self.correct)
+
+    @property
+    def unclear(self) -> bool:
+        """Whether its runs do not say how it fares."""
+        return not isinstance(self.repeats, UnsetType) and self.repeats.outcome == "unclear"
 
 
 class UnjudgedIntent(Part, frozen=True, kw_only=True):
@@ -547,6 +563,8 @@ class Nlu(Part, frozen=True, kw_only=True):
     """What a designer looks at first."""
     remarks: tuple[str, ...] = ()
     """What a reader must know about how it was measured, a sentence each."""
+    repeats: HowRepeated | UnsetType = UNSET
+    """How the sentences were repeated, if the assistant's answers vary."""
 
 
 # The bins in which confidences are compared with how often they are right.

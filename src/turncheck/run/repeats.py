@@ -1,20 +1,43 @@
-"""How often the cases of a run are run: what the setting ``repeats`` means for its engine, and what can be refused."""
+"""How often the tests of a run are run: what the setting ``repeats`` means for its engine, and what can be refused."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.comparison.gate_rules import read_threshold
 from turncheck.comparison.repeats import runs_needed
-from turncheck.evaluations.e2e import JUDGED_BY_BOUND
+from turncheck.evaluation.answers import ASKED_HERE
+from turncheck.evaluation.repeats import Repeating
+from turncheck.evaluations.runs import JUDGED_BY_BOUND, section_of
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
+from turncheck.process.screen import duration
+from turncheck.run.assistant import asked_at_base, opened_engine
+from turncheck.run.repeat_plan import RepeatedTests, RepeatPlan
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.repeats import AUTO, ONCE, repeat_rules
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from turncheck.engines.base import Engine
+    from turncheck.report.evaluations import Evaluation
     from turncheck.run.under_way import RunInProgress
+    from turncheck.settings.options import Settings
     from turncheck.settings.repeats import RepeatRules
+
+OTHER_BOT: Final = (
+    "The base is not asked in turn with this side: this change alters `bot:`, and the base's own is not at hand (no"
+    " checkout with its commit). Cases are compared with the base's report alone."
+)
+_NAMES: dict[str, tuple[str, str]] = {
+    "nlu": ("test sentence", "test sentences"),
+    "e2e": ("end-to-end case", "end-to-end cases"),
+    "batch": ("utterance of batch suites", "utterances of batch suites"),
+}
 
 
 def rules_of(run: RunInProgress) -> RepeatRules:
@@ -34,33 +57,157 @@ def answers_never_vary(run: RunInProgress) -> bool:
     return ENGINES[run.settings.engine].from_files and not run.engines.capabilities.varies
 
 
+def plan_of(run: RunInProgress) -> RepeatPlan:
+    """Return which tests of a run are repeated.
+
+    By default sentences and utterances are asked once more only as far as the budget goes, since they may be many:
+    then those that failed are asked again.
+    """
+    rules = rules_of(run)
+    if rules.once:
+        return RepeatPlan(rules, {})
+    found: dict[Evaluation, RepeatedTests] = {}
+    cases = [case for case in run.cases.cases if not case.expects_nothing] if run.why_not("e2e") is None else []
+    if cases:
+        turns = rules.first * sum(max(1, sum(turn.user is not None for turn in case.turns)) for case in cases)
+        found["e2e"] = RepeatedTests(len(cases), turns, rules)
+    one_by_one: dict[Evaluation, int] = {}
+    if run.precomputed.answers is ASKED_HERE:  # the shards of a run ask for each sentence and utterance once
+        one_by_one = {"nlu": _sentences(run), "batch": _utterances(run)}
+    number = sum(one_by_one.values())
+    more = (rules.first - 1) * number
+    in_cases = found["e2e"].turns if cases else 0
+    is_much = in_cases + more > rules.turns or run.engines.least_seconds(more) > rules.seconds
+    of_one = replace(rules, first=1) if is_much and run.settings.repeats == AUTO else rules
+    if of_one.first < rules.first and number:
+        run.screen.note(
+            f"repeats: {count(number, 'sentence or utterance', 'sentences and utterances')} are too many for the"
+            f" budget ({rules.turns:,} turns, {duration(rules.seconds)}): only those that fail are asked again."
+        )
+    for name, tests in one_by_one.items():
+        if tests:
+            found[name] = RepeatedTests(tests, (of_one.first - 1) * tests, of_one)
+    return RepeatPlan(rules, found)
+
+
+def _sentences(run: RunInProgress) -> int:
+    tests = run.tests.nlu
+    if tests is None or run.why_not("nlu") is not None or not run.engines.understands:
+        return 0
+    return sum(bool(example.base_intent) for example in tests.examples)
+
+
+def _utterances(run: RunInProgress) -> int:
+    """How many utterances are asked one by one: no part of a suite that its platform runs as a whole is."""
+    if not run.tests.batch or run.engines.capabilities.uploads_suites or run.not_now("batch") is not None:
+        return 0
+    refused = run.suites.refused() or run.not_possible("batch")
+    return 0 if refused is not None else len(run.suites.texts)
+
+
+@contextmanager
+def repeating(run: RunInProgress, evaluation: Evaluation) -> Iterator[Repeating[Any] | None]:
+    """Yield how the sentences or utterances of an evaluation are repeated; ``None``: each is asked once."""
+    tests = run.repeats.tests.get(evaluation)
+    if tests is None:
+        yield None
+        return
+
+    def section_of_base() -> Any:
+        base = run.base_report()
+        return None if base is None else section_of(base, evaluation)
+
+    with engine_of_base(run, run.screen.note) as on_base:
+        yield Repeating(
+            tests.rules,
+            section_of_base,
+            on_base,
+            run.engines.at_once,
+            run.repeats.share(evaluation),
+            run.screen.progress,
+            partial(run.repeats.spend, evaluation),
+        )
+
+
+@contextmanager
+def engine_of_base(run: RunInProgress, remark: Callable[[str], None]) -> Iterator[Engine | None]:
+    """Yield the base as it runs elsewhere, if the settings say where; if nobody knows how to ask it, say so instead."""
+    there = asked_at_base(run.settings)
+    if there is not None and run.settings.baseline != "none":
+        there = _as_on_base(run, there)
+        if there is None:
+            remark(OTHER_BOT)
+    if there is None or run.settings.baseline == "none":
+        yield None
+        return
+    inputs = run.inputs
+    with opened_engine(
+        there, run.project, inputs.environment, run.screen, hosts=inputs.hosts, variables=inputs.file_variables
+    ) as engines:
+        yield engines
+
+
+def _as_on_base(run: RunInProgress, there: Settings) -> Settings | None:
+    """Return the settings with the ``bot:`` of the base: it runs as it was when the change did not exist.
+
+    ``None`` if it is another one, and not at hand: asked in another way, the base would fail for no fault of its own,
+    and excuse what fails here.
+    """
+    base = run.base_report()
+    if there.bot is None or base is None or base.settings.bot == there.bot.lines:
+        return there
+    own = run.base_bot(base.source.commit)
+    return None if own is None else replace(there, bot=own)
+
+
 def ensure_repeats_are_possible(run: RunInProgress) -> None:
-    """Make sure, before anything is asked, that the cases can be run as often as the settings demand.
+    """Plan which tests are repeated, and make sure, before anything is asked, that this can be done.
 
     Raises:
         UserError: the budget is too small for the first runs, or a threshold could not be reached by any result.
     """
     rules = rules_of(run)
-    if rules.once and run.settings.repeats != AUTO and not repeat_rules(run.settings.repeats).once:
+    run.repeats = plan_of(run)
+    is_set = run.settings.repeats != AUTO
+    if rules.once and is_set and not repeat_rules(run.settings.repeats).once:
         run.screen.note("repeats: this engine gives the same answer each time, so that each case is run once.")
-    cases = [case for case in run.cases.cases if not case.expects_nothing]
     if rules.once:
         return
-    if not cases or run.why_not("e2e") is not None:
-        if run.settings.repeats != AUTO:
-            run.screen.note("repeats: only end-to-end cases are repeated, and this run has none.")
+    _note_whole_suites(run)
+    tests = run.repeats.tests
+    if not tests:
+        if is_set:
+            run.screen.note("repeats: this run has neither end-to-end cases, test sentences nor utterances to repeat.")
         return
-    turns = rules.first * sum(max(1, sum(turn.user is not None for turn in case.turns)) for case in cases)
+    turns = sum(one.turns for one in tests.values())
     if turns > rules.turns:
+        are = " and ".join(count(one.number, *_NAMES[name]) for name, one in tests.items())
         raise UserError(
-            f"repeats: the budget of {rules.turns:,} turns is too small: {rules.first} runs of"
-            f" {count(len(cases), 'end-to-end case')} take {turns:,}",
+            f"repeats: the budget of {rules.turns:,} turns is too small: {rules.first} runs of {are} take {turns:,}",
             remedy="Raise `turns` in `budget`, or lower `first`.",
         )
-    runs = rules.first * len(cases)
+    more = sum(one.turns for name, one in tests.items() if name != "e2e")
+    if (seconds := run.engines.least_seconds(more)) > rules.seconds:
+        raise UserError(
+            f"repeats: the budget of {duration(rules.seconds)} is too small: {more:,} more messages take at least"
+            f" {duration(seconds)} by the limits of the platform",
+            remedy="Raise `time` in `budget`, or lower `first`.",
+        )
+    _ensure_thresholds_can_be_reached(run)
+
+
+def _note_whole_suites(run: RunInProgress) -> None:
+    if run.tests.batch and run.engines.capabilities.uploads_suites and run.not_now("batch") is None:
+        run.screen.note("repeats: the platform runs each suite as a whole, so that its utterances are asked once.")
+
+
+def _ensure_thresholds_can_be_reached(run: RunInProgress) -> None:
+    """Refuse thresholds of shares of runs that all runs together are too few to show."""
     for line in run.settings.thresholds:
         threshold = read_threshold(line)
-        if threshold.name not in JUDGED_BY_BOUND or threshold.operator not in {">=", ">"}:
+        name = JUDGED_BY_BOUND.get(threshold.name)
+        tests = run.repeats.tests.get(name) if name is not None else None
+        if name is None or tests is None or threshold.operator not in {">=", ">"}:
             continue
         needed = runs_needed(threshold.limit)
         if needed is None:
@@ -69,11 +216,11 @@ def ensure_repeats_are_possible(run: RunInProgress) -> None:
                 location=run.inputs.rules.get(threshold.text),
                 remedy="Runs only show that a share is above some limit below 1.",
             )
+        runs = tests.rules.first * tests.number
         if needed > runs:
-            first = -(-needed // len(cases))
             raise UserError(
-                f"thresholds: '{line}' needs {needed} runs, all of which pass; {rules.first} runs of"
-                f" {count(len(cases), 'end-to-end case')} are {runs}",
+                f"thresholds: '{line}' needs {needed} runs, all of which pass; {tests.rules.first} runs of"
+                f" {count(tests.number, *_NAMES[name])} are {runs}",
                 location=run.inputs.rules.get(threshold.text),
-                remedy=f"Set `first` in `repeats` to {first}, or lower the limit.",
+                remedy=f"Set `first` in `repeats` to {-(-needed // tests.number)}, or lower the limit.",
             )

@@ -23,6 +23,7 @@ from turncheck.project.quarantine import read_quarantine
 from turncheck.report.model import Skipped
 from turncheck.run.alone import require_same_model, run_until_failure
 from turncheck.run.inputs import NONE_PRECOMPUTED
+from turncheck.run.repeat_plan import RepeatPlan
 from turncheck.run.report_of import now
 from turncheck.run.trainable import fault_of, impossible, is_asked, not_asked, refused_training, unreadable
 from turncheck.validation.facts import ProjectTests
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import Engine
     from turncheck.evaluation.answers import Answers
+    from turncheck.evaluation.repeats import Repeating
     from turncheck.evaluations.kind import EvaluationKind
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
@@ -94,6 +96,8 @@ class RunInProgress:
         self.parts: list[Skipped] = []
         self.stopped: str | None = None
         self.case_findings: tuple[Finding, ...] | None = None
+        self.repeats = RepeatPlan()
+        """Which tests are repeated, and what is left of their budget: planned before anything is asked."""
         self.refusals: dict[Location, Finding] = {}
 
     def evaluate(self, *, needs_engine: bool) -> None:
@@ -284,7 +288,9 @@ class SuitesOfRun:
             return Skipped(evaluation="batch", reason=f"there are no batch suites{at_paths(self.paths)}", no_tests=True)
         return None
 
-    def evaluate(self, screen: Console, answers: Answers = ASKED_HERE) -> Batch:
+    def evaluate(
+        self, screen: Console, answers: Answers = ASKED_HERE, repeating: Repeating[Batch] | None = None
+    ) -> Batch:
         """Judge them; see :func:`turncheck.evaluation.batch.suites.evaluate_suites`."""
         from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites  # as above
 
@@ -292,4 +298,4 @@ class SuitesOfRun:
         stands_in = self.engines.capabilities.stands_in
         setting = setting_of(self.project)
         how = SuiteRun(self._known, training, self.settings.notes, by_stand_in=stands_in, setting=setting)
-        return evaluate_suites(self.engines, self.read.suites, how, screen, answers)
+        return evaluate_suites(self.engines, self.read.suites, how, screen, answers, repeating=repeating)

@@ -236,8 +236,8 @@ class Settings:
     repeats: str = setting(
         AUTO,
         read_repeats,
-        "how often end-to-end cases are run: off, auto (several times if the engine's answers vary), or rules such as"
-        " 'first: 2, most: 30' (docs/varying.md)",
+        "how often end-to-end cases, test sentences and utterances are run: off, auto (several times if the engine's"
+        " answers vary), or rules such as 'first: 2, most: 30' (docs/varying.md)",
         metavar="RULES",
     )
     strength: str = setting(

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from turncheck.engines.base import SuiteAnswers, UtteranceAnswer
 from turncheck.evaluation.answers import ASKED_HERE, DelegatedError, UnfitAnswerError, units_of
 from turncheck.evaluation.batch.judging import judged_case
+from turncheck.evaluation.batch.repeats import repeat_utterances
 from turncheck.evaluation.nlu_remarks import ENTITY, covered_intents
 from turncheck.messages.errors import CutShortError, EngineError
 from turncheck.messages.phrasing import count, first_line
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
     from turncheck.engines.base import Capabilities, Engine
     from turncheck.engines.parse import NluEngine, Parse
     from turncheck.evaluation.answers import Answers
+    from turncheck.evaluation.repeats import Repeating
     from turncheck.process.screen import Console
     from turncheck.project.batch.model import Suite, SuiteCase
     from turncheck.report.batch import BatchCase, BatchOutcome
@@ -119,9 +124,15 @@ class SuiteRun:
 
 
 def evaluate_suites(
-    engines: Engine, suites: Sequence[Suite], run: SuiteRun, screen: Console, answers: Answers = ASKED_HERE
+    engines: Engine,
+    suites: Sequence[Suite],
+    run: SuiteRun,
+    screen: Console,
+    answers: Answers = ASKED_HERE,
+    *,
+    repeating: Repeating[Batch] | None = None,
 ) -> Batch:
-    """Run and judge suites; a suite is a unit of ``answers``.
+    """Run and judge suites; a suite is a unit of ``answers``. ``repeating``: how utterances are asked again.
 
     Raises:
         CutShortError: the engine could not go on, did not run a suite to its end, or the run was interrupted;
@@ -151,6 +162,17 @@ def evaluate_suites(
         raise DelegatedError
     entities = {comparable(entity.name) for suite in suites for case in suite.cases for entity in case.entities}
     batch = batch_of(judged, run, entities)
+    if repeating is not None and stopped is None:
+
+        def judge(engine: Engine, one: Suite) -> BatchCase:
+            return judged_case(one.cases[0], _answered(engine, one, screen).answers[0], run.known or KnownNames())
+
+        found = repeat_utterances(engines, suites, batch.cases, repeating, judge)
+        left = iter(found.cases)
+        judged = [_with_cases(suite, tuple(islice(left, len(suite.cases))), run) for suite in judged]
+        batch = structs.replace(batch_of(judged, run, entities), repeats=found.how)
+        if found.stopped is not None:
+            raise CutShortError(found.stopped, batch)
     if stopped is not None:
         answered = any(case.result != "not-evaluated" for case in batch.cases)
         raise CutShortError(_cause(stopped), batch if answered else None)
@@ -190,6 +212,15 @@ def judged_suite(suite: Suite, answers: SuiteAnswers, run: SuiteRun) -> BatchSui
     )
 
 
+def _with_cases(suite: BatchSuite, cases: tuple[BatchCase, ...], run: SuiteRun) -> BatchSuite:
+    """Return a suite with other results of its cases, and the numbers that follow."""
+    outcome = suite.outcome if suite.outcome == "cancelled" else outcome_of(cases)
+    numbers = numbers_of(cases)
+    return structs.replace(
+        suite, **numbers, outcome=outcome, kinds=kinds_of(cases, run.known), intents=intents_of(cases), cases=cases
+    )
+
+
 def _notes(given: str, there: str) -> str:
     """The notes on a run: the platform's, which may have been changed there, and ours if it did not take them."""
     return there if given in there else given if there in given else f"{given}\n{there}"
@@ -226,15 +257,19 @@ def batch_of(suites: Sequence[BatchSuite], run: SuiteRun, entities: Collection[s
 
 def _answers(engines: Engine, suite: Suite, screen: Console) -> tuple[SuiteAnswers, CutShortError | None]:
     try:
-        if engines.capabilities.answers_suites:
-            return engines.answer_suite(suite, screen), None
-        nlu = engines.nlu
-        return (_unknown(suite) if nlu is None else _parsed(nlu, suite, engines.capabilities)), None
+        return _answered(engines, suite, screen), None
     except CutShortError as error:
         return _as_far_as(suite, error, engines.capabilities), error
     except (EngineError, KeyboardInterrupt) as error:
         stopped = CutShortError(error)
         return _unanswered(suite, stopped), stopped
+
+
+def _answered(engines: Engine, suite: Suite, screen: Console) -> SuiteAnswers:
+    if engines.capabilities.answers_suites:
+        return engines.answer_suite(suite, screen)
+    nlu = engines.nlu
+    return _unknown(suite) if nlu is None else _parsed(nlu, suite, engines.capabilities)
 
 
 def _unknown(suite: Suite) -> SuiteAnswers:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.evaluations.kind import SCORES, EvaluationKind, metric_named, names_of
+from turncheck.evaluations.runs import figures_of_report, metrics_of_runs, why_no_figure_of_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +34,7 @@ def _figures(report: Report) -> Iterator[tuple[str, Any]]:
         if batch.coverage.pooled is not None:
             yield "batch.coverage.pooled", batch.coverage.pooled
         yield "batch.coverage.mean", batch.coverage.mean
+    yield from figures_of_report(report, "batch")
 
 
 BATCH: Final = EvaluationKind(
@@ -59,6 +62,7 @@ BATCH: Final = EvaluationKind(
             rf"batch(?:\[.*\])?\.(?:accuracy|intent_success|entity_success|{SCORES})", "batch", "higher", "mcnemar"
         ),
         metric_named(r"batch\.coverage\.(?:pooled|mean)", "batch", "higher", "counted"),
+        *metrics_of_runs("batch"),
     ),
     figures=_figures,
     examples=(
@@ -70,4 +74,5 @@ BATCH: Final = EvaluationKind(
     lost="the batch cases are no longer run",
     refused="the batch suites cannot be run",
     of_pipeline=True,
+    why_no_figure=partial(why_no_figure_of_runs, section="batch"),
 )

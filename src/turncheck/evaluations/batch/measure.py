@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from turncheck.messages.phrasing import count
 from turncheck.report.model import Skipped
+from turncheck.run.repeats import repeating
 from turncheck.run.trainable import not_understood, with_tests
 
 if TYPE_CHECKING:
@@ -28,4 +29,9 @@ def measure(run: RunInProgress) -> Batch | None:
         run.skip(with_tests(why_not, None if suites.read.errors else suites.texts))
         return None
     with run.screen.step("batch", f"Running {count(len(suites.texts), 'batch case')}"):
-        return run.evaluated("batch", lambda: suites.evaluate(run.screen, run.precomputed.answers))
+        return run.evaluated("batch", lambda: _judged(run))
+
+
+def _judged(run: RunInProgress) -> Batch:
+    with repeating(run, "batch") as how:
+        return run.suites.evaluate(run.screen, run.precomputed.answers, how)

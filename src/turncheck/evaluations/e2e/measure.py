@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from contextlib import ExitStack
+from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -15,32 +15,27 @@ from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.evaluation.e2e_repeats import evaluate_repeatedly
 from turncheck.messages.phrasing import at_paths, count
 from turncheck.report.model import Skipped
-from turncheck.run.assistant import action_server, asked_at_base, opened_engine, where_actions_are
+from turncheck.run.assistant import action_server, where_actions_are
 from turncheck.run.cases_again import slot_order_of
 from turncheck.run.reading import CASES_BELOW
-from turncheck.run.repeats import rules_of
+from turncheck.run.repeats import engine_of_base, rules_of
 from turncheck.run.trainable import elsewhere, fault_of, has_text, not_understood, with_tests
 from turncheck.validation.case_names import check_cases
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
-    from turncheck.engines.conversation import ActionServer, ConversationEngine
+    from turncheck.engines.conversation import ConversationEngine
     from turncheck.project.e2e.model import E2ECase
     from turncheck.report.model import EndToEnd
     from turncheck.run.under_way import RunInProgress
-    from turncheck.settings.options import Settings
-
-
-OTHER_BOT: Final = (
-    "The base is not asked in turn with this side: this change alters `bot:`, and the base's own is not at hand (no"
-    " checkout with its commit). Cases are compared with the base's report alone."
-)
 
 
 def measure(run: RunInProgress) -> EndToEnd | None:
     """Run the cases, custom actions by the action server that the settings or the project name."""
-    why_not = run.not_now("e2e") or elsewhere("e2e", run.project, run.engines)
+    why_not = run.not_now("e2e")
+    if why_not is None and not run.tests.e2e:
+        why_not = elsewhere("e2e", run.project, run.engines)
     if why_not is None and not run.tests.e2e:
         nothing = "the project has no end-to-end cases"
         if others := run.tests.e2e_elsewhere:
@@ -84,7 +79,8 @@ def _judged(run: RunInProgress, cases: Sequence[E2ECase]) -> EndToEnd:
             server = stack.enter_context(action_server(run.inputs, run.project, run.screen))
             engine = run.engines.assistant(server)
             if not rules.once:
-                base_engine = stack.enter_context(_base_engine(run, server, remarks.append))
+                on_base = stack.enter_context(engine_of_base(run, remarks.append))
+                base_engine = None if on_base is None else on_base.assistant(server)
             elif (place := where_actions_are(server, run.work, settings, run.screen)).size:
                 answers = run_elsewhere(engine, cases, how, answers, place)
         if not rules.once:
@@ -95,42 +91,11 @@ def _judged(run: RunInProgress, cases: Sequence[E2ECase]) -> EndToEnd:
                 rules,
                 lambda: base.e2e if (base := run.base_report()) is not None else None,
                 base_engine=base_engine,
+                share=run.repeats.share("e2e") if "e2e" in run.repeats.tests else None,
+                spent=partial(run.repeats.spend, "e2e"),
                 say=run.screen.progress,
                 timed=run.screen.timer("e2e"),
                 answers=answers,
             )
             return structs.replace(section, remarks=(*section.remarks, *remarks))
         return evaluate_cases(engine, cases, how, timed=run.screen.timer("e2e"), answers=answers)
-
-
-@contextmanager
-def _base_engine(
-    run: RunInProgress, server: ActionServer, remark: Callable[[str], None]
-) -> Iterator[ConversationEngine | None]:
-    """Yield the base as it runs elsewhere, if the settings say where; if nobody knows how to ask it, say so instead."""
-    there = asked_at_base(run.settings)
-    if there is not None and run.settings.baseline != "none":
-        there = _as_on_base(run, there)
-        if there is None:
-            remark(OTHER_BOT)
-    if there is None or run.settings.baseline == "none":
-        yield None
-        return
-    inputs = run.inputs
-    with opened_engine(
-        there, run.project, inputs.environment, run.screen, hosts=inputs.hosts, variables=inputs.file_variables
-    ) as engines:
-        yield engines.assistant(server)
-
-
-def _as_on_base(run: RunInProgress, there: Settings) -> Settings | None:
-    """Return the settings with the ``bot:`` of the base: it runs as it was when the change did not exist.
-
-    ``None`` if it is another one, and not at hand: asked in another way, the base would fail for no fault of its own,
-    and excuse what fails here.
-    """
-    base = run.base_report()
-    if there.bot is None or base is None or base.settings.bot == there.bot.lines:
-        return there
-    own = run.base_bot(base.source.commit)
-    return None if own is None else replace(there, bot=own)

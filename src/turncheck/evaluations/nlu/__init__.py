@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.evaluations.kind import SCORES, EvaluationKind, metric_named, names_of
+from turncheck.evaluations.runs import figures_of_report, metrics_of_runs, why_no_figure_of_runs
 from turncheck.messages.phrasing import count
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def _figures(report: Report) -> Iterator[tuple[str, Any]]:
     if nlu.understood:
         yield from names_of("nlu.understood", ("right", "wrong", "not_understood"), nlu.understood)
     yield "nlu.calibration_error", nlu.calibration_error
+    yield from figures_of_report(report, "nlu")
 
 
 def _of_labels(prefix: str, report: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -74,7 +76,7 @@ def _why_no_figure(report: Report, name: str) -> str | None:
         return "" if report.nlu.entities else "no entities were judged"
     if report.nlu is not None and name.startswith("nlu.responses."):
         return "" if report.nlu.responses else "the judged sentences have fewer than two different responses"
-    return None
+    return why_no_figure_of_runs(report, name, "nlu")
 
 
 NLU: Final = EvaluationKind(
@@ -94,6 +96,7 @@ NLU: Final = EvaluationKind(
         metric_named(r"nlu\.understood\.(?:wrong|not_understood)", "nlu", "lower", "mcnemar", "count"),
         metric_named(r"nlu\.calibration_error", "nlu", "lower", "bootstrap"),
         metric_named(r"nlu\.coverage\.(?:pooled|mean)", "nlu", "higher", "counted"),
+        *metrics_of_runs("nlu"),
     ),
     figures=_figures,
     examples=(

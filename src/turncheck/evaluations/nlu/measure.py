@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 import hashlib
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from turncheck.evaluation.answers import ASKED_HERE, lazy_nlu
 from turncheck.evaluation.nlu import cross_validate, evaluate_held_out, why_not_testable
+from turncheck.evaluation.nlu_repeats import repeat_sentences
 from turncheck.evaluation.splits import FoldRun, fold_unit, stable_folds
 from turncheck.evaluation.written_answers import UnreadableError, UnwritableError, read_answer, write_answer
 from turncheck.messages.phrasing import at_paths, count
@@ -16,6 +18,7 @@ from turncheck.process.cache import MOST_BYTES
 from turncheck.process.packed import gunzip
 from turncheck.process.screen import duration
 from turncheck.report.model import Skipped
+from turncheck.run.repeats import repeating
 from turncheck.run.trainable import not_understood, unreadable
 from turncheck.work.workplace import INLINE
 
@@ -23,13 +26,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from turncheck.engines.base import Engine
-    from turncheck.engines.parse import NluEngine
+    from turncheck.engines.parse import NluEngine, Parse
     from turncheck.evaluation.answers import Answers
     from turncheck.evaluation.nlu import NluMeasurement
+    from turncheck.evaluation.nlu_repeats import Repetition
     from turncheck.process.cache import Cache
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
-    from turncheck.project.nlu_data import NluData
+    from turncheck.project.nlu_data import Example, NluData
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import Nlu
     from turncheck.run.under_way import RunInProgress
@@ -64,7 +68,11 @@ def measure(run: RunInProgress) -> Nlu | None:
 
 def _measured(run: RunInProgress, tests: NluData | None) -> NluMeasurement:
     if tests is not None and (engine := lazy_nlu(run.engines)) is not None:
-        return measure_held_out(run.engines, engine, run.project, tests, answers=run.precomputed.answers)
+        with repeating(run, "nlu") as how:
+            repeat = None if how is None else partial(repeat_sentences, run.engines, how=how)
+            return measure_held_out(
+                run.engines, engine, run.project, tests, answers=run.precomputed.answers, repeat=repeat
+            )
     of_whole: tuple[tuple[Evaluation, object], ...] = (
         *(("core", run.tests.stories), ("e2e", run.tests.e2e), ("batch", run.tests.batch)),
     )
@@ -147,8 +155,9 @@ def measure_held_out(
     answers: Answers = ASKED_HERE,
     pretrained: bool = False,
     trained: Collection[str] | None = None,
+    repeat: Callable[[Sequence[Example], Sequence[Parse]], Repetition] | None = None,
 ) -> NluMeasurement:
-    """Test the engine of the whole project; ``pretrained``, ``trained``: see :func:`evaluate_held_out`."""
+    """Test the engine of the whole project; ``pretrained``, ``trained``, ``repeat``: see :func:`evaluate_held_out`."""
     annotated = (entity.entity for example in tests.examples for entity in example.entities)
     return evaluate_held_out(
         project,
@@ -159,6 +168,7 @@ def measure_held_out(
         unknown_entities=engines.capabilities.not_found(annotated),
         team_confidences=engines.team_confidences,
         answers=answers,
+        repeat=repeat,
     )
 
 

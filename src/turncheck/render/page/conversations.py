@@ -243,7 +243,7 @@ class _Transcripts:
         """An end-to-end case: each message, and the expectations that follow it."""
         side, case = changes.of(result.name, result)
         attempts = result.attempts
-        runs = [] if isinstance(result.repeats, UnsetType) else [run in "Pp" for run in result.repeats.runs]
+        runs = _runs(result.repeats)
         again = judged_again(result)
         return Conversation(
             key="",
@@ -297,7 +297,8 @@ class _Transcripts:
     def batch(self, case: BatchCase, changes: _Changes[BatchCase]) -> Conversation:
         """An utterance of a batch suite: the intents or traits that were expected and found, and its entities."""
         side, change = changes.of(case.text, case)
-        outcome = "passed" if case.passed else "failed"
+        outcome = "unclear" if case.unclear else "passed" if case.passed else "failed"
+        runs = _runs(case.repeats)
         return Conversation(
             key="",
             kind="batch",
@@ -307,6 +308,8 @@ class _Transcripts:
             side=side,
             base=changes.base(change, outcome, _batch_turns),
             reason=case.reason or "",
+            attempts=(sum(runs), len(runs)) if runs else None,
+            runs=runs,
             turns=_batch_turns(case),
             remarks=[
                 *self._held(case.text, case.location),
@@ -317,6 +320,11 @@ class _Transcripts:
 
     def _place(self, location: Location | None) -> Any:
         return None if location is None else self.files.place(location)
+
+
+def _runs(repeats: Repeats | UnsetType) -> list[bool]:
+    """Whether each run of a repeated test passed."""
+    return [] if isinstance(repeats, UnsetType) else [run in "Pp" for run in repeats.runs]
 
 
 def _with_runs(base: Base | None, repeats: Repeats | UnsetType) -> Base | None:

@@ -124,6 +124,8 @@ class Sentences(_Part, frozen=True, kw_only=True):
     neighbours: dict[int, list[tuple[int, float]]]
     """Training sentence and similarity, the nearest first."""
     ranking: dict[int, list[tuple[int, float]]]
+    runs: dict[int, str] = {}
+    """The runs of those that do not pass each time: ``P`` passed, ``F`` failed."""
 
 
 class Threshold(_Part, frozen=True, kw_only=True):

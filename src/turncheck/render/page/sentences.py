@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import UnsetType
+
 from turncheck.comparison.cases import entity_spans
 from turncheck.render.main_metrics import change_of, is_on_shared, mark, sample_size_note
 from turncheck.render.page.model import NONE, Entities, Entity, Intent, Selection, Sentences, Side, Threshold, Training
@@ -78,6 +80,11 @@ def sentence_columns(
             number: [(labels.number(rank.name), _rounded(rank.confidence)) for rank in prediction.predicted.ranking]
             for number, prediction in enumerate(judged)
             if prediction.predicted.ranking
+        },
+        runs={
+            number: prediction.repeats.runs.upper()
+            for number, prediction in enumerate(judged)
+            if not isinstance(prediction.repeats, UnsetType) and prediction.repeats.outcome != "passed"
         },
     )
     return columns, training

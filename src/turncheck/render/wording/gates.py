@@ -19,7 +19,7 @@ from turncheck.comparison.judged import (
     Uncovered,
     WrongSentence,
 )
-from turncheck.evaluations.kinds import TESTS
+from turncheck.evaluations.kinds import CASES, TESTS
 from turncheck.render.wording.figures import expected_got
 from turncheck.render.wording.reasons import lost_assistant, lost_evaluation, reason_of
 from turncheck.render.wording.summary import reservation, summarize
@@ -77,7 +77,8 @@ def failed_by(cause: Cause) -> FailedBy:
         case FailedTest():
             what = failed_test(cause)
         case NotRunTest(evaluation, name, reason):
-            what = f"{TESTS[evaluation][0]} {name} was not run{f': {reason}' if reason else ''}"
+            how = "is unclear" if evaluation == "nlu" else "was not run"
+            what = f"{CASES[evaluation][0]} {name} {how}{f': {reason}' if reason else ''}"
         case GoneTest(evaluation, _, case, commit):
             what = removed_test_text(TESTS[evaluation][0], case, commit)
         case BadFinding(finding, message, advises):

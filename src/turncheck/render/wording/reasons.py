@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Final
@@ -31,7 +32,7 @@ from turncheck.comparison.judged import (
 )
 from turncheck.comparison.matching import has_results
 from turncheck.comparison.tally import lacks_actions, tallies
-from turncheck.evaluations.kinds import KINDS, TESTS, WITHOUT_TESTS
+from turncheck.evaluations.kinds import CASES, KINDS, TESTS, WITHOUT_TESTS
 from turncheck.messages.finding import LEGACY_PROJECT
 from turncheck.messages.phrasing import count, first_line
 from turncheck.render.wording.changes import old_in_words, suppressed_in_words
@@ -213,7 +214,9 @@ def _nothing_new(_: Judged, run: _Run) -> str:
 
 def _unclear(gate: Judged, _: _Run) -> str:
     cases = [cause for cause in gate.causes if isinstance(cause, NotRunTest)]
-    return f"{count(len(cases), 'end-to-end case')} unclear: {cases[0].name}: {cases[0].reason}"
+    numbers = Counter(case.evaluation for case in cases)
+    unclear = joined(count(number, *CASES[name]) for name, number in numbers.items())
+    return f"{unclear} unclear: {cases[0].name}: {cases[0].reason}"
 
 
 def _base_faults(gate: Judged, _: _Run) -> str:

@@ -1,10 +1,11 @@
-"""Runs of cases, in words: how an assistant whose answers vary fared."""
+"""Runs of tests, in words: how an assistant whose answers vary fared."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from turncheck.evaluations.e2e import repeats_of
+from turncheck.evaluations.kinds import CASES
+from turncheck.evaluations.runs import REPEATED, repeats_of
 from turncheck.messages.phrasing import count
 
 if TYPE_CHECKING:
@@ -22,8 +23,16 @@ def runs_in_words(repeats: Repeats) -> str:
 
 
 def repeats_in_words(report: Report) -> str:
-    """``2 regressed (0 of 6 runs pass; base 19 of 20), 3 flaky as before, 1 unclear``; the worst of each is shown."""
-    found = repeats_of(report.e2e) if report.e2e else []
+    """``2 regressed (0 of 6 runs pass; base 19 of 20), 3 flaky as before, 1 unclear``; the worst of each is shown.
+
+    If sentences or utterances were repeated, each kind is named: ``sentences: 1 flaky``.
+    """
+    found = {name: words for name in REPEATED if (words := _of_one_kind(repeats_of(report, name)))}
+    named = (f"{CASES[name][1]}: {words}" for name, words in found.items())
+    return found["e2e"] if list(found) == ["e2e"] else "; ".join(named)
+
+
+def _of_one_kind(found: Sequence[Repeats]) -> str:
     parts = [
         _some([one for one in found if one.outcome == "regressed"], "regressed"),
         _some([one for one in found if one.outcome == "failed" and not one.base], "failing"),

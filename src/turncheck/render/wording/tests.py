@@ -8,10 +8,10 @@ from msgspec import UnsetType
 
 from turncheck.comparison.changes import number_of
 from turncheck.comparison.faults import faults_of
-from turncheck.comparison.gates_on_tests import failing_of, no_longer_checked, tests_of
+from turncheck.comparison.gates_on_tests import failing_of, no_longer_checked, regressed_sentences, tests_of
 from turncheck.comparison.misunderstood import expected_and_predicted
 from turncheck.comparison.tally import tallies
-from turncheck.evaluations.kinds import KINDS, TESTS
+from turncheck.evaluations.kinds import CASES, KINDS, TESTS
 from turncheck.messages.phrasing import count
 from turncheck.render.wording.figures import expected_got
 from turncheck.render.wording.repeats import runs_in_words
@@ -117,7 +117,7 @@ def failed_tallies(report: Report) -> list[Tally]:
 
 def failed_test(test: FailedTest) -> str:
     """Name a test that failed; of one that only its sentences keep from passing, say what these were understood as."""
-    name = f"{TESTS[test.evaluation][0]} {test.name}{with_copy_count(test)}"
+    name = f"{CASES[test.evaluation][0]} {test.name}{with_copy_count(test)}"
     if test.passes:
         return f"{name} passes, but its quarantine expects it to fail: release it"
     if test.misunderstood is None:
@@ -161,6 +161,8 @@ def newly_failing(report: Report, comparison: Comparison) -> list[str]:
             parts.append(f"{count(misunderstood, one, many)} newly misunderstood")
         if new:
             parts.append(f"{new:,} new {one if new == 1 else many} {'fails' if new == 1 else 'fail'}")
+    if regressed := len(list(regressed_sentences(report, comparison))):
+        parts.append(f"{count(regressed, *CASES['nlu'])} regressed")
     return parts
 
 

@@ -63,7 +63,9 @@ class Progress:
     _shown_at: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
-        """Say how long it may take."""
+        """Say how long it may take; a single one takes no time to speak of."""
+        if self.total == 1:
+            return
         seconds = duration(self.client.pace().seconds_for(self.total))
         self.screen.note(
             f"{count(self.total, 'utterance')} by Find Intent: up to about {seconds}"
@@ -195,7 +197,14 @@ SECRET_VARIABLE: Final = "TURNCHECK_KORE_CLIENT_SECRET"  # noqa: S105 - the vari
 _OR: Final = f"or the variable {SECRET_VARIABLE}"
 MOST_FAULTS: Final = 10
 """After this many consecutive utterances without an answer no more are sent."""
-_NO_DIALOGUE: Final = "the engine 'kore' understands sentences: dialogue is tested on the platform itself"
+_NO_DIALOGUE: Final = (
+    "the engine 'kore' understands sentences: conversations are held through the bot's webhook, with --engine http"
+)
+
+
+_ASKED_ONCE: Final = (
+    "the platform runs suites as a whole: no utterance is asked again, so that chance cannot be told from a loss"
+)
 
 
 @dataclass(eq=False)
@@ -225,6 +234,10 @@ class KoreEngines(Engine):
             varies=True,
         )
 
+    def least_seconds(self, messages: int) -> float:
+        """As the platform's limits on calls allow."""
+        return self.platform.client.pace().seconds_for(messages)
+
     def make_ready(self, parts: Sequence[Part], screen: Console, ensure: Callable[[], None]) -> None:  # noqa: ARG002
         """There is nothing to prepare: it is already running."""
         self.show_progress(screen)
@@ -236,7 +249,8 @@ class KoreEngines(Engine):
 
     def info(self, *, measured: EngineInfo | None = None, conversations: bool = True) -> EngineInfo:  # noqa: ARG002
         """Return the assistant and the version that answers."""
-        return EngineInfo(name=NAME, version=self.platform.version, model=self.platform.bot_name or None)
+        notes = (_ASKED_ONCE,) if self.way == "batch" else ()
+        return EngineInfo(name=NAME, version=self.platform.version, model=self.platform.bot_name or None, notes=notes)
 
     @cached_property
     def nlu(self) -> KoreNlu:
