@@ -45,8 +45,8 @@ def measure(archive: Path, folder: Path) -> tuple[float, float]:
     config.write_text(
         f"version: 0.1\nstorage: {{filesystem: {{rootdirectory: {folder}/blobs}}}}\nhttp: {{addr: '{host}'}}\n"
     )
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(["docker-registry", "serve", str(config)], **quiet) as registry:
+    serve, silent = ["docker-registry", "serve", str(config)], subprocess.DEVNULL
+    with subprocess.Popen(serve, stdout=silent, stderr=silent) as registry:
         try:
             while not _answers(f"http://{host}/v2/"):
                 time.sleep(0.05)
