@@ -204,6 +204,7 @@ def test_many_small_losses_fail_although_no_case_regressed(bot: Path, monkeypatc
     verdict = json.loads((bot / "results" / "verdict.json").read_text())
     (gate,) = [gate for gate in verdict["gates"] if gate["name"] == "new-failures"]
     assert "80 runs fail over all cases, on the base" in gate["reason"]
+    assert "80 runs fail over all cases, on the base" in verdict["summary"]
 
 
 def test_without_a_base_what_never_passes_fails(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:

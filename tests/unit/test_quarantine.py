@@ -363,7 +363,8 @@ def test_runs_of_a_quarantined_case_are_no_loss_over_all_cases() -> None:
     """The other test of repeated cases, over all of them, is not to fail for one whose failures are known."""
 
     def repeated(name: str, runs: str) -> CaseResult:
-        repeats = Repeats(runs=runs, outcome="flaky" if "F" in runs else "passed", base="P" * 20)
+        outcome = "flaky" if "F" in runs else "passed"
+        repeats = Repeats(runs=runs, outcome=outcome, base="P" * 20)  # type: ignore[arg-type]
         return structs.replace(case(name, "a"), repeats=repeats)
 
     def report_of(entries: Quarantine | None) -> Report:

@@ -18,7 +18,7 @@ from turncheck.comparison.gates_on_tests import (
     newly_misunderstood,
     tests_of,
 )
-from turncheck.comparison.judged import BadFinding, Findings
+from turncheck.comparison.judged import BadFinding, Findings, LossesOverall
 from turncheck.comparison.tally import tallies
 from turncheck.comparison.training_changes import (
     dropped_intents,
@@ -39,7 +39,7 @@ from turncheck.render.wording.changes import (
 )
 from turncheck.render.wording.figures import NO_BASE
 from turncheck.render.wording.reasons import STAND_IN, errors_in_words, reason_in_short, reason_of
-from turncheck.render.wording.repeats import repeats_in_words
+from turncheck.render.wording.repeats import losses_in_words, repeats_in_words
 from turncheck.render.wording.tests import (
     all_failed_of,
     by_cause,
@@ -418,16 +418,19 @@ def _failed_tests(
         says = frozenset({why} if all_new and comparison is not None and comparison.baseline.status in NO_BASE else ())
         return Clause(f"{', '.join([*parts, *([in_data] if in_data else [])])}{all_new}", says)
     new = newly_failing(report, comparison)
+    losses = [losses_in_words(fact.losses) for fact in gate.facts if isinstance(fact, LossesOverall)]
     old = sum(len(tally.failed) + len(tally.tolerated) for tally in tallies(report))
     old -= sum(number_of(failing_of(report, cases)) for _, cases in tests_of(comparison))
     data = [f"{in_data} that the base does not have"] if in_data else []
     if not new and not data:
         old_failures = [f"{joined(map(failed_of, failed))} failed (on the base too)"] if failed else []
         # Without any, the gate failed because of errors in the data, which another clause names.
-        return Clause(joined([*unexpected, *old_failures])) if unexpected or failed else None
+        said = [*losses, *unexpected, *old_failures]
+        return Clause(joined(said)) if said else None
     also = f" ({old:,} {'fails' if old == 1 else 'fail'} on the base too)" if old > 0 else ""
     first = "because of it " if new and not data and _all_because_of_one(failing, comparison) else ""
-    return Clause(f"{first}{joined([*new, *data, *unexpected])}{also}{_because_of_a_rule(comparison) if new else ''}")
+    rule = _because_of_a_rule(comparison) if new else ""
+    return Clause(f"{first}{joined([*new, *data, *losses, *unexpected])}{also}{rule}")
 
 
 def _because_of_a_rule(comparison: Comparison) -> str:
