@@ -7,12 +7,14 @@ const { BotDriver } = require(process.argv[2])
 
 const message = (said) => {
   if (typeof said === 'string') said = { text: said }
-  const { text, buttons, media, intent, confidence, ranking, entities } = said
+  const { text, buttons, media, cards, source, intent, confidence, ranking, entities } = said
   return {
     sender: 'bot',
     messageText: text,
     buttons: buttons && buttons.map(([title, payload]) => ({ text: title, payload })),
     media: media && media.map(mediaUri => ({ mediaUri })),
+    cards,
+    sourceData: source,
     nlp: {
       intent: { name: intent || 'none', confidence: confidence || 0, intents: (ranking || []).map(([name, confidence]) => ({ name, confidence })) },
       entities: (entities || []).map(([name, value]) => ({ name, value }))

@@ -12,6 +12,7 @@ import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date, timedelta
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -19,13 +20,25 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 import yaml
 from documentation import ROOT, as_html, pages
-from example_world import EXAMPLES, PROGRAMS, Shell, install_plugin, platform, write_workshop, write_world
+from example_world import (
+    EXAMPLES,
+    MADE,
+    PROGRAMS,
+    Shell,
+    commands,
+    install_plugin,
+    platform,
+    write_workshop,
+    write_world,
+)
+from fake_kore import SECRET
 from fake_kore import serving as serving_kore
 from fake_rasa import FakeRasa
 from fake_rasa import serving as serving_rasa
 from test_ci_recipes import RECIPES
 
 from turncheck.evaluations.robustness.words import LISTS, MAPPINGS, read_word_file
+from turncheck.messages.errors import UserError
 from turncheck.platforms.kore.engine.client import Clock
 from turncheck.project.batch.reader import read_suites
 from turncheck.project.e2e.cases import read_cases
@@ -37,8 +50,10 @@ from turncheck.settings.options import options
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-GENERATED: Final = {"CHANGELOG.md", "docs/findings.md", "docs/followed.md", "docs/gate_reference.md"}
-"""test_documented_examples.py tries what docs/findings.md shows; the others have no examples."""
+    from golden_texts import Golden
+
+LEFT_OUT: Final = {"CHANGELOG.md", "docs/findings.md"}
+"""The first is about what was; test_documented_examples.py tries what the second shows, right and wrong."""
 WORKSHOPS: Final = {"docs/kore.md"}
 """Pages about the export of a Kore.ai assistant; the examples of all others are about the shop."""
 TRIED_ELSEWHERE: Final = {
@@ -62,7 +77,7 @@ NOT_TRIED: Final = {"groovy": "Jenkins", "diagram": "settings → project → en
 CODES: Final = {"turncheck data validate --target 3": 1}
 """How a command ends, if not with 0."""
 SETTINGS: Final = {name for name, option in options().items() if option.file_key}
-SHOWN_ON: Final = [page for page in pages() if str(page.relative_to(ROOT)) not in GENERATED]
+SHOWN_ON: Final = [page for page in pages() if str(page.relative_to(ROOT)) not in LEFT_OUT]
 
 
 @dataclass(frozen=True)
@@ -254,7 +269,7 @@ def reader_of(example: Example) -> Callable[[Example, Path], None] | None:
 _TIMES: Final = re.compile(r"\b\d+(?:\.\d+)? ?(?=s\b|seconds?\b|ms\b)")
 
 
-def run(example: Example, shell: Shell) -> None:
+def run(example: Example, shell: Shell, *, accept: bool = False) -> None:
     """Run the commands of an example; lines between them are what they print."""
     shell.output = ""
     use_plugins(())
@@ -262,7 +277,7 @@ def run(example: Example, shell: Shell) -> None:
         if line.startswith("#") or _is_run_elsewhere(line):
             continue
         if line.split()[0] not in PROGRAMS:
-            assert_printed([line], shell)
+            assert_printed(example, [line], shell, accept=accept)
             continue
         for words, code in shell.types(line):
             expected = next((code for begin, code in CODES.items() if " ".join(words).startswith(begin)), 0)
@@ -274,10 +289,16 @@ def _is_run_elsewhere(line: str) -> bool:
     return begin is not None and re.split("[ /]", begin)[-1] in (ROOT / RUN_ELSEWHERE[begin]).read_text("utf-8")
 
 
-def assert_printed(lines: list[str], shell: Shell) -> None:
-    """Assert that the last example printed these lines, apart from times."""
-    printed = {_TIMES.sub("", line).strip() for line in shell.output.splitlines()}
+def assert_printed(example: Example, lines: list[str], shell: Shell, *, accept: bool = False) -> None:
+    """Assert that the last commands printed these lines, apart from times; ``accept``: write what they printed most
+    like them into the page."""
+    printed = {_TIMES.sub("", line).strip(): line.strip() for line in shell.output.splitlines()}
     missing = [line for line in lines if _TIMES.sub("", line).strip() not in printed]
+    nearest = {line: get_close_matches(line, printed.values(), 1) for line in missing} if accept else {}
+    for line, (near, *_) in ((line, near) for line, near in nearest.items() if near):
+        page = ROOT / example.page
+        page.write_text(page.read_text("utf-8").replace(line, near, 1), "utf-8")
+        missing.remove(line)
     assert missing == [], shell.output
 
 
@@ -312,35 +333,87 @@ def shell(
     monkeypatch.setenv("XDG_CACHE_HOME", str(world.parent / "cache-of-the-pages"))
     monkeypatch.syspath_prepend(world.parent / "site")
     monkeypatch.syspath_prepend(EXAMPLES / "plugin" / "src")
+    monkeypatch.setenv("TURNCHECK_KORE_CLIENT_SECRET", SECRET)
     monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
     monkeypatch.setattr("turncheck.platforms.kore.engine.engines.Clock", lambda: Clock(sleep=lambda _seconds: None))
     monkeypatch.chdir(folder)
-    with ExitStack() as servers:
-        rasa = servers.enter_context(serving_rasa(FakeRasa()))
-        kore = servers.enter_context(serving_kore(platform()))
+    with ExitStack() as left:
+        left.callback(use_plugins, ())
+        rasa = left.enter_context(serving_rasa(FakeRasa()))
+        kore = left.enter_context(serving_kore(platform()))
         yield Shell(folder, rasa.url, kore)
-    use_plugins(())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [page.relative_to(ROOT).as_posix() for page in SHOWN_ON if examples(page)])
-def test_the_examples_of_a_page(page: str, shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_examples_of_a_page(page: str, shell: Shell, golden: Golden) -> None:
     folder = shell.place
-    for name, value in shell.environment.items():
-        monkeypatch.setenv(name, value)
     for example in examples(ROOT / page):
         if (page, example.language) in TRIED_ELSEWHERE and not example.text.startswith("input,"):
             assert Path(page).name in (ROOT / TRIED_ELSEWHERE[page, example.language]).read_text("utf-8")
         elif example.language in NOT_TRIED or example.text.startswith(NOT_TRIED["diagram"]):
             continue
         elif example.runs:
-            run(example, shell)
+            run(example, shell, accept=golden.accept)
         elif reader := reader_of(example):
             if '"results"' in example.text:
-                shell.types("turncheck run")
+                assert shell.types("turncheck run")[0][1] == 0
             reader(example, folder)
         elif example.language in {"", "text"} and shell.output:
-            assert_printed(example.lines, shell)
+            assert_printed(example, example.lines, shell, accept=golden.accept)
         else:
             assert {*example.lines} <= printed_on_other_pages(), example
     lint_workflows(folder)
+
+
+def test_the_lists_name_what_pages_show_and_nothing_else() -> None:
+    shown = [example for page in SHOWN_ON for example in examples(page)]
+    lines = [line for example in shown if example.runs for line in example.lines if line.split()[0] in PROGRAMS]
+
+    assert {words[0] for line in lines for words, _ in commands(line)} == PROGRAMS
+    assert TRIED_ELSEWHERE.keys() <= {(example.page, example.language) for example in shown}
+    assert [begin for begin in (*RUN_ELSEWHERE, *CODES) if not any(line.startswith(begin) for line in lines)] == []
+    assert [name for name in MADE if not any(name in line for line in lines)] == []
+    assert [name for name in LEFT_OUT | WORKSHOPS if not (ROOT / name).is_file()] == []
+
+
+@pytest.mark.parametrize("page", ["README.md"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "turncheck data validate --project nowhere",
+        "turncheck data validate\nNothing of the kind.",
+        "make nothing-of-the-kind",
+        "pip install turncheck[nothing]",
+        "python tools/count_words.py --nothing",
+        "docker run turncheck",
+    ],
+)
+def test_a_wrong_example_is_found(text: str, page: str, shell: Shell) -> None:
+    with pytest.raises(AssertionError):
+        run(Example(page, "sh", text), shell)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("yaml", "test_cases:\n- test_case: a\n  steps:\n  - usr: hello\n"),
+        ("yaml", "fail-on: [nothing]\n"),
+        ("yaml", "- uses: turncheck/turncheck@v0\n  with: {nothing: 1}\n"),
+        ("yaml", "- case: a\n  owner: b\n  until: 2026-12-31\n"),
+        ("json", '{"testCases": [{"inputs": "hello"}]}'),
+        ("", "- greet # turncheck: ignore nothing-of-the-kind\n"),
+        ("python", "import turncheck\nturncheck.nothing\n"),
+        (
+            "python",
+            'def mcnemar_exact(a: int, b: int) -> float:\n    """One.\n\n    >>> mcnemar_exact(0, 6)\n    1.0\n    """',
+        ),
+    ],
+)
+def test_a_wrong_file_is_found(language: str, text: str, tmp_path: Path) -> None:
+    write_world(tmp_path)
+    example = Example("page.md", language, text)
+    reader = reader_of(example)
+    assert reader is not None
+    with pytest.raises((AssertionError, AttributeError, UserError)):
+        reader(example, tmp_path)

@@ -302,6 +302,28 @@ test_cases:
         assert "`slots` under `bot:`" in (talk.reason or "")
 
 
+@pytest.mark.parametrize(("shape", "outcome"), [("", "skipped"), ("  buttons: $.choices[*]\n", "passed")])
+def test_buttons_are_judged_where_the_answers_have_them(shape: str, outcome: str, tmp_path: Path) -> None:
+    cases = """\
+test_cases:
+- test_case: talk
+  steps:
+  - user: hi
+    assertions:
+    - bot_uttered:
+        buttons:
+        - title: Tea
+          payload: /tea
+"""
+    bot = 'bot:\n  request: {path: /c, body: {s: "{session}", t: "{text}"}}\n  replies: $.reply\n' + shape
+    choices = [{"title": "Tea", "payload": "/tea"}]
+    fake = FakeBot(lambda _: Reply({"reply": "Hello", "choices": choices}))
+    with serving(fake):
+        talk = result_of(hold(tmp_path, fake, cases, shape=bot), "talk")
+    assert talk.outcome == outcome, talk
+    assert outcome == "passed" or "`buttons` under `bot:`" in (talk.reason or "")
+
+
 def test_fixtures_are_sent_where_the_bot_takes_them(tmp_path: Path) -> None:
     cases = """\
 fixtures:

@@ -22,5 +22,8 @@ def test_it_is_judged_by_one_command(flags: tuple[str, ...], code: int, tmp_path
     assert report["engine"]["name"] == "http"
     assert report["project"]["kind"] == "http"
     assert report["validation"]["findings"] == []
-    assert len(report["e2e"]["cases"]) >= 4
+    outcomes = {case["name"]: case["outcome"] for case in report["e2e"]["cases"]}
+    of_botium = [f"breakfast/UTT_BREAKFAST-L{number}" for number in (1, 2, 3)] + ["a table.couple", "a table.family"]
+    assert {outcomes[name] for name in of_botium} == {"passed" if code == 0 else "regressed"}
+    assert len(outcomes) == len(of_botium) + 4
     assert report["nlu"]["intents"]["accuracy"] == (1.0 if code == 0 else 0.0)

@@ -13,6 +13,7 @@ from turncheck.project.botium.model import Called, Section
 from turncheck.project.folder import ProjectFolder
 
 DATA = Path(__file__).parents[1] / "data" / "botium"
+NOT_HEARD = "the engine does not report how the message was understood"
 Json = dict[str, Any]
 
 
@@ -77,7 +78,8 @@ class ScriptedTalk:
         self.said.append(text)
         messages = next(self._replies, ())
         heard = [{"event": "user", "text": text, "parse_data": _parse(messages)}] if self._hears else []
-        return Turn(text, (), {}, None, (*heard, *map(_bot_event, messages)))
+        unseen = {} if self._hears else dict.fromkeys(("intent", "entities"), NOT_HEARD)
+        return Turn(text, (), {}, None, (*heard, *map(_bot_event, messages)), not_reported=unseen)
 
 
 class ScriptedEngine:
@@ -99,8 +101,9 @@ class ScriptedEngine:
 def _bot_event(message: Any) -> Json:
     said: Json = {"text": message} if isinstance(message, str) else message
     buttons = [{"title": title, "payload": payload} for title, payload in said.get("buttons", ())]
-    data = {"buttons": buttons or None, "image": next(iter(said.get("media", ())), None)}
-    return {"event": "bot", "text": said["text"], "data": data, "metadata": {}}
+    data = {"buttons": buttons or None, "image": next(iter(said.get("media", ())), None), "cards": said.get("cards")}
+    answer = {"answer": said["source"]} if "source" in said else {}
+    return {"event": "bot", "text": said["text"], "data": data, "metadata": {}, **answer}
 
 
 def _parse(messages: Sequence[Any]) -> Json:

@@ -15,6 +15,8 @@ from turncheck.messages.finding import Finding
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.e2e.model import E2ECases
 from turncheck.project.testfiles import find_e2e_cases, find_e2e_cases_not_looked_for
+from turncheck.run.reading import read_tests
+from turncheck.settings.options import Settings
 
 HI = "greet\n\n#me\nhi\n\n#bot\nHello\n"
 
@@ -92,6 +94,8 @@ def _said(findings: tuple[Finding, ...]) -> list[tuple[str, str, int | None]]:
         ({"a.convo.txt": HI, "b.convo.csv": "x"}, "warning", ("b.convo.csv", 1), "others of Botium's formats"),
         ({"a.convo.txt": HI, "b.xlsx": "x"}, "warning", ("b.xlsx", 1), "others of Botium's formats"),
         ({"a.convo.txt": HI, "b.yml": "convos:\n- name: x\n"}, "warning", ("b.yml", 1), "others of Botium's formats"),
+        ({"a.convo.txt": HI, "b.json": '{"utterances": {}}'}, "warning", ("b.json", 1), "others of Botium's formats"),
+        ({"a.convo.txt": HI, "b.md": "# Convos\n## x\n"}, "warning", ("b.md", 1), "others of Botium's formats"),
     ],
 )
 def test_what_is_wrong_in_a_file_is_said_with_its_line(
@@ -214,6 +218,32 @@ def test_convos_elsewhere_in_the_project_are_named(tmp_path: Path) -> None:
 
     assert find_e2e_cases(tmp_path) == []
     assert find_e2e_cases_not_looked_for(tmp_path, ()) == ["botium/a.convo.txt"]
+
+
+@pytest.mark.parametrize(
+    ("files", "named"),
+    [
+        ({"botium/botium.json": "{}", "botium/all.xlsx": "x"}, ["botium/all.xlsx"]),
+        ({"botium/a.utterances.txt": LIST, "botium/b.yml": "convos: []\n", "botium/c.yml": "x: 1\n"}, ["botium/b.yml"]),
+        ({"tests/a.convo.csv": "x", "tests/b.yml": "convos: []\n"}, ["tests/a.convo.csv"]),
+        ({"tests/a.convo.txt": HI, "tests/lists/a.utterances.txt": LIST, "tests/lists/b.xlsx": "x"}, []),
+        ({"tests/a.convo.txt": HI, "tests/own/botium.json": "{}", "tests/own/b.xlsx": "x"}, ["tests/own/b.xlsx"]),
+        ({"botium.json": "{}", "data.json": '{"name": 1, "utterances": {}}', "README.md": "# Convos of us\n"}, []),
+    ],
+)
+def test_suites_without_a_conversation_that_is_read_are_named(
+    files: dict[str, str], named: list[str], tmp_path: Path
+) -> None:
+    written(tmp_path, files)
+
+    assert [finding.location.path for finding in read_tests(Settings(project=str(tmp_path))).other_findings] == named
+
+
+def test_a_folder_that_is_named_says_what_in_it_is_not_read(tmp_path: Path) -> None:
+    written(tmp_path / "suite", {"all.convo.csv": "x"})
+
+    found = read_cases(tmp_path, [tmp_path / "suite"]).findings
+    assert "botium-not-judged" in {finding.code for finding in found}
 
 
 def test_a_file_without_conversations_has_no_cases(tmp_path: Path) -> None:

@@ -53,9 +53,34 @@ def test_an_api_is_described_as_there(tmp_path: Path) -> None:
     assert notes == ["the value of the header Authorization is given with --bot-token."]
 
 
+def test_what_messages_show_and_the_intent_are_where_they_are_there(tmp_path: Path) -> None:
+    paths = {
+        "SIMPLEREST_NLP_INTENT_JSONPATH": "$.nlu.intent",
+        "SIMPLEREST_NLP_CONFIDENCE_JSONPATH": "$.nlu.sure",
+        "SIMPLEREST_BUTTONS_JSONPATH": "$.messages[*].buttons[*]",
+        "SIMPLEREST_BUTTONS_TEXT_SUBJSONPATH": "$.label",
+        "SIMPLEREST_MEDIA_JSONPATH": "$.messages[*].image",
+    }
+    bot, _, notes = made(tmp_path, **paths)
+    assert bot.intent is not None
+    assert bot.confidence is not None
+    assert bot.media is not None
+    assert bot.buttons is not None
+    assert bot.cards is None
+    shape = bot.buttons
+    assert (shape.path.text, shape.title.text, shape.payload.text) == (
+        "$.messages[*].buttons[*]",
+        "$.label",
+        "$.payload",
+    )
+    assert len(notes) == 1
+
+
 @pytest.mark.parametrize(
     ("capabilities", "noted"),
     [
+        ({"SIMPLEREST_CARDS_JSONPATH": "cards["}, "SIMPLEREST_CARDS_JSONPATH is not one JSONPath"),
+        ({"SIMPLEREST_BODY_JSONPATH": "$.data"}, "put it in front of each path"),
         ({"SIMPLEREST_BODY_TEMPLATE": {"s": "{{botium.conversationId}}", "t": "{{{msg.messageText}}}"}}, ""),
         (
             {

@@ -119,6 +119,55 @@ def test_asserters_about_what_an_engine_reports_only_in_part_are_skipped(tmp_pat
     ]
 
 
+def test_what_an_engine_does_not_report_is_skipped_with_its_reason(tmp_path: Path) -> None:
+    lines = ("BUTTONS Yes", "!MEDIA", "CARDS_COUNT 1", "JSON_PATH $.a", "ASSIGN_SCRIPTING_MEMORY a|$.sourceData.a")
+    (case,) = _cases(tmp_path, {"a.convo.txt": "\n".join(("case\n\n#me\nhi\n\n#bot", *lines))}).cases
+    assert case.script is not None
+    assert case.turns[1].part is not None
+    unseen = {kind: f"no {kind}" for kind in ("buttons", "media", "cards")}
+    turn = Turn("hi", (), {}, None, ({"event": "bot", "text": "Hello", "data": {}},), not_reported=unseen)
+
+    judged = ScriptRun(case.script).judge(case.turns[1].part, turn, case.location)
+    assert [(one.step.outcome, one.step.reason) for one in judged] == [
+        *(("skipped", reason) for reason in unseen.values()),
+        *[("skipped", "the engine reports no answer in JSON to look into")] * 2,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        ("Hello\nASSIGN_SCRIPTING_MEMORY a", "ASSIGN_SCRIPTING_MEMORY has 1 arguments; expected 2"),
+        ("Hello\nASSIGN_SCRIPTING_MEMORY a|$.sourceData.b", "nothing is at $.sourceData.b"),
+        ("ORDERED_LIST_TO_BUTTON (a\\|aa)+$\nBUTTONS", "took too long"),
+        ("JSON_PATH", "JSON_PATH has 0 arguments; expected 1 or 2"),
+    ],
+)
+def test_a_logic_hook_or_a_path_that_cannot_be_followed_fails(lines: str, reason: str, tmp_path: Path) -> None:
+    said = {"text": "Hello" if "LIST" not in lines else "a" * 60 + "!", "source": {"a": 1}}
+    result = _judged(tmp_path, f"case\n\n#me\nhi\n\n#bot\n{lines}\n", [[said]])
+
+    assert result.outcome == "failed"
+    assert reason in str(result.steps[-1].reason)
+
+
+def test_a_path_that_is_there_fails_what_must_not_be_there(tmp_path: Path) -> None:
+    """In Botium, `!` without a value never fails."""
+    result = _judged(tmp_path, "case\n\n#me\nhi\n\n#bot\n!JSON_PATH $.a\n", [[{"text": "Hello", "source": {"a": 1}}]])
+
+    assert result.outcome == "failed"
+
+
+def test_an_intent_that_a_bot_does_not_name_is_not_the_expected_one(tmp_path: Path) -> None:
+    (case,) = _cases(tmp_path, {"a.convo.txt": "case\n\n#me\nhi\n\n#bot\nINTENT greet\nINTENT_CONFIDENCE 50\n"}).cases
+    assert case.script is not None
+    assert case.turns[1].part is not None
+    turn = Turn("hi", (), {}, None, ({"event": "bot", "text": "Hello"},), not_reported={"entities": "not said"})
+
+    judged = ScriptRun(case.script).judge(case.turns[1].part, turn, case.location)
+    assert [one.step.outcome for one in judged] == ["failed", "failed"]
+
+
 def test_a_text_that_fails_counts_even_if_an_asserter_cannot_be_judged(tmp_path: Path) -> None:
     result = _judged(tmp_path, "greet\n\n#me\nhi\n\n#bot\nHello\nINTENT greet\n", [["Bye"]], hears=False)
 
@@ -128,8 +177,9 @@ def test_a_text_that_fails_counts_even_if_an_asserter_cannot_be_judged(tmp_path:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("JSON_PATH $.a|1", "JSON_PATH: the raw answer of one of Botium's connectors is not known here"),
-        ("CARDS one", "CARDS: no engine here reports cards"),
+        ("JSON_PATH $.a[(@.length-1)]", "'$.a[(@.length-1)]' is not a JSONPath by RFC 9535"),
+        ("ASSIGN_SCRIPTING_MEMORY a|b", "'b' is not a JSONPath by RFC 9535"),
+        ("FORMS name", "FORMS: no engine here reports forms to fill in"),
         ("CONDITIONAL_STEP_TIME_BASED 1|2", "depends on a condition that is not evaluated here"),
         ('{"text": "Hello"}', "the message of #bot is JSON for one of Botium's connectors"),
         ("MY_ASSERTER one", "MY_ASSERTER: it is a plug-in of Botium's (tests/botium.json)"),

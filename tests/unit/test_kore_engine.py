@@ -335,7 +335,7 @@ def test_a_run_says_nothing_of_rasa_and_shows_no_secret(tmp_path: Path, capsys: 
         (one.evaluation, one.reason) for one in report.skipped if one.evaluation in {"core", "e2e", "strength"}
     ] == [
         ("core", "the dialogs of a Kore.ai assistant run on the platform alone"),
-        ("e2e", "the dialogs of a Kore.ai assistant run on the platform alone"),
+        ("e2e", "the dialogs of a Kore.ai assistant run on the platform alone: --engine http talks to its webhook"),
         ("strength", "the dialogs of a Kore.ai assistant run on the platform alone"),
     ]
 

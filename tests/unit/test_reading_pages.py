@@ -11,9 +11,11 @@ from report_builder import example, report, story
 from tools.count_words import MOST, counts, words
 
 from turncheck.comparison.compare import compare
+from turncheck.comparison.metrics import METRICS, known_metric
 from turncheck.comparison.model import Missing
 from turncheck.render.wording.gates import judge
 from turncheck.report.codec import json_of
+from turncheck.report.model import COVERAGE_KINDS
 from turncheck.settings.options import options
 
 WHY = (ROOT / "docs" / "result.md").read_text("utf-8")
@@ -33,6 +35,25 @@ def test_the_glossary_is_in_order() -> None:
 
     assert len(words) > 30
     assert words == sorted(words, key=str.casefold)
+
+
+def test_every_metric_is_named_in_a_table_and_every_name_there_is_one() -> None:
+    sections = "|".join({"validation", *(metric.section for metric in METRICS)})
+    named = set()
+    for page in (ROOT / "docs").glob("*.md"):
+        rows = re.findall(rf"^\| (`(?:{sections})[.\[].*?) \|", page.read_text("utf-8"), re.MULTILINE)
+        for row in rows:
+            name = ""
+            for written in re.findall(r"`([^`]+)`", row):
+                name = (
+                    name.rpartition(".")[0] + written if written.startswith(".") else written
+                )  # `.recall` of the same
+                named.add(name)
+    known = {name: known_metric(name) for name in named}
+
+    assert [name for name, metric in known.items() if metric is None] == []
+    assert [metric.pattern.pattern for metric in METRICS if metric not in known.values()] == [r"plugin\..+"]
+    assert named >= {f"coverage.{kind}" for kind in COVERAGE_KINDS}
 
 
 def test_the_example_that_reads_a_run_reads_one(

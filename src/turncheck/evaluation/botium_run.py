@@ -11,6 +11,7 @@ from collections import deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from turncheck.evaluation.botium_message import Message, NotJudgedError, as_text
 from turncheck.evaluation.botium_texts import (
     CannotCompareError,
     accepted_errors,
@@ -21,7 +22,19 @@ from turncheck.evaluation.botium_texts import (
     word_error_rate,
 )
 from turncheck.evaluation.e2e_steps import Judged, compared_lines, json_text, near_miss, one_line, response_name
-from turncheck.project.botium.vocabulary import COUNTS, IGNORES_CASE, NLU, QUEUE, TEXTS, TEXTS_ALL
+from turncheck.messages.phrasing import count
+from turncheck.project.botium.vocabulary import (
+    ASSIGN,
+    COUNTS,
+    IGNORES_CASE,
+    LIST_HOOK,
+    NLU,
+    PATHS,
+    QUEUE,
+    SHOWN,
+    TEXTS,
+    TEXTS_ALL,
+)
 from turncheck.report.model import CaseStep
 
 if TYPE_CHECKING:
@@ -34,11 +47,12 @@ if TYPE_CHECKING:
     from turncheck.report.model import StepOutcome
 
 NOT_RUN: Final = "not run, since a section before it failed"
-NOT_HEARD: Final = "the engine does not report how the message was understood"
+NOT_HEARD: Final = "the user had said nothing that could be understood"
 NOT_SURE: Final = "the engine does not report how sure it is"
 NOT_RANKED: Final = "the engine reports one intent only"
+INTENT: Final = "intent"
 ENTITIES: Final = "entities"
-"""What an engine names that does not report the entities of a message."""
+"""What an engine names that does not report the intent or the entities of a message."""
 _NAMES: Final = {"$projectname": "Botium Project", "$testsessionname": "Botium Test Session"}
 _MODES: Final = {
     "TEXT_CONTAINS": "include",
@@ -49,46 +63,12 @@ _MODES: Final = {
 """How the asserters about texts compare them; the others: by equality."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Message:
-    """A message of the assistant's, and how the user's message before it was understood, if the engine says so.
-
-    ``unseen``: what the engine does not report, with the reason.
-    """
-
-    event: Mapping[str, Any]
-    heard: Mapping[str, Any] | None
-    unseen: Mapping[str, str]
-
-    @property
-    def text(self) -> str:
-        return self.event.get("text") or ""
-
-    @property
-    def data(self) -> Mapping[str, Any]:
-        return self.event.get("data") or {}
-
-    @property
-    def buttons(self) -> list[Mapping[str, Any]]:
-        buttons = self.data.get("buttons")
-        return [one for one in buttons if isinstance(one, dict)] if isinstance(buttons, (list, tuple)) else []
-
-    @property
-    def media(self) -> list[str]:
-        found = (self.data.get("image"), self.data.get("attachment"))
-        return [one if isinstance(one, str) else json_text(one) for one in found if one]
-
-
-class _NotJudgedError(Exception):
-    """An asserter that cannot be judged with this engine; says why."""
-
-
 class ScriptRun:
     """A conversation in progress: the messages that were not read, and the values of variables."""
 
     def __init__(self, script: Script) -> None:
         self._settings = script.settings
-        self._waiting: deque[_Message] = deque()
+        self._waiting: deque[Message] = deque()
         self._memory = {**_NAMES, **script.settings.names, "$testcasename": script.name}
         self._has_failed = False
         first = [hook for hook in script.hooks if hook.name == "SET_SCRIPTING_MEMORY"]
@@ -105,8 +85,9 @@ class ScriptRun:
         """Judge the sections that follow a message of the user's."""
         judged: list[Judged] = []
         self._clear(part.hooks)
-        heard = next((event.get("parse_data") for event in turn.events if event["event"] == "user"), None)
-        self._waiting += [_Message(event, heard, turn.not_reported) for event in turn.events if event["event"] == "bot"]
+        nothing: dict[str, Any] | None = None if turn.user is None else {}
+        heard = next((event.get("parse_data") for event in turn.events if event["event"] == "user"), nothing)
+        self._waiting += [Message(event, heard, turn.not_reported) for event in turn.events if event["event"] == "bot"]
         self._set(part.hooks)
         judged += self._replies(part.replies)
         if part.must_be_read and self._waiting and not self._has_failed:
@@ -137,7 +118,13 @@ class ScriptRun:
                 if not optional:
                     judged.append(self._nothing_said(reply))
                 continue
-            message = self._waiting[0]
+            try:
+                message = self._prepared(reply, self._waiting[0])
+            except CannotCompareError as error:
+                self._waiting.popleft()
+                self._has_failed = True
+                judged.append(_steps(reply)[0].failed(None, str(error)))
+                continue
             values = self._values(reply, message)
             found = self._judged(reply, message, {**values, **self._memory})
             if optional and number < len(replies) and any(one.failed for one in found):
@@ -146,11 +133,33 @@ class ScriptRun:
             self._memory |= values
             self._clear(reply.section.hooks)
             self._set(reply.section.hooks)
+            found += self._assigned(reply, message) if not any(one.failed for one in found) else []
             self._has_failed = self._has_failed or any(one.failed for one in found)
             judged += found
         return judged
 
-    def _values(self, reply: Reply, message: _Message) -> dict[str, str]:
+    def _prepared(self, reply: Reply, message: Message) -> Message:
+        """Return the message as logic hooks make it before it is judged."""
+        hook = next((hook for hook in reply.section.hooks if hook.name == LIST_HOOK), None)
+        return message if hook is None else message.with_list(hook.args[0] if hook.args else "")
+
+    def _assigned(self, reply: Reply, message: Message) -> list[Judged]:
+        """Take values from the message into variables; return the steps of those that are not there."""
+        lacking = []
+        for hook in reply.section.hooks:
+            if hook.name != ASSIGN:
+                continue
+            args = tuple(with_values(arg, self._memory) for arg in hook.args)
+            try:
+                value = message.assigned(_argument(hook.name, args, 1))
+                self._memory[f"${args[0]}"] = value
+            except NotJudgedError as error:
+                lacking.append(_step_of(hook).skipped(str(error)))
+            except CannotCompareError as error:
+                lacking.append(_step_of(hook).failed(None, str(error)))
+        return lacking
+
+    def _values(self, reply: Reply, message: Message) -> dict[str, str]:
         if not self._settings.memory or not reply.texts:
             return {}
         return values_in(cleaned(message.text, self._settings), reply.texts, self._settings)
@@ -159,13 +168,13 @@ class ScriptRun:
         self._has_failed = True
         return _steps(reply)[0].failed(None, "nothing was said")
 
-    def _judged(self, reply: Reply, message: _Message, memory: Mapping[str, str]) -> list[Judged]:
+    def _judged(self, reply: Reply, message: Message, memory: Mapping[str, str]) -> list[Judged]:
         found = []
         if reply.texts or not reply.checks:
             found.append(self._text(reply, message, memory))
         return found + [self._check(check, message, memory) for check in reply.checks]
 
-    def _text(self, reply: Reply, message: _Message, memory: Mapping[str, str]) -> Judged:
+    def _text(self, reply: Reply, message: Message, memory: Mapping[str, str]) -> Judged:
         step, response = _text_step(reply), response_name(message.event)
         said = cleaned(message.text, self._settings)
         wanted = [cleaned(text, self._settings) for text in reply.texts]
@@ -186,14 +195,14 @@ class ScriptRun:
 
     # --- asserters ----------------------------------------------------------------------------------------------------
 
-    def _check(self, check: Check, message: _Message, memory: Mapping[str, str]) -> Judged:
+    def _check(self, check: Check, message: Message, memory: Mapping[str, str]) -> Judged:
         one, step = check.asserter, _step_of(check.asserter)
         args = tuple(with_values(arg, memory) for arg in check.texts)
         try:
             fits, actual = self._fits(one.name, args, message)
-            if one.name in {"BUTTONS", "MEDIA"} and one.negated:
+            if one.name in SHOWN and one.negated:
                 fits = self._some(one.name, args, message)
-        except _NotJudgedError as error:
+        except NotJudgedError as error:
             return step.skipped(str(error))
         except CannotCompareError as error:
             return step.failed(None, str(error))
@@ -201,15 +210,17 @@ class ScriptRun:
             return step.passed()
         return step.failed(actual, None, [f"- {one.name}: {actual}", f"+ {one.name}: {one_line(step.expected)}"])
 
-    def _fits(self, name: str, args: tuple[str, ...], message: _Message) -> tuple[bool, str]:
+    def _fits(self, name: str, args: tuple[str, ...], message: Message) -> tuple[bool, str]:
         """Return whether an asserter is met, and what there is instead."""
         if name in TEXTS:
             return self._text_fits(name, args, cleaned(message.text, self._settings)), one_line(message.text)
         if name in NLU:
             return self._heard_fits(name, args, message)
         if name in COUNTS:
-            number = len(message.buttons if name.startswith("BUTTONS") else message.media)
+            number = len(_shown(name.partition("_")[0], message))
             return _count_fits(number, args[0] if args else ">0"), str(number)
+        if name in PATHS:
+            return self._selected_fits(name, args, message)
         if name in QUEUE:
             number = len(self._waiting) - 1
             return _count_fits(number, _count_of(name, args)), str(number)
@@ -219,8 +230,17 @@ class ScriptRun:
         if name == "RESPONSE_LENGTH":
             length = len(message.text)
             return not args or length <= _number(name, args[0]), str(length)
-        shown = [str(one.get("title")) for one in message.buttons] if name == "BUTTONS" else message.media
-        return self._has_all(name, args, message), ", ".join(shown) or "none"
+        return self._has_all(name, args, message), ", ".join(_shown(name, message)) or "none"
+
+    def _selected_fits(self, name: str, args: tuple[str, ...], message: Message) -> tuple[bool, str]:
+        if not 1 <= len(args) <= 2:
+            raise CannotCompareError(f"{name} has {count(len(args), 'argument')}; expected 1 or 2")
+        values = message.selected(args[0])
+        if name == "JSON_PATH_COUNT":
+            number = len(values[0]) if values and isinstance(values[0], (str, list, tuple)) else 0
+            return _count_fits(number, args[1] if len(args) > 1 else ">0"), str(number)
+        fits = [len(args) == 1 or self._same(as_text(value), args[1]) for value in values]
+        return any(fits), ", ".join(as_text(value) for value in values) or "nothing"
 
     def _text_fits(self, name: str, args: tuple[str, ...], said: str) -> bool:
         any_case = name.endswith(IGNORES_CASE)
@@ -235,33 +255,37 @@ class ScriptRun:
     def _same(self, actual: str, wanted: str) -> bool:
         return matches(actual, wanted, self._settings.matching, self._settings.word_errors)
 
-    def _has(self, name: str, wanted: str, message: _Message) -> bool:
+    def _has(self, name: str, wanted: str, message: Message) -> bool:
         if name == "MEDIA":
             return any(self._same(uri, wanted) for uri in message.media)
         wanted = cleaned(wanted, self._settings)
+        if name == "CARDS":
+            return any(self._same(cleaned(text, self._settings), wanted) for card in message.cards for text in card)
         titles = [cleaned(str(one.get("title") or ""), self._settings) for one in message.buttons]
         payloads = [_payload(one.get("payload")) for one in message.buttons]
         return any(self._same(text, wanted) for text in (*titles, *payloads))
 
-    def _has_all(self, name: str, args: tuple[str, ...], message: _Message) -> bool:
+    def _has_all(self, name: str, args: tuple[str, ...], message: Message) -> bool:
         if not args:
-            return bool(message.buttons if name == "BUTTONS" else message.media)
+            return bool(_shown(name, message))
         return all(self._has(name, arg, message) for arg in args)
 
-    def _some(self, name: str, args: tuple[str, ...], message: _Message) -> bool:
+    def _some(self, name: str, args: tuple[str, ...], message: Message) -> bool:
         """Whether any of what must not be there is."""
         return any(self._has(name, arg, message) for arg in args) if args else self._has_all(name, args, message)
 
-    def _heard_fits(self, name: str, args: tuple[str, ...], message: _Message) -> tuple[bool, str]:
-        if not isinstance(message.heard, dict) or not isinstance(intent := message.heard.get("intent"), dict):
-            raise _NotJudgedError(NOT_HEARD)
+    def _heard_fits(self, name: str, args: tuple[str, ...], message: Message) -> tuple[bool, str]:
+        what = ENTITIES if name.startswith("ENTIT") else INTENT
+        if what in message.unseen:
+            raise NotJudgedError(message.unseen[what])
+        if not isinstance(message.heard, dict):
+            raise NotJudgedError(NOT_HEARD)
+        intent = message.heard.get("intent") or {}
         confidence = intent.get("confidence")
-        if name == "INTENT_CONFIDENCE" and confidence is None:
-            raise _NotJudgedError(NOT_SURE)
+        if name == "INTENT_CONFIDENCE" and confidence is None and intent.get("name") is not None:
+            raise NotJudgedError(NOT_SURE)
         if name == "INTENT_UNIQUE" and message.heard.get("intent_ranking") is None:
-            raise _NotJudgedError(NOT_RANKED)
-        if name.startswith("ENTIT") and ENTITIES in message.unseen:
-            raise _NotJudgedError(message.unseen[ENTITIES])
+            raise NotJudgedError(NOT_RANKED)
         entities = [one for one in message.heard.get("entities") or () if isinstance(one, dict)]
         match name:
             case "INTENT":
@@ -333,6 +357,17 @@ class ScriptRun:
                 self._memory[f"${args[0]}"] = args[1]
             elif hook.name == "CLEAR_SCRIPTING_MEMORY" and len(args) == 1:
                 self._memory.pop(f"${args[0]}", None)
+
+
+def _shown(name: str, message: Message) -> list[str]:
+    """What a message shows besides its text, each in words."""
+    match name:
+        case "BUTTONS":
+            return [str(one.get("title")) for one in message.buttons]
+        case "CARDS":
+            return [": ".join(card) for card in message.cards]
+        case _:
+            return message.media
 
 
 def _payload(payload: Any) -> str:

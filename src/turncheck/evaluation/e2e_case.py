@@ -89,8 +89,10 @@ def judge_assertions(
 
 def _not_reported(assertion: Assertion, turn: Turn) -> str | None:
     """Why the turn says nothing about it, if that is so."""
-    names_response = isinstance(assertion.wanted, MessageAsserted) and assertion.wanted.utter_name is not None
-    return turn.not_reported.get("utter" if names_response else assertion.kind)
+    parts = [assertion.kind]
+    if isinstance(wanted := assertion.wanted, MessageAsserted):
+        parts += ["utter"] * (wanted.utter_name is not None) + ["buttons"] * (wanted.buttons is not None)
+    return next((reason for part in parts if (reason := turn.not_reported.get(part))), None)
 
 
 def _why_not(kind: str, *, has_flows: bool) -> str | None:

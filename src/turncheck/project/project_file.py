@@ -20,8 +20,11 @@ SHARED_FILE: Final = "conftest.yml"
 CONVO: Final = ".convo.txt"
 BOTIUM_FILES: Final = (CONVO, ".pconvo.txt", ".utterances.txt", ".scriptingmemory.txt")
 """How the names of Botium's files end: conversations, partial ones, utterance lists, tables of values."""
+BOTIUM_SETTINGS: Final = "botium.json"
 CONVO_FOLDER: Final = "spec/convo"
 """Where Botium itself looks for conversations."""
+SUITE_FOLDERS: Final = (CONVO_FOLDER, "tests", "e2e_tests")
+"""Folders whose files of Botium's belong together."""
 DATA_KEYS: Final = (*NLU_KEYS, *STORY_KEYS, "flows", "e2e_tests", "test_cases")
 DOMAIN_KEYS: Final = ("slots", "forms", "actions", "entities", "intents", "responses", "e2e_actions", "session_config")
 

@@ -12,6 +12,7 @@ from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
 from turncheck.process.regular_file import file_and_case
 from turncheck.project.batch.reader import find_suites
+from turncheck.project.botium.others import suites_without_convos
 from turncheck.project.export import export_of
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder
 from turncheck.project.formats.rasa_yaml import unseen_key
@@ -132,6 +133,7 @@ def read_tests(settings: Settings) -> Tests:
             *(_without_tests(path) for path, found in without.items() if found is None),
             *_not_looked_for(settings, root, (*nlu_paths, *story_paths)),
             *_cases_not_run(e2e_elsewhere, is_named=bool(settings.e2e)),
+            *suites_without_convos(root),
         ),
     )
 

@@ -62,9 +62,11 @@ def read_dialogue_assistant(settings: Settings, *, endpoints: Path | None = None
         UserError: as above, or its dialogues are not in its files.
     """
     project = read_assistant(settings, endpoints=endpoints)
-    if (elsewhere := project.platform.no_dialogues) is not None:
+    elsewhere = project.platform.no_dialogues
+    if elsewhere is not None and ENGINES[settings.engine].from_files:
         tests = "`turncheck test nlu`, `turncheck test robustness`, `turncheck run`"
         remedy = f"Test what it understands: {tests}. `turncheck suggest` suggests cases of a batch suite."
+        remedy += " Conversations need --engine http."
         raise UserError(elsewhere, remedy=remedy)
     return project
 

@@ -84,6 +84,15 @@ class TokenShape:
 
 
 @dataclass(frozen=True, slots=True)
+class ButtonShape:
+    """Where an answer has the buttons of its messages, and where ``title`` and ``payload`` are within each."""
+
+    path: JsonPath
+    title: JsonPath
+    payload: JsonPath
+
+
+@dataclass(frozen=True, slots=True)
 class EntityShape:
     """Where an answer has the entities of the message, and where the ``name`` and the ``value`` are within each."""
 
@@ -115,6 +124,9 @@ class Bot:
     slots: JsonPath | None = None
     slot_value: JsonPath | None = None
     tools: JsonPath | None = None
+    buttons: ButtonShape | None = None
+    media: JsonPath | None = None
+    cards: JsonPath | None = None
     ended: JsonPath | None = None
     lines: tuple[str, ...] = ()
     """All of it, one ``request.path: /chat`` each."""
@@ -242,6 +254,26 @@ BOT: Final[Record] = Record(
             "Where it has the values of slots.",
         ),
         "tools": Key(_PATH, "Where it has the names of the tools that ran."),
+        "buttons": Key(
+            Either(
+                (
+                    Record(
+                        "`buttons`",
+                        {
+                            "path": Key(_PATH, "Where an answer has the buttons.", required=True),
+                            "title": Key(_PATH, "Where the title is within each ($.title)."),
+                            "payload": Key(_PATH, "Where its payload is within each ($.payload)."),
+                        },
+                        marker="path",
+                    ),
+                    _PATH,
+                ),
+                what="a JSONPath, or `path`, `title` and `payload`",
+            ),
+            "Where it has the buttons of messages: titles, or maps.",
+        ),
+        "media": Key(_PATH, "Where it has the addresses of images and other media of messages."),
+        "cards": Key(_PATH, "Where it has the cards of messages: texts, or maps with texts."),
         "ended": Key(_PATH, "What an answer has if the bot has ended the conversation."),
         "session": Key(
             Either(
@@ -357,6 +389,9 @@ class _Reader:
             self._path("slots", "path") if within else self._path("slots"),
             self._path("slots", "value") if within else None,
             self._path("tools"),
+            self._buttons(),
+            self._path("media"),
+            self._path("cards"),
             self._path("ended"),
             tuple(_lines(self.data)),
             self.node.location,
@@ -372,6 +407,12 @@ class _Reader:
             hint = "Name where its answer has the conversation's id: `id: $.id`."
             raise self._fault("`open` neither has an `id` nor sends {session}", "session", "open", hint=hint)
         return SessionShape(opened, id_path, self._path("session", "echo"))
+
+    def _buttons(self) -> ButtonShape | None:
+        within = isinstance(self.data.get("buttons"), Mapping)
+        path = self._path("buttons", "path") if within else self._path("buttons")
+        title, payload = (self._path("buttons", key) for key in ("title", "payload"))
+        return None if path is None else ButtonShape(path, title or _TITLE, payload or _PAYLOAD)
 
     def _entities(self) -> EntityShape | None:
         if isinstance(self.data.get("entities"), Mapping):
@@ -485,6 +526,8 @@ class _Reader:
         return UserError(what, location=self._locate(*keys), remedy=hint or None)
 
 
+_TITLE: Final = JsonPath("$.title")
+_PAYLOAD: Final = JsonPath("$.payload")
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
 _LONGEST: Final = 300.0
 _PATH_TEXT: Final = re.compile(
@@ -501,6 +544,7 @@ _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|^\s*//")
 _SECRET: Final = re.compile(r"(?:token|secret|password|passwd|api[_-]?key|authorization)$", re.IGNORECASE)
 _PATHS: Final = frozenset(
     {"replies", "intent", "confidence", "tools", "ended", "echo", "id", "cursor", "slots", "entities"}
+    | {"buttons", "media", "cards"}
 )
 """Keys whose texts are searched for in answers: nothing of them is sent."""
 

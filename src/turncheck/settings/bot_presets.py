@@ -3,7 +3,8 @@
 Each is written like ``bot:`` in ``turncheck.yml``, whose keys come on top. Sources: OpenAI's OpenAPI description (chat
 completions); Microsoft's description of Direct Line 3.0; Google's discovery document of Dialogflow CX v3
 (``sessions.detectIntent``); AWS's service model of Lex Runtime V2 (``RecognizeText``); Voiceflow's Dialog Manager API
-(``/state/user/{userID}/interact``, which needs no key for each session as ``/v4/interact`` does); Rasa's REST channel.
+(``/state/user/{userID}/interact``, which needs no key for each session as ``/v4/interact`` does); Rasa's REST channel;
+Kore.ai's webhook channel, version 2.
 """
 
 from __future__ import annotations
@@ -81,5 +82,12 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
             "body": {"sender": "{session}", "message": "{text}", "metadata": "{metadata}"},
         },
         "replies": "$[*].text",
+    },
+    "kore-webhook": {
+        "request": {
+            "path": "/",  # the address is that of the bot's webhook
+            "body": {"message": {"type": "text", "val": "{text}"}, "from": {"id": "{user}"}},
+        },
+        "replies": "$.data[?@.type == 'text'].val",
     },
 }

@@ -328,8 +328,8 @@ CASE_CHECKS: Final = (
         "It has an asserter, a logic hook or a user input that needs a plug-in, a connector or a condition of"
         " Botium's, or it is in one of Botium's formats that are not read. It counts as skipped; the message says which line is to"
         " blame. Write it with asserters about texts, intents, entities or buttons, or run it with Botium.",
-        "prices\n\n#me\nprices\n\n#bot\nJSON_PATH $.prices[0]",
-        "prices\n\n#me\nprices\n\n#bot\nTEXT_CONTAINS_ANY 9.99",
+        "book\n\n#me\na table\n\n#bot\nFORMS date",
+        "book\n\n#me\na table\n\n#bot\nTEXT_CONTAINS_ANY When",
     ),
     _case_check(
         "e2e-unknown-name",

@@ -25,6 +25,10 @@ _MOST_SHOWN: Final = 8
 _LONGEST_NAME: Final = 40
 
 
+Place = tuple[str | int, ...]
+"""Where a value is: names of keys and positions in lists, from the outside in."""
+
+
 class PathError(ValueError):
     """A path that is not JSONPath, or that cannot be followed in an answer; the message says why."""
 
@@ -43,12 +47,21 @@ class JsonPath:
         Raises:
             PathError: the answer is too deep, or the search for a pattern takes too long.
         """
+        return [value for _, value in self.found(answer)]
+
+    def found(self, answer: Any) -> list[tuple[Place, Any]]:
+        """Return the same with the place of each value.
+
+        Raises:
+            PathError: as :meth:`values`.
+        """
         from jsonpath import JSONPathError
 
         if isinstance(answer, str):  # the library would take it for a document that is yet to be decoded
-            return [answer] if self.text.strip() == "$" else []
+            return [((), answer)] if self.text.strip() == "$" else []
         try:
-            return [match.value for match in islice(compiled(self.text).finditer(answer), MOST_VALUES)]
+            matches = islice(compiled(self.text).finditer(answer), MOST_VALUES)
+            return [(tuple(match.parts), match.value) for match in matches]
         except (JSONPathError, RecursionError) as error:
             raise PathError(_first_line(error)) from None
         except TimeoutError:
@@ -61,6 +74,27 @@ class JsonPath:
             PathError: as :meth:`values`.
         """
         return next(iter(self.values(answer)), None)
+
+    def entry_of(self, place: Place) -> Place:
+        """Return the entry that a place is in, of the first list that the path goes through as a whole; else ``()``."""
+        from jsonpath.segments import JSONPathChildSegment
+        from jsonpath.selectors import IndexSelector, NameSelector
+
+        for depth, segment in enumerate(compiled(self.text).segments):
+            selector = segment.selectors[0] if len(segment.selectors) == 1 else None
+            step: str | int | None = None
+            if isinstance(segment, JSONPathChildSegment) and isinstance(selector, NameSelector):
+                step = selector.name
+            elif isinstance(segment, JSONPathChildSegment) and isinstance(selector, IndexSelector):
+                step = selector.index
+            if step is None:
+                is_entry = (
+                    isinstance(segment, JSONPathChildSegment) and len(place) > depth and type(place[depth]) is int
+                )
+                return place[: depth + 1] if is_entry else ()
+            if place[depth : depth + 1] != (step,):
+                return ()
+        return ()
 
     def reach(self, answer: Any) -> Literal["nowhere", "nothing", "further"]:
         """Return how far the path leads, up to its first choice among several values, if it selects nothing.

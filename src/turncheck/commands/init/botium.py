@@ -19,6 +19,14 @@ FILE: Final = "botium.json"
 _LIMIT: Final = 1 << 20
 _MUSTACHE: Final = re.compile(r"\{\{\{?\s*([\w.$#/]+)[^{}]*\}?\}\}")
 _KNOWN: Final = {"msg.messageText": "{text}", "botium.conversationId": "{session}"}
+_PATHS: Final = {
+    "intent": "SIMPLEREST_NLP_INTENT_JSONPATH",
+    "confidence": "SIMPLEREST_NLP_CONFIDENCE_JSONPATH",
+    "buttons": "SIMPLEREST_BUTTONS_JSONPATH",
+    "media": "SIMPLEREST_MEDIA_JSONPATH",
+    "cards": "SIMPLEREST_CARDS_JSONPATH",
+}
+"""Where the paths of further keys are written."""
 _USUAL: Final = frozenset({"content-type", "accept"})
 _METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH"})
 
@@ -80,6 +88,7 @@ class _Reader:
         if (body := self._body()) is not None:
             request["body"] = body
         shape: dict[str, Any] = {"kind": "rest", "request": request, "replies": self._replies()}
+        shape |= self._further()
         sent = placeholders((request["path"], request.get("body")))
         if not sent & {"text", "history"}:
             self.notes.append("nothing of `request` has the user's message: write {text} where it belongs.")
@@ -138,6 +147,26 @@ class _Reader:
         if len(paths) > 1:
             self.notes.append(f"of several paths to messages the first is taken, not {', '.join(paths[1:])}.")
         return good[0]
+
+    def _further(self) -> dict[str, Any]:
+        """Return what is written about the intent, and about what messages show besides text."""
+        shape: dict[str, Any] = {key: path for key, name in _PATHS.items() if (path := self._path(name)) is not None}
+        within = {"title": self._path("SIMPLEREST_BUTTONS_TEXT_SUBJSONPATH")}
+        within["payload"] = self._path("SIMPLEREST_BUTTONS_PAYLOAD_SUBJSONPATH")
+        if "buttons" in shape and any(within.values()):
+            shape["buttons"] = {"path": shape["buttons"], **{key: path for key, path in within.items() if path}}
+        if self.capabilities.get("SIMPLEREST_BODY_JSONPATH"):
+            self.notes.append("SIMPLEREST_BODY_JSONPATH: put it in front of each path.")
+        return shape
+
+    def _path(self, name: str) -> str | None:
+        written = self.capabilities.get(name)
+        if written in (None, ""):
+            return None
+        if isinstance(written, str) and _is_path(written):
+            return written
+        self.notes.append(f"{name} is not one JSONPath by RFC 9535: write where the answers have it.")
+        return None
 
     def _json(self, name: str) -> Any:
         """Return a template that is JSON, or text that holds it."""

@@ -6,12 +6,14 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from turncheck.engines.http.messages import KINDS, Message, messages_of
 from turncheck.web.json_path import JsonPath, PathError, outline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from turncheck.settings.bot import Bot, EntityShape
+    from turncheck.settings.bot import Bot, ButtonShape, EntityShape
+    from turncheck.web.json_path import Place
 
 MOST_REPLIES: Final = 200
 """No turn has more messages."""
@@ -32,7 +34,7 @@ class Said:
     ``remark``: what may be wrong with it.
     """
 
-    replies: tuple[str, ...] = ()
+    messages: tuple[Message, ...] = ()
     intent: str | None = None
     confidence: float | None = None
     entities: tuple[Mapping[str, Any], ...] = ()
@@ -41,6 +43,11 @@ class Said:
     ended: bool = False
     remark: str = ""
     echo: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def replies(self) -> tuple[str, ...]:
+        """The texts of the messages."""
+        return tuple(message.text for message in self.messages if message.text is not None)
 
 
 @dataclass(eq=False)
@@ -65,6 +72,7 @@ class Matched:
             "slots": said.slots,
             "tools": said.tools,
             "echo": said.echo,
+            **{kind: any(kind in message.data for message in said.messages) for kind in KINDS},
         }
         self.found.update(name for name, value in has.items() if value)
 
@@ -78,6 +86,9 @@ class Matched:
             "tools": bot.tools,
             "entities": None if bot.entities is None else bot.entities.path,
             "echo": bot.session.echo,
+            "buttons": None if bot.buttons is None else bot.buttons.path,
+            "media": bot.media,
+            "cards": bot.cards,
         }
         return tuple(
             f"None of the bot's {self.answers:,} answers had anything at `{name}: {path.text}` ({path.location});"
@@ -93,25 +104,32 @@ def read_answer(bot: Bot, answer: Any, *, lenient: bool = False) -> Said:
     Raises:
         AnswerError: it has another shape.
     """
-    replies, remark = _replies(bot.replies, answer, lenient=lenient)
+    texts, remark = _replies(bot.replies, answer, lenient=lenient)
+    messages = messages_of(bot.replies, texts, _shown(bot, answer), answer)
+    if len(messages) > MOST_REPLIES:
+        raise AnswerError(f"has {len(messages):,} messages, at most {MOST_REPLIES} are read in a turn")
     return Said(
-        replies,
+        messages,
         _intent(bot.intent, answer),
         _confidence(bot.confidence, answer),
         _entities(bot.entities, answer),
         _slots(bot, answer),
         _tools(bot.tools, answer),
         ended=bot.ended is not None and any(_is_true(value) for value in _values("ended", bot.ended, answer)),
-        remark=remark,
+        remark="" if messages else remark,
         echo=tuple(str(value) for value in _values("echo", bot.session.echo, answer) if value is not None),
     )
 
 
 def _values(name: str, path: JsonPath | None, answer: Any) -> list[Any]:
+    return [value for _, value in _found(name, path, answer)]
+
+
+def _found(name: str, path: JsonPath | None, answer: Any) -> list[tuple[Place, Any]]:
     if path is None:
         return []
     try:
-        return path.values(answer)
+        return path.found(answer)
     except PathError as error:
         raise AnswerError(f"cannot be searched for {_place(name, path)}: {error}") from None
 
@@ -121,24 +139,53 @@ def _place(name: str, path: JsonPath | None) -> str:
     return name if path is None else f"`{name}: {path.text}` ({path.location})"
 
 
-def _replies(path: JsonPath, answer: Any, *, lenient: bool) -> tuple[tuple[str, ...], str]:
-    found = _values("replies", path, answer)
+def _replies(path: JsonPath, answer: Any, *, lenient: bool) -> tuple[list[tuple[Place, str]], str]:
+    found = _found("replies", path, answer)
     if not found and not lenient:
         reach = path.reach(answer)
         had = f"it has {outline(answer)}" if isinstance(answer, list | dict) else f"it is {_kind_of(answer)}"
         if reach == "nowhere":
             raise AnswerError(f"has nothing at {_place('replies', path)}; {had}")
         if reach == "further":
-            return (), f"the answer has no message at {path.text}; {had}"
+            return [], f"the answer has no message at {path.text}; {had}"
     if len(found) > MOST_REPLIES:
         raise AnswerError(f"has {len(found):,} messages or more, at most {MOST_REPLIES} are read in a turn")
-    texts = [value for value in found if value not in (None, "")]
-    for value in texts:
+    texts = [(place, value) for place, value in found if value not in (None, "")]
+    for _, value in texts:
         if not isinstance(value, str):
             raise AnswerError(f"has {_kind_of(value)} at {_place('replies', path)}, where text was expected")
         if len(value) > LONGEST_REPLY:
             raise AnswerError(f"has a message of {len(value):,} characters, at most {LONGEST_REPLY:,} are read")
-    return tuple(texts), ""
+    return texts, ""
+
+
+def _shown(bot: Bot, answer: Any) -> dict[str, list[tuple[Place, Any]]]:
+    """Return what messages have besides their texts, with its places."""
+    shown: dict[str, list[tuple[Place, Any]]] = {}
+    if (shape := bot.buttons) is not None:
+        shown["buttons"] = [
+            (place, {"title": one} if isinstance(one, str) else _button(shape, one))
+            for place, one in _found("buttons", shape.path, answer)
+            if one not in (None, "")
+        ]
+    for kind, path, kinds, what in (
+        ("media", bot.media, str, "an address"),
+        ("cards", bot.cards, str | dict, "a card"),
+    ):
+        shown[kind] = [(place, one) for place, one in _found(kind, path, answer) if one not in (None, "")]
+        for _, one in shown[kind]:
+            if path is not None and not isinstance(one, kinds):
+                raise AnswerError(f"has {_kind_of(one)} at {_place(kind, path)}, where {what} was expected")
+    return shown
+
+
+def _button(shape: ButtonShape, button: Any) -> Mapping[str, Any]:
+    if not isinstance(button, dict):
+        where = _place("buttons", shape.path)
+        raise AnswerError(f"has {_kind_of(button)} at {where}, where a button was expected")
+    title = next(iter(_values("title", shape.title, button)), None)
+    payload = next(iter(_values("payload", shape.payload, button)), None)
+    return {"title": "" if title is None else str(title), "payload": payload}
 
 
 def _intent(path: JsonPath | None, answer: Any) -> str | None:
@@ -153,7 +200,7 @@ def _confidence(path: JsonPath | None, answer: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        what = f"has {_shown(value)} at {_place('confidence', path)}, where a number from 0 to 1 was expected"
+        what = f"has {_written(value)} at {_place('confidence', path)}, where a number from 0 to 1 was expected"
         raise AnswerError(what)
     return float(value)
 
@@ -221,16 +268,16 @@ def _is_true(value: Any) -> bool:
 def _kind_of(value: Any) -> str:
     match value:
         case bool():
-            return f"the truth value {_shown(value)}"
+            return f"the truth value {_written(value)}"
         case int() | float():
-            return f"the number {_shown(value)}"
+            return f"the number {_written(value)}"
         case list():
             return "a list"
         case dict():
             return f"a map ({outline(value)})"
         case _:
-            return f"the text {_shown(value)}"
+            return f"the text {_written(value)}"
 
 
-def _shown(value: Any) -> str:
+def _written(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)[:80]

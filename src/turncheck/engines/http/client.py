@@ -205,6 +205,8 @@ class BotClient(RemoteClient):
         self, request: BotRequest, values: Mapping[str, Any], cookies: Mapping[str, str], repeatable: bool
     ) -> Question:
         path = filled_path(request.path, values)
+        if path == "/":  # the address itself, to which the bot need not answer with a slash more
+            path = ""
         body = b"" if request.body is None else dumps(filled(request.body, values), allow_nan=False).encode()
         headers = {"Accept": "application/json", **request.headers}
         if body:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.http.callback import Callbacks, Posted
     from turncheck.engines.http.client import BotClient
+    from turncheck.engines.http.messages import Message
     from turncheck.report.model import EngineInfo
 
 NAME: Final = "http"
@@ -28,6 +29,7 @@ NO_STUBS: Final = "a bot over HTTP runs its own actions: they cannot be stubbed"
 NO_FIXTURES: Final = (
     "nothing under `bot:` sends the slots of fixtures: write {slots} where the bot takes them, in `open` or `request`"
 )
+NO_INTENTS: Final = "the bot's answers do not say which intent was understood (`intent` under `bot:` names where)"
 NO_ENTITIES: Final = (
     "the bot's answers do not say which entities were found (`entities` under `bot:` names where they would)"
 )
@@ -44,6 +46,13 @@ def not_reported(client: BotClient) -> dict[str, str]:
     """Return the kinds of steps that cannot be judged, since the bot's answers do not say it, each with the reason."""
     bot = client.bot
     reasons: dict[str, str] = {}
+    if bot.intent is None:
+        reasons["intent"] = NO_INTENTS
+    for kind, shape in (("buttons", bot.buttons), ("media", bot.media), ("cards", bot.cards)):
+        if shape is None:
+            reasons[kind] = (
+                f"the bot's answers do not say which {kind} a message has (`{kind}` under `bot:` names where)"
+            )
     if bot.slots is None:
         reasons |= dict.fromkeys(
             ("slot_was_set", "slot_was_not_set"),
@@ -179,7 +188,7 @@ class BotConversation:
             )
             said = self._read(answer, lenient=fetches)
             if fetches and not said.ended:
-                said = _together(said, self._fetched(until, wait=self._bot.quiet if said.replies else self._bot.wait))
+                said = _together(said, self._fetched(until, wait=self._bot.quiet if said.messages else self._bot.wait))
         except SlowAnswerError as error:
             return self._too_slow(text, error)
         return self._turn(text, said)
@@ -262,12 +271,12 @@ class BotConversation:
             new = self._read(answer, lenient=True)
             self._move_cursor(answer)
             said = _together(said, new)
-            if len(said.replies) > _MOST_POLLED:
+            if len(said.messages) > _MOST_POLLED:
                 raise self._client.fault(f"the bot sent more than {_MOST_POLLED} messages in a turn")
-            if new.replies:
+            if new.messages:
                 silent_until, pause = Deadline.after(self._bot.quiet), _FIRST_PAUSE
             if said.ended or silent_until.left() <= 0:
-                return said if said.replies else replace(said, remark=self._silence(wait, without, came=came))
+                return said if said.messages else replace(said, remark=self._silence(wait, without, came=came))
             if self._bot.poll is not None:
                 self._client.pause(max(0.0, min(pause, silent_until.left())))
                 pause = min(2 * pause, _LONGEST_PAUSE)
@@ -318,7 +327,7 @@ class BotConversation:
         self._ended = self._ended or said.ended
         return Turn(
             user=text,
-            responses=tuple({"text": reply} for reply in said.replies),
+            responses=tuple(_response(message) for message in said.messages),
             slots=dict(self._slots) | dict(said.slots or {}),
             active_loop=None,
             events=tuple(self._events(text, said)),
@@ -341,7 +350,10 @@ class BotConversation:
                 continue
             events.append({"event": "slot", "name": name, "value": value})
             self._slots[name] = value
-        events += [{"event": "bot", "text": reply, "data": {}, "metadata": {}} for reply in said.replies]
+        events += [
+            {"event": "bot", "text": message.text, "data": message.data, "metadata": {}, "answer": message.answer}
+            for message in said.messages
+        ]
         return events
 
     def _deadline(self) -> Deadline | None:
@@ -361,6 +373,11 @@ class BotConversation:
         return Turn(text, (), {}, None, (), stopped=over, timed_out=True, not_reported=self._unseen)
 
 
+def _response(message: Message) -> Mapping[str, Any]:
+    """Return a message as Rasa's REST channel would give it."""
+    return {key: value for key, value in (("text", message.text), *message.data.items()) if value}
+
+
 def _placed(entity: Mapping[str, Any], text: str) -> Mapping[str, Any]:
     """Return an entity with its place in the message: as the answer says, else where its value is, else all of it."""
     start, end = entity.get("start"), entity.get("end")
@@ -373,7 +390,7 @@ def _placed(entity: Mapping[str, Any], text: str) -> Mapping[str, Any]:
 def _together(one: Said, other: Said) -> Said:
     """Return what two answers of one turn hold; of what both name, the later one counts."""
     return Said(
-        one.replies + other.replies,
+        one.messages + other.messages,
         other.intent or one.intent,
         one.confidence if other.confidence is None else other.confidence,
         other.entities or one.entities,

@@ -13,7 +13,7 @@ from turncheck.engines.base import Capabilities, Engine, SuiteAnswers, Utterance
 from turncheck.engines.http.answers import Matched
 from turncheck.engines.http.callback import Callbacks, listening
 from turncheck.engines.http.client import Access, BotClient, TurnFailedError
-from turncheck.engines.http.conversation import NAME, NO_ENTITIES, BotConversations
+from turncheck.engines.http.conversation import NAME, NO_ENTITIES, NO_INTENTS, BotConversations
 from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent
 from turncheck.messages.errors import CutShortError, UnansweredError, UserError
 from turncheck.messages.phrasing import first_line
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 NO_SHAPE: Final = "the engine 'http' needs to know how the bot is asked"
 NO_DIALOGUE: Final = "a bot over HTTP does not say what it would do next: its dialogues are tested by end-to-end cases"
 NO_TRAINING: Final = "a bot over HTTP cannot be trained here: without test sentences there is nothing to measure it by"
-NO_INTENTS: Final = "the bot's answers do not say which intent was understood (`intent` under `bot:` names where)"
 NO_TRAITS: Final = "the bot's answers do not name traits"
 
 

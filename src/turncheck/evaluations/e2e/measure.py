@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
 def measure(run: RunInProgress) -> EndToEnd | None:
     """Run the cases, custom actions by the action server that the settings or the project name."""
-    why_not = run.not_now("e2e") or elsewhere("e2e", run.project, run.engines)
+    why_not = run.not_now("e2e")
+    if why_not is None and not run.tests.e2e:
+        why_not = elsewhere("e2e", run.project, run.engines)
     if why_not is None and not run.tests.e2e:
         nothing = "the project has no end-to-end cases"
         if others := run.tests.e2e_elsewhere:

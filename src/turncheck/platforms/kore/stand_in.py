@@ -520,7 +520,7 @@ class StandIn(EmbeddedEngine):
         bot = bot_of(self.project)
         return Capabilities(
             no_dialogue=KORE.no_dialogues,
-            no_conversation=KORE.no_dialogues,
+            no_conversation=f"{KORE.no_dialogues}: --engine http talks to its webhook",
             no_mutants=KORE.no_dialogues,
             stands_in=True,
             knows_traits=True,

@@ -17,16 +17,21 @@ from turncheck.project.botium.model import Check, Part, Reply, Script
 from turncheck.project.botium.vocabulary import (
     ARGUMENTS,
     ASSERTERS_NOT_JUDGED,
+    ASSIGN,
     FUNCTIONS,
     HOOKS_NOT_RUN,
     INPUTS_NOT_SENT,
+    LIST_HOOK,
     MODES,
     NAMES,
+    PATHS,
     QUEUE,
     TEXTS,
+    VARIABLE,
     as_pattern,
 )
 from turncheck.project.e2e.model import CaseTurn, E2ECase, E2ECases, NotJudged
+from turncheck.web.json_path import PathError, compiled
 from turncheck.yaml_tree.shapes import pattern_problem
 
 if TYPE_CHECKING:
@@ -103,6 +108,7 @@ def _reasons(suite: Suite, section: Section) -> Iterator[NotJudged]:
     for one in section.hooks:
         if one.name == "CONVO_STEP_PARAMETERS":
             yield from _odd_parameters(one)
+    yield from _unsearchable(section)
     if section.json is not None:
         yield NotJudged(f"the message of #{section.sender} is JSON for one of Botium's connectors", section.location)
     if section.sender == "me":
@@ -112,6 +118,18 @@ def _reasons(suite: Suite, section: Section) -> Iterator[NotJudged]:
 
 def _config(suite: Suite) -> str:
     return suite.settings.location.path if suite.settings.location is not None else "botium.json"
+
+
+def _unsearchable(section: Section) -> Iterator[NotJudged]:
+    """Paths of a dialect that is not searched for here, without variables that may change them."""
+    named = [(one, one.args[0]) for one in section.asserters if one.name in PATHS and one.args]
+    named += [(one, one.args[1]) for one in section.hooks if one.name == ASSIGN and len(one.args) == 2]
+    for one, path in named:
+        try:
+            compiled(path)
+        except PathError as error:
+            if not VARIABLE.search(path):
+                yield NotJudged(f"{one.name}: '{path}' is not a JSONPath by RFC 9535: {error}", one.location)
 
 
 def _odd_parameters(hook: Called) -> Iterator[NotJudged]:
@@ -185,7 +203,8 @@ def _faulty_patterns(suite: Suite, sections: Sequence[Section]) -> Iterator[Find
     for section in sections:
         if section.sender != "bot":
             continue
-        patterns = [
+        lists = [(hook.args[0], hook.location) for hook in section.hooks if hook.name == LIST_HOOK and hook.args]
+        patterns = lists + [
             (text, one.location)
             for one in section.asserters
             if one.name.startswith("TEXT_REGEXP")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,9 +14,10 @@ from turncheck.messages.phrasing import not_one_of
 from turncheck.process.regular_file import is_file
 from turncheck.project.botium.lines import FileLines, read_convo, read_memory, read_utterances
 from turncheck.project.botium.model import Capabilities, Convo, MemoryRow, Plugins, UtteranceList
-from turncheck.project.botium.vocabulary import MODES, as_pattern
-from turncheck.project.folder import YAML_SUFFIXES, absolute_name, is_foreign
-from turncheck.project.project_file import BOTIUM_FILES, CONVO_FOLDER
+from turncheck.project.botium.others import is_in_another_format, not_read
+from turncheck.project.botium.vocabulary import ASSIGN, MODES, as_pattern
+from turncheck.project.folder import absolute_name, is_foreign
+from turncheck.project.project_file import BOTIUM_FILES, BOTIUM_SETTINGS, SUITE_FOLDERS
 from turncheck.yaml_tree.json_tree import parse_json
 from turncheck.yaml_tree.shapes import pattern_problem
 
@@ -26,9 +28,6 @@ if TYPE_CHECKING:
     from turncheck.yaml_tree.source import Source
 
 CONVO, PARTIAL, UTTERANCES, _MEMORY = BOTIUM_FILES
-_NOT_READ: Final = (".convo.csv", ".pconvo.csv", ".utterances.csv", ".xlsx", ".xlsm")
-_YAML_KEYS: Final = re.compile(rb"^(?:convos|pconvos|utterances|scriptingMemory)[ \t]*:", re.MULTILINE)
-CONFIG: Final = "botium.json"
 _SKIPPED: Final = re.compile(r"skip[.\-_]", re.IGNORECASE)
 _EXPANSIONS: Final = ("all", "first", "index", "random")
 
@@ -93,7 +92,7 @@ class Suites:
 
     def __init__(self, folder: ProjectFolder, given: Iterable[Path]) -> None:
         self._folder = folder
-        tests = (folder.root / name for name in (CONVO_FOLDER, "tests", "e2e_tests"))
+        tests = (folder.root / name for name in SUITE_FOLDERS)
         self._tops = [absolute_name(path) for path in (*given, *tests)]
         self._read: dict[str, Suite] = {}
 
@@ -102,7 +101,7 @@ class Suites:
         file = Path(absolute_name(path))
         top = next((Path(top) for top in self._tops if file.is_relative_to(top) and file != Path(top)), file.parent)
         between = [place for place in file.parents if place.is_relative_to(top)]
-        home = next((place for place in between if is_file(place / CONFIG)), top)
+        home = next((place for place in between if is_file(place / BOTIUM_SETTINGS)), top)
         if str(home) not in self._read:
             self._read[str(home)] = self._suite(home)
         return self._read[str(home)]
@@ -118,21 +117,17 @@ class Suites:
         for file, fence, _ in self._folder.files([home], skip=lambda folder: _is_apart(folder, home)):
             if is_botium(file):
                 reader.read(file, fence)
-            elif not is_skipped(file.name) and self._is_of_botium(file, fence):
+            elif not is_skipped(file.name) and is_in_another_format(
+                file.name, partial(self._folder.content, file, fence)
+            ):
                 others.append(file)
         return reader.suite(others)
-
-    def _is_of_botium(self, file: Path, fence: Path) -> bool:
-        """Whether this is a file in another of Botium's formats, as far as its name or, for YAML, its keys say."""
-        if file.suffix in YAML_SUFFIXES:
-            return _YAML_KEYS.search(self._folder.content(file, fence)) is not None
-        return file.name.endswith(_NOT_READ)
 
     def _settings(self, home: Path) -> Capabilities:
         """Read the nearest ``botium.json``, which may be above the suite, but not above the project."""
         root = Path(absolute_name(self._folder.root))
         above = [place for place in (home, *home.parents) if place == home or place.is_relative_to(root)]
-        file = next((place / CONFIG for place in above if is_file(place / CONFIG)), None)
+        file = next((place / BOTIUM_SETTINGS for place in above if is_file(place / BOTIUM_SETTINGS)), None)
         content = None if file is None else self._folder.read_bytes(file)
         if file is None or content is None:
             return Capabilities()
@@ -145,7 +140,7 @@ class Suites:
 
 
 def _is_apart(folder: Path, home: Path) -> bool:
-    return is_foreign(folder) or (folder != home and is_file(folder / CONFIG))
+    return is_foreign(folder) or (folder != home and is_file(folder / BOTIUM_SETTINGS))
 
 
 class _SuiteReader:
@@ -201,14 +196,10 @@ class _SuiteReader:
     def suite(self, others: list[Path]) -> Suite:
         """Return what was read."""
         if others:
-            names = sorted(self._folder.name(path) for path in others)
-            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-            message = f"Files in others of Botium's formats are not read: {', '.join(names[:3])}{more}."
-            hint = "Of Botium's formats, text files are read: .convo.txt and others."
-            self._findings.append(Finding("botium-not-judged", "warning", message, Location(names[0], 1, 1), hint))
+            self._findings.append(not_read(sorted(self._folder.name(path) for path in others)))
         for name in self._settings.plugins.everywhere:
             message = f"The plug-in '{name}' takes part in every conversation of Botium's, but not in these."
-            place = self._settings.location or Location(CONFIG)
+            place = self._settings.location or Location(BOTIUM_SETTINGS)
             self._findings.append(Finding("botium-not-judged", "warning", message, place))
         rows = tuple(self._rows)
         if uses_memory := self._uses_memory():
@@ -224,7 +215,8 @@ class _SuiteReader:
         if self._settings.memory is not None:
             return self._settings.memory
         convos = (*self._convos.values(), *self._partials.values())
-        sets = (hook.name == "SET_SCRIPTING_MEMORY" for convo in convos for one in convo.sections for hook in one.hooks)
+        setting = {"SET_SCRIPTING_MEMORY", ASSIGN}
+        sets = (hook.name in setting for convo in convos for one in convo.sections for hook in one.hooks)
         return bool(self._rows) or any(sets)
 
 

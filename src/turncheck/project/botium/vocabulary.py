@@ -19,30 +19,29 @@ TEXTS: Final = frozenset(f"{name}{end}" for name in (*TEXTS_ANY, *TEXTS_ALL) for
 """Asserters about a message's text."""
 NLU: Final = frozenset({"INTENT", "INTENT_CONFIDENCE", "INTENT_UNIQUE", "ENTITIES", "ENTITY_VALUES", "ENTITY_CONTENT"})
 """Asserters about how the user's message was understood."""
-COUNTS: Final = frozenset({"BUTTONS_COUNT", "BUTTONS_COUNT_REC", "MEDIA_COUNT", "MEDIA_COUNT_REC"})
+SHOWN: Final = ("BUTTONS", "MEDIA", "CARDS")
+"""Asserters about what a message shows besides its text."""
+COUNTS: Final = frozenset(f"{name}_COUNT{end}" for name in SHOWN for end in ("", "_REC"))
+PATHS: Final = frozenset({"JSON_PATH", "JSON_PATH_COUNT"})
+"""Asserters about the answer that a message came in."""
 QUEUE: Final = frozenset({"BOT_CONSUMED", "BOT_UNCONSUMED_COUNT"})
 """Asserters about messages that no section has read."""
-_CARDS: Final = "no engine here reports cards"
-_RAW: Final = "the raw answer of one of Botium's connectors is not known here"
 _CONDITION: Final = "which of its sections apply depends on a condition that is not evaluated here"
-JUDGED: Final = TEXTS | NLU | COUNTS | QUEUE | {"TEXT_WER", "BUTTONS", "MEDIA", "RESPONSE_LENGTH"}
+JUDGED: Final = TEXTS | NLU | COUNTS | PATHS | QUEUE | {"TEXT_WER", "RESPONSE_LENGTH", *SHOWN}
 """Asserters that are judged here."""
-ASSERTERS_NOT_JUDGED: Final = {
-    **dict.fromkeys(("CARDS", "CARDS_COUNT", "CARDS_COUNT_REC"), _CARDS),
-    **dict.fromkeys(("JSON_PATH", "JSON_PATH_COUNT"), _RAW),
-    "FORMS": "no engine here reports forms to fill in",
-    "PAUSE_ASSERTER": "",
-}
+ASSERTERS_NOT_JUDGED: Final = {"FORMS": "no engine here reports forms to fill in", "PAUSE_ASSERTER": ""}
 """Why asserters are not judged; with an empty reason, because there is nothing to judge."""
 ASSERTERS: Final = JUDGED | ASSERTERS_NOT_JUDGED.keys()
 
-MEMORY_HOOKS: Final = ("SET_SCRIPTING_MEMORY", "CLEAR_SCRIPTING_MEMORY")
+ASSIGN: Final = "ASSIGN_SCRIPTING_MEMORY"
+MEMORY_HOOKS: Final = ("SET_SCRIPTING_MEMORY", "CLEAR_SCRIPTING_MEMORY", ASSIGN)
+LIST_HOOK: Final = "ORDERED_LIST_TO_BUTTON"
+ORDERED_LIST: Final = r"^\s*(\d+)\."
+"""Where its points begin, if it does not say so itself."""
 WAITING_HOOKS: Final = ("PAUSE", "WAITFORBOT")
 """They wait for the bot to finish, as turncheck does before each message."""
 HOOKS_NOT_RUN: Final = {
-    "ASSIGN_SCRIPTING_MEMORY": _RAW,
     "UPDATE_CUSTOM": "it is for one of Botium's connectors",
-    "ORDERED_LIST_TO_BUTTON": "it makes buttons of texts, which is not done here",
     **dict.fromkeys(
         (
             "CONDITIONAL_STEP_TIME_BASED",
@@ -55,7 +54,10 @@ HOOKS_NOT_RUN: Final = {
 }
 """Why logic hooks are not run."""
 HOOKS: Final = frozenset(
-    (*MEMORY_HOOKS, *WAITING_HOOKS, *HOOKS_NOT_RUN, "INCLUDE", "CONVO_STEP_PARAMETERS", "SKIP_BOT_UNCONSUMED")
+    (
+        *(*MEMORY_HOOKS, *WAITING_HOOKS, *HOOKS_NOT_RUN, LIST_HOOK),
+        *("INCLUDE", "CONVO_STEP_PARAMETERS", "SKIP_BOT_UNCONSUMED"),
+    )
 )
 INPUTS: Final = frozenset({"BUTTON", "MEDIA", "FORM"})
 INPUTS_NOT_SENT: Final = {"MEDIA": "it sends a file", "FORM": "it fills in a form"}
@@ -68,6 +70,9 @@ ARGUMENTS: Final = {
     "TEXT_WER": (2, 2),
     "SET_SCRIPTING_MEMORY": (2, 2),
     "CLEAR_SCRIPTING_MEMORY": (1, 1),
+    "ASSIGN_SCRIPTING_MEMORY": (2, 2),
+    "JSON_PATH": (1, 2),
+    "JSON_PATH_COUNT": (1, 2),
     "BUTTON": (1, 2),
     "INCLUDE": (1, 1),
 }

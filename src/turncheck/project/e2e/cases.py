@@ -16,6 +16,7 @@ from turncheck.messages.location import Location
 from turncheck.messages.phrasing import suggestion
 from turncheck.process.regular_file import file_and_case, is_file, is_folder, is_there
 from turncheck.project.botium.folder import Suites
+from turncheck.project.botium.others import suites_without_convos
 from turncheck.project.e2e.model import E2ECase, E2ECases, Stub
 from turncheck.project.e2e.reader import FileReader, Named
 from turncheck.project.folder import ProjectFolder, absolute_name
@@ -112,6 +113,7 @@ def read_cases(root: Path, paths: Iterable[Path | str]) -> E2ECases:
         below = _files(folder, file)
         if is_folder(file) and not below:
             findings.append(path_without_data(folder.name(file), "end-to-end cases"))
+            findings += suites_without_convos(file)
         for found, file_format in below:
             shown = folder.name(found)
             if name is None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.platforms.registry import parts
 from turncheck.project.formats import rasa_e2e, rasa_json, rasa_yaml
 from turncheck.project.formats.format import NEEDS_OF_RASA, SUITES, Format, Opened, Parts
-from turncheck.project.project_file import BOTIUM_FILES, CONVO, NLU_KEYS
+from turncheck.project.project_file import BOTIUM_FILES, BOTIUM_SETTINGS, CONVO, NLU_KEYS
 from turncheck.registry import Registry, blaming
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _read_other_json(file: Opened) -> Parts:
 
 _OTHER_JSON: Final = Format(
     "JSON of LUIS, Wit.ai and Dialogflow",
-    lambda path, _: path.suffix == ".json",
+    lambda path, _: path.suffix == ".json" and path.name != BOTIUM_SETTINGS,
     frozenset({"nlu"}),
     _read_other_json,
     needs=NEEDS_OF_RASA,

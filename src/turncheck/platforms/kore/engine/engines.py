@@ -197,7 +197,9 @@ SECRET_VARIABLE: Final = "TURNCHECK_KORE_CLIENT_SECRET"  # noqa: S105 - the vari
 _OR: Final = f"or the variable {SECRET_VARIABLE}"
 MOST_FAULTS: Final = 10
 """After this many consecutive utterances without an answer no more are sent."""
-_NO_DIALOGUE: Final = "the engine 'kore' understands sentences: dialogue is tested on the platform itself"
+_NO_DIALOGUE: Final = (
+    "the engine 'kore' understands sentences: conversations are held through the bot's webhook, with --engine http"
+)
 
 
 _ASKED_ONCE: Final = (

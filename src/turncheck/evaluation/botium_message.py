@@ -1,0 +1,161 @@
+"""A message of the assistant's as Botium sees it: text, buttons, media, cards, and the answer that it came in."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.evaluation.botium_texts import CannotCompareError
+from turncheck.evaluation.e2e_steps import json_text
+from turncheck.project.botium.vocabulary import ORDERED_LIST, as_pattern
+from turncheck.web.json_path import JsonPath, PathError
+from turncheck.yaml_tree.shapes import SEARCH_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NO_ANSWER: Final = "the engine reports no answer in JSON to look into"
+_CARD_TEXTS: Final = ("title", "subtitle", "text", "subtext", "content")
+"""The keys of a card with what is read of it."""
+
+
+class NotJudgedError(Exception):
+    """Something that cannot be judged with this engine; says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message, and how the user's message before it was understood; ``None`` if there is none.
+
+    ``unseen``: what the engine does not report, with the reason. ``listed``: buttons that were made of its text.
+    """
+
+    event: Mapping[str, Any]
+    heard: Mapping[str, Any] | None
+    unseen: Mapping[str, str]
+    listed: tuple[Mapping[str, Any], ...] = field(default=())
+
+    @property
+    def text(self) -> str:
+        """What it says."""
+        return self.event.get("text") or ""
+
+    @property
+    def _data(self) -> Mapping[str, Any]:
+        return self.event.get("data") or {}
+
+    @property
+    def buttons(self) -> list[Mapping[str, Any]]:
+        """Its buttons, each with ``title`` and ``payload``."""
+        if self.listed and "buttons" in self.unseen:
+            return [*self.listed]
+        return [*(one for one in self._reported("buttons", "buttons") if isinstance(one, dict)), *self.listed]
+
+    @property
+    def media(self) -> list[str]:
+        """The addresses of its media."""
+        more = [one for one in (self._data.get("image"), self._data.get("attachment")) if one]
+        return [one if isinstance(one, str) else json_text(one) for one in (*self._reported("media", "media"), *more)]
+
+    @property
+    def cards(self) -> list[tuple[str, ...]]:
+        """The texts of each of its cards; in Rasa's messages they are called elements."""
+        cards = [*self._reported("cards", "cards"), *self._reported("cards", "elements")]
+        return [
+            (one,) if isinstance(one, str) else tuple(str(one[key]) for key in _CARD_TEXTS if one.get(key))
+            for one in cards
+            if isinstance(one, (str, dict))
+        ]
+
+    def _reported(self, kind: str, key: str) -> list[Any]:
+        if kind in self.unseen:
+            raise NotJudgedError(self.unseen[kind])
+        found = self._data.get(key)
+        return list(found) if isinstance(found, (list, tuple)) else []
+
+    def selected(self, path: str) -> list[Any]:
+        """Return what a path selects in the answer that the message came in.
+
+        Raises:
+            NotJudgedError: the engine does not report it.
+            CannotCompareError: it cannot be searched for the path.
+        """
+        if "answer" not in self.event:
+            raise NotJudgedError(NO_ANSWER)
+        return _selected(path, self.event["answer"])
+
+    def assigned(self, path: str) -> str:
+        """Return the value at a path of the message as Botium's connectors write it.
+
+        Raises:
+            NotJudgedError: there is none, and the engine does not report the answer.
+            CannotCompareError: there is none.
+        """
+        intent = (self.heard or {}).get("intent") or {}
+        entities = [one for one in (self.heard or {}).get("entities") or () if isinstance(one, dict)]
+        shown = {
+            "sender": "bot",
+            "messageText": self.text,
+            "nlp": {
+                "intent": {key: intent[key] for key in ("name", "confidence") if key in intent},
+                "entities": [{"name": one.get("entity"), "value": one.get("value")} for one in entities],
+            },
+            "buttons": [] if "buttons" in self.unseen else [
+                {"text": one.get("title"), "payload": one.get("payload")} for one in self.buttons
+            ],
+            "media": [] if "media" in self.unseen else [{"mediaUri": uri} for uri in self.media],
+        }  # fmt: skip
+        if "answer" in self.event:
+            shown["sourceData"] = self.event["answer"]
+        if values := _selected(path, shown):
+            return as_text(values[0])
+        if "answer" not in self.event:
+            raise NotJudgedError(NO_ANSWER)
+        raise CannotCompareError(f"nothing is at {path}")
+
+    def with_list(self, pattern: str) -> Message:
+        """Return the message with a button for each point of a list in its text.
+
+        Raises:
+            CannotCompareError: the pattern takes too long.
+        """
+        import regex  # only where there are patterns
+
+        try:
+            found = regex.finditer(
+                as_pattern(pattern or ORDERED_LIST),
+                self.text,
+                flags=regex.VERSION0 | re.MULTILINE,
+                timeout=SEARCH_SECONDS,
+                concurrent=True,
+            )
+            points = [match[1] for match in found if match.re.groups and match[1]]
+        except TimeoutError:
+            raise CannotCompareError(f"the pattern '{pattern}' took too long to be searched for") from None
+        return replace(self, listed=tuple({"title": point, "payload": point} for point in points))
+
+
+def _selected(path: str, content: Any) -> list[Any]:
+    try:
+        return JsonPath(path).values(content)
+    except PathError as error:
+        raise CannotCompareError(f"{path} cannot be searched for: {error}") from None
+
+
+def as_text(value: Any) -> str:
+    """Return a value as Botium compares it: numbers as in JavaScript, lists by their items."""
+    match value:
+        case None:
+            return ""
+        case str():
+            return value
+        case bool() | dict():
+            return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        case float() if value.is_integer() and abs(value) < 1e21:
+            return str(int(value))
+        case list() | tuple():
+            return ",".join(map(as_text, value))
+        case _:
+            return str(value)

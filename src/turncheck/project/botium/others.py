@@ -1,0 +1,72 @@
+"""Botium's files that are not read: CSV, Excel, YAML, JSON and Markdown."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from turncheck.messages.finding import Finding
+from turncheck.messages.location import Location
+from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder, own_folders
+from turncheck.project.project_file import BOTIUM_FILES, BOTIUM_SETTINGS, CONVO, SUITE_FOLDERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+_BY_NAME: Final = (".convo.csv", ".pconvo.csv", ".utterances.csv", ".scriptingmemory.xlsx")
+_WORKBOOKS: Final = (".xlsx", ".xlsm")
+_KEYS: Final = r"convos|partialConvos|utterances|scriptingMemory"
+_YAML: Final = re.compile(rb"^(?:" + _KEYS.encode() + rb")[ \t]*:", re.MULTILINE)
+_JSON: Final = re.compile(rb'\A\s*\{\s*"(?:' + _KEYS.encode() + rb')"\s*:')
+_MARKDOWN: Final = re.compile(rb"^# *(?:Convos|PartialConvos|Utterances)\s*$", re.MULTILINE)
+_MOST_FOLDERS: Final = 2000
+
+
+def is_in_another_format(name: str, content: Callable[[], bytes]) -> bool:
+    """Whether a file among Botium's is in another of its formats, as far as its name or its keys say."""
+    suffix = Path(name).suffix
+    if suffix in YAML_SUFFIXES:
+        return _YAML.search(content()) is not None
+    if suffix == ".json":
+        return name != BOTIUM_SETTINGS and _JSON.search(content()) is not None
+    if suffix in {".md", ".markdown"}:
+        return _MARKDOWN.search(content()) is not None
+    return name.endswith(_BY_NAME) or suffix in _WORKBOOKS
+
+
+def not_read(names: Sequence[str]) -> Finding:
+    """Return the finding that names files in other formats."""
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    message = f"Files in others of Botium's formats are not read: {', '.join(names[:3])}{more}."
+    hint = "Botium's text files are read: write the conversations as .convo.txt (`botium-cli` converts them)."
+    return Finding("botium-not-judged", "warning", message, Location(names[0], 1, 1), hint)
+
+
+def suites_without_convos(root: Path) -> Iterator[Finding]:
+    """Yield a finding for each folder of Botium's files of which none is a conversation in a text file.
+
+    That is a folder with a ``botium.json`` or utterance lists; a CSV file by its name counts in any.
+    """
+    folder, folders = ProjectFolder(root), list(islice(own_folders(root), _MOST_FOLDERS))
+    tops = [root / name for name in SUITE_FOLDERS]
+
+    def top(path: Path) -> Path:
+        return next((top for top in tops if path.is_relative_to(top)), path)
+
+    have_convos = {top(one.path) for one in folders if any(path.name.endswith(CONVO) for path in one.entries)}
+    for one in folders:
+        names = {path.name for path in one.entries}
+        if one.path in have_convos or (top(one.path) in have_convos and BOTIUM_SETTINGS not in names):
+            continue  # what is beside conversations is named when they are read
+        is_of_botium = BOTIUM_SETTINGS in names or any(name.endswith(BOTIUM_FILES) for name in names)
+        found = [
+            folder.name(path)
+            for path in one.entries
+            if (is_of_botium or path.name.endswith(_BY_NAME))
+            and is_in_another_format(path.name, partial(folder.content, path))
+        ]
+        if found:
+            yield not_read(sorted(found))
