@@ -3,14 +3,17 @@
     make pictures
 
 Needs Chromium with fonts (Debian: chromium, fonts-dejavu-core, fonts-noto-color-emoji) and what `make test` installs.
-What the pictures show is noted in tools/pictures.json; a test says when it has changed since.
+What the pictures show is noted in tools/pictures/noted.json; tests say when it has changed since. The reports that two
+of them show are kept beside it, so that a test can have their page written anew without measuring.
 """
 
 from __future__ import annotations
 
+import base64
+import gzip
 import hashlib
 import json
-import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,139 +24,165 @@ ROOT = Path(__file__).parents[1]
 for folder in (ROOT, ROOT / "tests" / "unit", ROOT / "tests" / "contract"):
     sys.path.insert(0, str(folder))
 
-from turncheck import __version__  # noqa: E402  # after the paths
-
 PICTURES = {
     "page.png": ("bank", "", "light"),
     "page-sentences.png": ("bank", "#sentences?all=1", "dark"),
-    "page-intents.png": ("clinic", "#intents", "light"),
+    "page-intents.png": ("pizzeria-base", "#intents", "light"),
     "page-conversations.png": ("pizzeria", "#conversations", "light"),
     "compare-engines.png": ("engines", "", "light"),
 }
 """Each picture of a page: the page, the address in it, and the colour scheme."""
-COMMENT = """<!doctype html><meta charset=utf-8>
-<style>{style} body {{max-width: 880px; margin: 0; padding: 24px}}</style>
+PAGE_SIZE = (1100, 780, 1)
+COMMENTS = {"comment.png": (928, 1566, 1), "comment-narrow.png": (440, 1580, 2)}
+"""Width, height and scale of the pictures: the comment as a desk and a telephone show it."""
+COMMENT = """<!doctype html><html lang=en data-ready><meta charset=utf-8>
+<style>{style} body {{margin: 0; padding: min(24px, 3vw)}}</style>
 <article class=markdown-body>{body}</article>"""
-NOTED = ROOT / "tools" / "pictures.json"
-EXAMPLES = {
-    "page-intents.png": ("examples/clinic",),
-    "page-conversations.png": ("examples/pizzeria",),
-    "compare-engines.png": (
-        "examples/bike_workshop",
-        "tests/contract/engines_example.py",
-        "tests/contract/fake_kore.py",
-    ),
-}
-"""What the other pages are run on."""
+KEPT = ROOT / "tools" / "pictures"
+NOTED = KEPT / "noted.json"
+EXAMPLE = ROOT / "examples" / "pizzeria"
 ADDED = {
     "inform": ("one margherita and a cola please", "i would like one ortolana", "two pizzas please"),
     "ask_price": ("can i get one pizza for pickup", "how much for one ortolana"),
 }
 """Sentences that a pull request adds to the pizzeria; some of them resemble others too much."""
+_DATA = re.compile(r'<template id="data">([A-Za-z0-9+/=]*)</template>')
+_FRACTION = re.compile(r"\d+\.\d{3,}")
+_OF_THE_RUN = re.compile(r"\b\d+\.\d+\.\d+\b|asked [^<]*|<tr><th scope=\"row\">seconds</th>.*?</tr>")
+"""What differs from run to run: versions, when it was, how long it took."""
 
 
-def shown() -> dict[str, str]:
-    """Return a digest of what each picture shows: its rendered source, or the page's design and the files of its run.
-
-    A release alone changes none: the version is left out.
-    """
+def write_bank(folder: Path) -> None:
+    """Write bank.html: a pull request that is made up."""
     from page_examples import write_examples  # of the tests, found by the paths above
 
-    with tempfile.TemporaryDirectory() as temporary:
-        write_examples(Path(temporary))
-        bank = (Path(temporary) / "bank.html").read_text("utf-8").replace(__version__, "VERSION")
-    digests = {"comment.png": _digest(_comment()), "page.png": _digest(bank), "page-sentences.png": _digest(bank)}
-    design = [path.read_text("utf-8") for path in sorted((ROOT / "templates" / "page").iterdir())]
-    for picture, names in EXAMPLES.items():
-        files = subprocess.run(["git", "ls-files", "-z", *names], cwd=ROOT, check=True, capture_output=True, text=True)
-        read = [(ROOT / name).read_text("utf-8") for name in files.stdout.split("\0") if name]
-        digests[picture] = _digest("\0".join([*design, repr(ADDED), *read]))
-    return digests
+    write_examples(folder)
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+def write_pizzeria(folder: Path) -> None:
+    """Write pizzeria-base.html and pizzeria.html, of the reports that are kept."""
+    from page_examples import MANUAL  # of the tests, found by the paths above
+    from pull_request import LINKS
+
+    from turncheck.comparison.compare import compare
+    from turncheck.comparison.model import Missing, Present
+    from turncheck.render.assistants import Run
+    from turncheck.render.page.page import render_page
+    from turncheck.render.wording.gates import judge
+    from turncheck.report.codec import decode
+
+    base, head = (decode(gzip.decompress((KEPT / f"{side}.json.gz").read_bytes())) for side in ("base", "head"))
+    for name, report, against in (("pizzeria-base", base, Missing("none")), ("pizzeria", head, Present(base, "git"))):
+        comparison = compare(report, against)
+        page = render_page([Run(report, comparison, judge(report, comparison, report.settings), LINKS)], MANUAL)
+        (folder / f"{name}.html").write_bytes(page.encoded)
 
 
-def _comment() -> str:
-    from github_markdown import to_html  # of the tests, found by the path above
-
-    return to_html((ROOT / "tests" / "unit" / "golden" / "comment.md").read_text("utf-8"))
-
-
-def draw_comment(picture: Path, size: str = "928,1566") -> None:
-    """Take a picture of the beginning of the golden comment, with GitHub's own style."""
-    from chromium import chromium
-    from tools.build_page import PAGE, install
-
-    install()
-    style = PAGE / "node_modules" / "github-markdown-css" / "github-markdown-light.css"
-    with tempfile.TemporaryDirectory() as folder:
-        page = Path(folder) / "comment.html"
-        page.write_text(COMMENT.format(style=style.read_text("utf-8"), body=_comment()), "utf-8")
-        options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"]
-        command = [chromium(), *options, f"--window-size={size}", f"--screenshot={picture}", page.as_uri()]
-        subprocess.run(command, check=True, capture_output=True)
-
-
-def draw_pages(folder: Path) -> None:
-    """Write the pictures of pages into a folder."""
-    from chromium import chromium  # of the tests, found by the paths above
-    from page_examples import write_examples
-    from tools.build_page import install, node
-
-    install()
-    with tempfile.TemporaryDirectory() as temporary:
-        pages = Path(temporary)
-        write_examples(pages)
-        _run(ROOT / "examples" / "clinic", pages / "clinic", "none")
-        _run_pull_request(pages / "pizzeria")
-        _compare_engines(pages / "engines")
-        for name in ("clinic", "pizzeria"):
-            shutil.copy(pages / name / "report.html", pages / f"{name}.html")
-        for name, (page, address, scheme) in PICTURES.items():
-            arguments = (str(pages / f"{page}.html"), str(folder / name), address, scheme)
-            done = node(str(ROOT / "tools" / "page_picture.mjs"), *arguments, CHROMIUM=chromium())
-            if done.returncode:
-                raise SystemExit(done.stderr)
-            print(folder / name)
-
-
-def _run_pull_request(out: Path) -> None:
-    """Run the pizzeria as it is and with the added sentences."""
-    project = out.parent / "project" / "pizzeria"
-    shutil.copytree(ROOT / "examples" / "pizzeria", project)
-    _run(project, out.parent / "base", "none")
+def measure_pizzeria(folder: Path) -> None:
+    """Keep two reports of the example: in cross-validation, and the same with added sentences."""
+    project = folder / "pizzeria"
+    shutil.copytree(EXAMPLE, project)
+    (project / "tests" / "test_nlu.yml").unlink()
+    _run(project, folder / "base", "none")
     nlu = project / "data" / "nlu.yml"
     text = nlu.read_text("utf-8")
     for intent, sentences in ADDED.items():
         head = f"- intent: {intent}\n    examples: |\n"
         text = text.replace(head, head + "".join(f"      - {sentence}\n" for sentence in sentences))
     nlu.write_text(text, "utf-8")
-    _run(project, out, str(out.parent / "base" / "report.json"))
+    _run(project, folder / "head", str(folder / "base" / "report.json"))
+    for side in ("base", "head"):
+        report = (folder / side / "report.json").read_bytes()
+        (KEPT / f"{side}.json.gz").write_bytes(gzip.compress(report, mtime=0))
 
 
-def _compare_engines(out: Path) -> None:
-    """Compare the engines of the documentation's example."""
-    from engines_example import example_platform, flags_of
-    from fake_kore import SECRET, serving
+def example_files() -> str:
+    """Return the files of the example as one text: if they change, it is measured anew."""
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=EXAMPLE, check=True, capture_output=True, text=True).stdout
+    return "\0".join((EXAMPLE / name).read_text("utf-8") for name in names.split("\0") if name)
 
-    bot = ROOT / "examples" / "bike_workshop"
-    names = ["embedded", "kore:published", "kore:in-development"]
-    command = [sys.executable, "-m", "turncheck", "compare-engines", "--engines", *names, "--project", str(bot)]
-    with serving(example_platform(bot)) as kore:
-        flags = [*flags_of(kore), "--thresholds", "agreement >= 0.9", "--out", str(out), "--quiet"]
-        environment = {**os.environ, "TURNCHECK_KORE_CLIENT_SECRET": SECRET}
-        subprocess.run([*command, *flags], check=False, stdout=subprocess.DEVNULL, env=environment)
-    shutil.copy(out / "engines.html", out.with_suffix(".html"))
+
+def write_engines(folder: Path) -> None:
+    """Write engines.html: the engines of the documentation's example."""
+    from engines_example import compare_as_documented  # of the tests, found by the paths above
+
+    compare_as_documented(folder)
+    shutil.copy(folder / "out" / "engines.html", folder / "engines.html")
+
+
+def digest_of_comment() -> str:
+    """Return the digest of the comment that is drawn."""
+    return _digest(_comment())
+
+
+def digest_of_page(html: str, measured: str = "") -> str:
+    """Return the digest of a page (design, script, data, fractions to two places) and of the files it was measured of.
+
+    The last digits depend on the type of processor; versions, the moment and the duration on the run.
+    """
+    data = "".join(gzip.decompress(base64.b64decode(packed)).decode() for packed in _DATA.findall(html))
+    text = _OF_THE_RUN.sub("", _DATA.sub("", html) + data) + measured
+    return _digest(_FRACTION.sub(lambda found: f"{float(found[0]):.2f}", text))
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Return the digest of what each picture shows, from the pages in a folder, as far as they are there."""
+    found = dict.fromkeys(COMMENTS, digest_of_comment())
+    for picture, (page, _, _) in PICTURES.items():
+        if not (folder / f"{page}.html").exists():
+            continue
+        measured = example_files() + repr(ADDED) if page.startswith("pizzeria") else ""
+        found[picture] = digest_of_page((folder / f"{page}.html").read_text("utf-8"), measured)
+    return found
+
+
+def draw(pages: Path, pictures: Path) -> None:
+    """Draw all pictures, those of pages from a folder, into another."""
+    from tools.build_page import PAGE, install
+
+    install()
+    style = PAGE / "node_modules" / "github-markdown-css" / "github-markdown-light.css"
+    comment = pages / "comment.html"
+    comment.write_text(COMMENT.format(style=style.read_text("utf-8"), body=_comment()), "utf-8")
+    for name, size in COMMENTS.items():
+        _draw(comment, pictures / name, size)
+    for name, (page, address, scheme) in PICTURES.items():
+        _draw(pages / f"{page}.html", pictures / name, PAGE_SIZE, address, scheme)
+
+
+def _comment() -> str:
+    from github_markdown import to_html  # of the tests, found by the paths above
+
+    return to_html((ROOT / "tests" / "unit" / "golden" / "comment.md").read_text("utf-8"))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _draw(page: Path, picture: Path, size: tuple[int, int, int], address: str = "", scheme: str = "light") -> None:
+    from chromium import chromium  # of the tests, found by the paths above
+    from tools.build_page import node
+
+    arguments = (str(page), str(picture), address, scheme, *map(str, size))
+    done = node(str(ROOT / "tools" / "page_picture.mjs"), *arguments, CHROMIUM=chromium())
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    print(picture)
 
 
 def _run(project: Path, out: Path, baseline: str) -> None:
-    command = [sys.executable, "-m", "turncheck", "run", "--project", str(project), "--out", str(out)]
-    subprocess.run([*command, "--baseline", baseline, "--quiet"], check=False, stdout=subprocess.DEVNULL)
+    from in_process import turncheck  # of the tests, found by the paths above
+
+    done = turncheck("run", "--project", project, "--out", out, "--baseline", baseline, "--quiet", cwd=project.parent)
+    if done.returncode > 1:
+        raise SystemExit(done.stderr)
 
 
 if __name__ == "__main__":
-    draw_comment(ROOT / "docs" / "comment.png")
-    draw_pages(ROOT / "docs")
-    NOTED.write_text(json.dumps(shown(), indent=2) + "\n", "utf-8")
+    with tempfile.TemporaryDirectory() as temporary:
+        measure_pizzeria(Path(temporary))
+        for write in (write_bank, write_pizzeria, write_engines):
+            write(Path(temporary))
+        draw(Path(temporary), ROOT / "docs")
+        NOTED.write_text(json.dumps(digests(Path(temporary)), indent=2) + "\n", "utf-8")

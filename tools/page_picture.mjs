@@ -1,12 +1,13 @@
-// Takes one picture of the page: node page_picture.mjs PAGE PICTURE ADDRESS SCHEME
+// Takes one picture of a page: node page_picture.mjs PAGE PICTURE ADDRESS SCHEME WIDTH HEIGHT SCALE
 
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 
 const { chromium } = createRequire(new URL("../page/package.json", import.meta.url))("playwright-core");
-const [page, picture, address, colorScheme] = process.argv.slice(2);
+const [page, picture, address, colorScheme, ...size] = process.argv.slice(2);
+const [width, height, deviceScaleFactor] = size.map(Number);
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
-const tab = await browser.newPage({ viewport: { width: 1100, height: 780 }, colorScheme });
+const tab = await browser.newPage({ viewport: { width, height }, deviceScaleFactor, colorScheme });
 await tab.goto(pathToFileURL(page).href + address);
 await tab.waitForSelector("html[data-ready]", { state: "attached" });
 await tab.waitForTimeout(400); // the table and the canvas are drawn in the next frames

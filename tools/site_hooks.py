@@ -1,12 +1,15 @@
-"""What the documentation site has beside mkdocs: links to the repository, and names for screen readers."""
+"""What the documentation site has beside mkdocs: links to the repository, pictures for telephones, names of parts."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 REPOSITORY = "https://github.com/turncheck/turncheck/blob/main/"
 
+_DOCS = Path(__file__).parents[1] / "docs"
+_PICTURE = re.compile(r'<img alt="[^"]*" src="(?P<name>[\w-]+)\.png" />')
 _SEARCH = 'data-md-component="search" role="dialog"'
 _EMPTY_HEADER = re.compile(r"<th( [^>]*)?></th>")
 _CODE_OR_OUTSIDE = re.compile(
@@ -20,13 +23,25 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def on_post_page(output: str, **_: Any) -> str:
-    """Return a page whose search dialog has a name, which the theme's template lacks, and no empty header cell."""
-    return _named(output)
+    """Return a page whose pictures open at full size and fit telephones.
+
+    Its search dialog has a name, which the theme's template lacks, and no header cell is empty.
+    """
+    return _named(_PICTURE.sub(_picture, output))
 
 
 def on_post_template(output_content: str, **_: Any) -> str:
     """Return the page for addresses that do not exist, which has the dialog, too."""
     return _named(output_content)
+
+
+def _picture(match: re.Match[str]) -> str:
+    """Return a picture that leads to itself, drawn anew for narrow windows if there is such a drawing."""
+    name, narrow = f"{match['name']}.png", f"{match['name']}-narrow.png"
+    if not (_DOCS / narrow).exists():
+        return f'<a href="{name}">{match[0]}</a>'
+    source = f'<source media="(max-width: 37.5em)" srcset="{narrow}" />'
+    return f'<a href="{name}"><picture>{source}{match[0]}</picture></a>'
 
 
 def _named(html: str) -> str:

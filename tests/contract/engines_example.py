@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
+import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
-from fake_kore import BOT, CLIENT, FakeKore
+from fake_kore import BOT, CLIENT, SECRET, FakeKore, serving
+from in_process import turncheck
 
+from turncheck.platforms.kore.engine.client import Clock
 from turncheck.project.batch.reader import find_suites, read_suites
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from subprocess import CompletedProcess
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "engines.md"
 
 
 def example_platform(bot: Path) -> FakeKore:
@@ -29,3 +39,18 @@ def example_platform(bot: Path) -> FakeKore:
 def flags_of(kore: FakeKore) -> list[str]:
     """Return the flags with which the platform is asked."""
     return ["--kore-host", kore.url, "--kore-bot-id", BOT, "--kore-client-id", CLIENT]
+
+
+def compare_as_documented(folder: Path) -> CompletedProcess[str]:
+    """Run the page's command on a copy of the example in a folder, without pauses; results are in its folder out."""
+    shutil.copytree(ROOT / "examples" / "bike_workshop", folder / "bot")
+    pattern = r"^    (turncheck compare-engines --engines embedded kore.*\\\n.*)"
+    (command,) = re.findall(pattern, PAGE.read_text("utf-8"), re.MULTILINE)
+    words = shlex.split(command.replace("\\\n", " "))[1:]
+    clock = patch("turncheck.platforms.kore.engine.engines.Clock", lambda: Clock(sleep=lambda _seconds: None))
+    with (
+        serving(example_platform(folder / "bot")) as kore,
+        clock,
+        patch.dict(os.environ, {"TURNCHECK_KORE_CLIENT_SECRET": SECRET}),
+    ):
+        return turncheck(*words, *flags_of(kore), "--out", "out", cwd=folder)

@@ -1,26 +1,35 @@
 // Opens the pages of the documentation site in Chromium: axe finds nothing, nothing hangs over the edge, search answers.
-// node site_browser.mjs ADDRESS PAGE... ; prints what is wrong, a line each.
+// node site_browser.mjs FOLDER ADDRESS PAGE... ; prints what is wrong, a line each. Most pages are opened from the folder: on the server each
+// would make the whole index of words anew.
 
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
 
 const require = createRequire(new URL("../../page/package.json", import.meta.url));
 const { chromium } = require("playwright-core");
 const axe = await readFile(require.resolve("axe-core/axe.min.js"), "utf-8");
-const [site, ...pages] = process.argv.slice(2);
+const [folder, site, ...pages] = process.argv.slice(2);
+const files = pathToFileURL(`${folder}/`).href;
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+const both = ["index.html", "start.html", "gates.html"];
 const wrong = [];
 
-async function opened(name, width, colorScheme, use) {
+// A telephone in the dark scheme, or a desk in the light one: a window that opens one page after the other.
+async function opened(width, names, use) {
+  const colorScheme = width < 1000 ? "dark" : "light";
   const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
   const page = await context.newPage();
-  const note = (text) => wrong.push(`${name} at ${width} px: ${text}`);
+  let note = () => {};
   page.on("request", (request) => {
-    if (!request.url().startsWith(site) && !/^(data|blob):/.test(request.url())) note(`requests ${request.url()}`);
+    if (![site, files].some((place) => request.url().startsWith(place)) && !/^(data|blob):/.test(request.url())) note(`requests ${request.url()}`);
   });
   page.on("pageerror", (error) => note(`error: ${error.message}`));
-  await page.goto(`${site}${name}`);
-  await use(page, note);
+  for (const name of names) {
+    note = (text) => wrong.push(`${name} at ${width} px: ${text}`);
+    await page.goto(`${both.includes(name) ? site : files}${name}`);
+    await use(page, note);
+  }
   await context.close();
 }
 
@@ -28,26 +37,21 @@ async function looked(page, note) {
   const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   if (over > 0) note(`${over} px wider than the window`);
   await page.evaluate(axe);
-  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  const options = { resultTypes: ["violations"], elementRef: false, preload: false, selectors: false };
+  const found = await page.evaluate((options) => window.axe.run(document, options), options);
   for (const one of found.violations) {
     for (const node of one.nodes) note(`${one.id}: ${node.html.slice(0, 160)} ${node.any.map((check) => check.message).join("; ")}`);
   }
 }
 
-// Every page once, by turns on a telephone in the dark scheme and on a desk; the first screens that people see on both.
-const seen = ["index.html", "start.html", "gates.html"];
-const turns = pages.map((name, index) => [name, index % 2 ? 360 : 1440]);
-const visits = [...turns, ...turns.filter(([name]) => seen.includes(name)).map(([name, width]) => [name, 1800 - width])];
-const next = async () => {
-  for (let visit = visits.pop(); visit; visit = visits.pop()) {
-    await opened(visit[0], visit[1], visit[1] === 360 ? "dark" : "light", looked);
-  }
-};
-await Promise.all([next(), next()]);
-await opened("index.html", 1440, "light", async (page, note) => {
+async function searched(page, note) {
   await page.locator("input[name=query]").fill("misunderstood");
   const results = page.locator(".md-search-result__link");
   await results.first().waitFor({ timeout: 20_000 }).catch(() => note("search finds nothing"));
-});
+}
+
+// Every page once, by turns on both; on both, and from the server, those that people see first.
+const at = (turn) => pages.filter((name, index) => both.includes(name) || index % 2 === turn);
+await Promise.all([opened(360, at(0), looked), opened(1440, at(1), looked).then(() => opened(1440, ["index.html"], searched))]);
 await browser.close();
 console.log(wrong.join("\n"));

@@ -5,18 +5,19 @@ from __future__ import annotations
 import csv
 import json
 import re
-import shlex
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from engines_example import example_platform, flags_of
+from engines_example import PAGE as ENGINES_PAGE
+from engines_example import compare_as_documented
 from fake_kore import BOT, CLIENT, SECRET, FakeKore, refusal
 from fake_kore import serving as serving_kore
 from fake_rasa import FakeRasa
 from fake_rasa import serving as serving_rasa
+from tools.make_pictures import NOTED, digest_of_page
 
 from turncheck.cli import run_command_line
 from turncheck.platforms.kore.engine.client import Clock
@@ -309,19 +310,11 @@ def test_stories_are_compared_by_whether_they_pass(project: Path, kore: FakeKore
 # --- the documentation -----------------------------------------------------------------------------------------------
 
 
-def test_the_documented_example_is_what_is_printed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("TURNCHECK_KORE_CLIENT_SECRET", SECRET)
-    monkeypatch.setattr("turncheck.platforms.kore.engine.engines.Clock", lambda: Clock(sleep=lambda _seconds: None))
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(BIKES, tmp_path / "bot")
-    page = (ROOT / "docs" / "engines.md").read_text("utf-8")
-    (command,) = re.findall(r"^    (turncheck compare-engines --engines embedded kore.*\\\n.*)", page, re.MULTILINE)
-    words = shlex.split(command.replace("\\\n", " "))[1:]
-    with serving_kore(example_platform(tmp_path / "bot")) as there:
-        assert run_command_line([*words, *flags_of(there), "--out", "out"]) == 1
-    shown = capsys.readouterr().out
-    (documented,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+def test_the_documented_example_is_what_is_printed_and_drawn(tmp_path: Path) -> None:
+    done = compare_as_documented(tmp_path)
+    assert done.returncode == 1, done.stderr
+    (documented,) = re.findall(r"```text\n(.*?)```", ENGINES_PAGE.read_text("utf-8"), re.DOTALL)
     seconds = re.compile(r"^seconds .*$", re.MULTILINE)
-    assert seconds.sub("", shown).split() == seconds.sub("", documented).split()
+    assert seconds.sub("", done.stdout).split() == seconds.sub("", documented).split()
+    drawn = digest_of_page((tmp_path / "out" / "engines.html").read_text("utf-8"))
+    assert json.loads(NOTED.read_text("utf-8"))["compare-engines.png"] == drawn, "run `make pictures`, and look at it"

@@ -92,7 +92,7 @@ def test_without_a_baseline_every_failure_is_new(baseline: Missing | Unreadable 
 def test_why_there_is_no_baseline_is_told_apart() -> None:
     told = [
         gate(BY_NAME[f"{name}; a test fails"].verdict(ON_PULL_REQUESTS), "new-failures").reason.partition(" (")[0]
-        for name in ("no base yet", "base unreadable", "API down")
+        for name in ("no base yet", "the base cannot be read", "the host does not answer")
     ]
 
     assert told == ["no baseline", "the baseline could not be read", "the baseline could not be reached"]
@@ -127,7 +127,7 @@ def test_a_rule_that_needs_a_baseline_is_not_waived_by_an_outage(
 
 
 def test_an_unreadable_file_is_one_failure_with_its_consequences(golden: Golden) -> None:
-    situation = BY_NAME["unreadable file"]
+    situation = BY_NAME["a file cannot be read"]
     verdict = situation.verdict(EVERY_GATE)
     head = with_changes(situation.head, settings=EVERY_GATE)
     comment = str(render_comment(head, compare(head, situation.base), verdict, Links()).content)
@@ -146,7 +146,7 @@ def test_an_unreadable_file_is_one_failure_with_its_consequences(golden: Golden)
 
 
 def test_a_gate_with_a_cause_of_its_own_is_no_consequence() -> None:
-    unreadable = BY_NAME["unreadable file"]
+    unreadable = BY_NAME["a file cannot be read"]
     head = with_changes(unreadable.head, validation=report(findings=[SYNTAX, finding("bad", "it is bad")]).validation)
 
     errors = gate(Situation("", head, unreadable.base).verdict(ON_PULL_REQUESTS), "new-errors")
@@ -211,7 +211,7 @@ def test_of_test_files_only_the_unreadable_one_hides_its_tests() -> None:
 
 
 def test_half_a_base_is_said(golden: Golden) -> None:
-    verdict = next(one for one in SITUATIONS if one.name.startswith("half a base")).verdict(ON_PULL_REQUESTS)
+    verdict = next(one for one in SITUATIONS if one.name.startswith("the base did not run")).verdict(ON_PULL_REQUESTS)
 
     golden(gate(verdict, "new-failures").reason)
 

@@ -1,17 +1,28 @@
-"""The documentation site, built: its links resolve, nothing is loaded from elsewhere, pages look as on GitHub."""
+"""The documentation site, built once: its links, its structure, and what a browser makes of it at 360 and 1440 px."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urldefrag
 
 import lxml.html
 import pytest
+from chromium import chromium
 from documentation import ROOT, as_html
+from tools.build_page import install, node
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PLACE = "/turncheck/"
+"""Where the site is, on GitHub Pages."""
 PAGES = sorted(path.stem for path in (ROOT / "docs").glob("*.md"))
 
 
@@ -29,12 +40,33 @@ def build(folder: Path) -> Path:
     return folder
 
 
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files and logs nothing."""
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the name it has in the base class
+        """Say nothing."""
+
+
+@pytest.fixture
+def address(site: Path) -> Iterator[str]:
+    """The site on a server, which search needs."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site))) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
 def parsed(page: Path) -> lxml.html.HtmlElement:
     return lxml.html.document_fromstring(page.read_text("utf-8"))
 
 
 def test_every_page_and_schema_is_on_it(site: Path) -> None:
     assert {page.stem for page in site.glob("*.html")} - {"404"} == set(PAGES)
+    assert len(PAGES) <= 24, "a page is one thing that somebody wants to know: put what is new where it belongs"
     for schema in (ROOT / "docs").glob("*.json"):
         assert (site / schema.name).read_bytes() == schema.read_bytes()
 
@@ -45,8 +77,11 @@ def test_every_link_and_anchor_of_the_built_pages_resolves(site: Path) -> None:
     broken = []
     for name, document in documents.items():
         for target in map(str, document.xpath("//a/@href | //img/@src | //link/@href | //script/@src")):
-            if target.startswith(("https://", "http://", "mailto:")) or name == "404.html":
+            if target.startswith(("https://", "http://", "mailto:")):
                 continue
+            if name == "404.html":  # is shown at any address, and so leads to the site's own
+                assert target.startswith(PLACE), target
+                target = target.removeprefix(PLACE) or "index.html"  # noqa: PLW2901
             path, anchor = urldefrag(target)
             file = site / unquote(path) if path else site / name
             if not file.exists() or (anchor and file.suffix == ".html" and unquote(anchor) not in ids[file.name]):
@@ -73,3 +108,13 @@ def test_pages_have_the_same_structure_as_on_github(site: Path) -> None:
             if here != there:
                 different.append(f"{name}: {here} instead of {there} <{element}>")
     assert different == []
+
+
+@pytest.mark.slow
+def test_axe_finds_nothing_and_search_answers_without_a_network(site: Path, address: str) -> None:
+    install()
+    names = sorted(page.name for page in site.glob("*.html") if page.name != "404.html")  # it leads to its real place
+    done = node(str(Path(__file__).with_name("site_browser.mjs")), str(site), address, *names, CHROMIUM=chromium())
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.strip() == ""
