@@ -76,6 +76,7 @@ class _Clock:
         self._numbers = count()
         self._limits: list[tuple[float, int, Limit]] = []
         self._thread: threading.Thread | None = None
+        self._wakes_at = 0.0
 
     def add(self, end: float, limit: Limit) -> None:
         """End the limit at this time."""
@@ -85,7 +86,7 @@ class _Clock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, daemon=True)
                 self._thread.start()
-            elif self._limits[0][2] is limit:
+            elif end < self._wakes_at:  # it is hardly ever woken: a later call ends later
                 self._changed.notify()
 
     def _run(self) -> None:
@@ -100,6 +101,7 @@ class _Clock:
                 self._forget_done()
                 end = self._limits[0][0] if self._limits else idle_until
                 if (left := end - time.monotonic()) > 0:
+                    self._wakes_at = end
                     self._changed.wait(left)
                     continue
                 if self._limits:
