@@ -17,6 +17,11 @@ COPY requirements/run.txt /turncheck/requirements/run.txt
 RUN python -m venv /opt/turncheck \
     && /opt/turncheck/bin/pip install --no-cache-dir --require-hashes -r /turncheck/requirements/run.txt \
     && find /opt/turncheck -type d -name tests -path "*-packages/*" -prune -exec rm -rf {} + \
+    && rm -rf /opt/turncheck/lib/python*/site-packages/matplotlib/mpl-data/sample_data \
+        /opt/turncheck/lib/python*/site-packages/matplotlib/mpl-data/fonts/afm \
+        /opt/turncheck/lib/python*/site-packages/matplotlib/mpl-data/fonts/pdfcorefonts \
+        /opt/turncheck/lib/python*/site-packages/sklearn/datasets/data \
+        /opt/turncheck/lib/python*/site-packages/sklearn/datasets/images \
     && find /opt/turncheck \( -name "*.pyi" -o -name "*.pxd" -o -name "*.h" -o -name "*.a" \) -delete \
     && find /opt/turncheck -name "*.so" -not -path "*.libs/*" -exec strip --strip-unneeded {} +
 
@@ -34,7 +39,7 @@ FROM ${BASE_IMAGE}
 # hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends libcurl3-gnutls \
-    && rm -rf /var/lib/apt/lists/*
+    && rm -rf /var/lib/apt/lists/* /var/cache/apt/*
 COPY --from=build /opt/turncheck /opt/turncheck
 # git reads the base of a change from a checkout, or fetches its commit: these two files do both.
 COPY --from=build /usr/bin/git /usr/bin/git

@@ -128,6 +128,7 @@ bench: $(VENV)/.test
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/start.py
+	$(BIN)/python benchmarks/image.py
 
 fuzz: $(VENV)/.test
 	$(BIN)/python -m tools.fuzz

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import release_world
 from fake_github import FakeGitHub
 from fake_results import FakeResults
 from prism import prism_before
@@ -68,3 +70,22 @@ def rasa() -> str:
     )
     assert found.stdout.strip() == "3.6.21", found.stderr
     return f"{python} -m rasa"
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bare repository with the files of this one, prepared as a release; who changes it takes a copy."""
+    release_world.ensure_tools()
+    return release_world.repository(tmp_path_factory.mktemp("prepared"), containers=True)
+
+
+@pytest.fixture(scope="session")
+def image(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The image of that commit: built once, as the release, which exports the same files, then finds each step done."""
+    folder = tmp_path_factory.mktemp("image")
+    archive = folder / "source.tar"
+    release_world.git(prepared, "archive", "--format=tar", f"--output={archive}", "HEAD")
+    shutil.unpack_archive(archive, folder / "source", filter="data")
+    name = "localhost/turncheck:test"
+    subprocess.run([ROOT / "tools" / "build_image.sh", "build", folder / "source", name], check=True, timeout=1800)
+    return name

@@ -32,12 +32,12 @@ CONTAINERS = Path(__file__).with_name("stand_in_containers.py")
 
 
 def ensure_tools() -> None:
-    """Have what only the release runs: Debian's skopeo and registry, and the environment of `make release`."""
+    """Have what only the release runs: Debian's skopeo, registry and zstd, and the environment of `make release`."""
     (ROOT / ".cache").mkdir(exist_ok=True)
     with (ROOT / ".cache" / "release.lock").open("w") as file:  # tests run in several processes
         fcntl.flock(file, fcntl.LOCK_EX)
         subprocess.run(["make", "--silent", "-o", ".venv/.run", ".venv-release/.ready"], cwd=ROOT, check=True)
-        missing = [name for name in ("skopeo", "docker-registry") if shutil.which(name) is None]
+        missing = [name for name in ("skopeo", "docker-registry", "zstd") if shutil.which(name) is None]
         if missing:
             root = [] if os.geteuid() == 0 else ["sudo", "-n", "-E"]
             # At this run level Debian starts no service of what it installs.

@@ -62,9 +62,9 @@ TRIED_ELSEWHERE: Final = {
     ("docs/http.md", "sh"): "tests/integration/test_http_page.py",
     ("docs/http.md", "text"): "tests/integration/test_http_page.py",
     ("README.md", "text"): "tests/integration/test_run.py",
-    ("docs/engines.md", "text"): "tests/contract/test_compare_engines.py",
+    ("docs/engines.md", "text"): "tests/contract/engines_example.py",
 }
-"""What a page shows in a language, and the test that tries all of it."""
+"""What a page shows in a language, and the test, or its example, that tries all of it."""
 RUN_ELSEWHERE: Final = {
     "turncheck compare-engines": "tests/contract/test_compare_engines.py",
     "turncheck report publish": "tests/contract/test_report_publish.py",

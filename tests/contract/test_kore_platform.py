@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from fake_kore import BOT, CLIENT, LIMITED, SECRET, Call, FakeKore, Raw, answer, refusal, serving
+from msgspec import UnsetType
 
 from turncheck.cli import run_command_line
 from turncheck.platforms.kore.engine.client import Clock
@@ -322,6 +323,40 @@ def test_a_run_judges_the_suites_of_an_export_and_fails_by_them(kore: FakeKore, 
         kore.intents["hm"] = ()
         assert run(kore, *arguments, "--kore-way", way, command=("run",), name="") == 0
     assert run(kore, "--notes", "x" * 1025, command=("run",), name="") == 2
+
+
+def test_single_utterances_are_asked_again_and_suites_that_the_platform_runs_are_not(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copy(EXPORT, folder)
+    (folder / "tests").mkdir()
+    (folder / "smoke.json").rename(folder / "tests" / "smoke.json")
+    asked: list[str] = []
+
+    def wrong_at_first(call: Call) -> Raw | None:
+        if not isinstance(call.body, dict) or "input" not in call.body:
+            return None
+        asked.append(text := call.body["input"])
+        if text == "stop it" and asked.count(text) == 1:
+            return answer(200, kore.understood("nothing like it", "Tea Shop"))
+        return None
+
+    kore.intents["stop it"], kore.intents["hm"], kore.fault = ("Cancel Order",), (), wrong_at_first
+    arguments = ("--json", "r.json", "--baseline", "none")
+    assert run(kore, *arguments, command=("run",), name="") == 0
+    cases = {case.text: case for case in batch_of(folder).cases}
+    runs = {text: case.repeats.runs for text, case in cases.items() if not isinstance(case.repeats, UnsetType)}
+    assert set(runs) == set(cases)
+    assert {runs[text] for text in cases if text != "stop it"} == {"PP"}
+    assert runs["stop it"].startswith("FPp")
+    assert cases["stop it"].passed
+    assert asked.count("hm") == 2
+    assert run(kore, *arguments, "--kore-way", "batch", command=("run",), name="") == 0
+    assert isinstance(batch_of(folder).repeats, UnsetType)
+    assert "the platform runs each suite as a whole, so that its utterances are asked once" in capsys.readouterr().err
+    engine = report_of(folder).engine
+    assert engine is not None
+    assert any("no utterance is asked again" in note for note in engine.notes)
 
 
 @pytest.mark.follows(page="kore-batch", sentence="Failed: a system error from which the run could not go on.")

@@ -75,6 +75,17 @@ def test_a_story_in_quarantine_fails_no_test_run(bot: Path, capsys: pytest.Captu
     assert "sentence 'what' fails, in quarantine until" in capsys.readouterr().out
 
 
+def test_an_utterance_in_quarantine_fails_no_test_run(bot: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (bot / "tests/suite.csv").write_text("input,intent\nhello,greet\na pizza,greet\n")
+    batch = ["test", "batch", "tests/suite.csv"]
+    assert run_command_line(batch) == 1
+    quarantine(bot, "a pizza")
+    assert run_command_line(batch) == 0
+    assert "batch case 'a pizza' fails, in quarantine until" in capsys.readouterr().out
+    quarantine(bot, "hello", "a pizza")
+    assert run_command_line(batch) == 1
+
+
 def test_what_must_fail_and_passes_fails_a_test_run(bot: Path, capsys: pytest.CaptureFixture[str]) -> None:
     quarantine(bot, "sells", "greets", "right")
     assert run_command_line(["test", "e2e"]) == 1

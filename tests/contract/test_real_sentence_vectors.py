@@ -103,7 +103,7 @@ def test_words_that_no_example_has_are_understood(capsys: pytest.CaptureFixture[
 def test_a_run_names_them_and_is_the_same_with_any_number_of_workers(bot: Path) -> None:
     reports = []
     for workers in ("1", "2"):
-        flags = ["--folds", "2", "--workers", workers, "--fail-on", "none", "--baseline", "none"]
+        flags = ["--folds", "2", "--workers", workers, "--fail-on", "none", "--baseline", "none", "--no-cache"]
         assert run_command_line(["run", "--vectors", *flags, "--evaluations", "nlu", "--quiet"]) == 0
         report = json.loads((bot / "results" / "report.json").read_text("utf-8"))
         reports.append({name: part for name, part in report.items() if name not in {"timings", "source"}})

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import release_world
@@ -18,12 +20,12 @@ TAG = f"v{VERSION}"
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory, _server: FakeGitHub) -> Iterator[World]:
-    """A world in which the repository as it is has been released."""
-    release_world.ensure_tools()
+def world(tmp_path_factory: pytest.TempPathFactory, prepared: Path, image: str, _server: FakeGitHub) -> Iterator[World]:
+    """A world in which the repository as it is will be released; each step of building its image has been done."""
     _server.reset()
     folder = tmp_path_factory.mktemp("release")
-    bare = release_world.repository(folder, containers=True)
+    bare = folder / "origin.git"
+    shutil.copytree(prepared, bare)
     git(folder, "clone", "-q", str(bare), "checkout")
     packages = folder / "packages"
     with (
@@ -32,8 +34,8 @@ def world(tmp_path_factory: pytest.TempPathFactory, _server: FakeGitHub) -> Iter
         release_world.package_index(packages) as index,
     ):
         release_world.enter(patch)
-        image = f"{host}/turncheck/turncheck"
-        yield World(folder / "checkout", folder / "dist", bare, host, image, index, packages, _server)
+        name = f"{host}/turncheck/turncheck"
+        yield World(folder / "checkout", folder / "dist", bare, host, name, index, packages, _server)
 
 
 def test_the_real_image_is_released(world: World, capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,7 +30,8 @@ def coins(rates: Mapping[str, float], seed: int) -> Callable[[Call], Reply]:
     def answer(call: Call) -> Reply:
         message = call.body["message"]
         said = "no" if chances[message].random() < rates[message] else "yes"
-        return Reply({"session": call.body["session"], "messages": [{"text": said}]})
+        intent = {"intent": "other" if said == "no" else "ask"}
+        return Reply({"session": call.body["session"], "messages": [{"text": said}], "nlu": intent})
 
     return answer
 
@@ -153,3 +154,22 @@ def test_a_bot_that_dies_at_any_turn_opens_no_gate(project: Path, capsys: pytest
             code = run_command_line([*begin, *judged])
         assert (code == 0) == (last == turns), f"the bot died after turn {last}: {capsys.readouterr()}"
     assert asked >= turns
+
+
+def test_sentences_are_repeated_beside_cases_also_in_turn_with_the_base(project: Path) -> None:
+    sentences = {"good evening": 0.05, "tell me more": 0.1}
+    examples = "".join(f"    - {text}\n" for text in sentences)
+    (project / "tests/nlu.yml").write_text(f"version: '3.1'\nnlu:\n- intent: ask\n  examples: |\n{examples}")
+    (project / "turncheck.yml").write_text(f"{REST}  intent: $.nlu.intent\n")
+    both = ["--evaluations", "e2e,nlu", "--nlu", "tests/nlu.yml"]
+    rates = {**RATES, **sentences}
+    assert run(rates, 1, *both, "--baseline", "none", "--fail-on", "none", "--out", "base") == 0
+    judged = [*both, "--baseline", "base", "--fail-on", "new-failures"]
+    assert run(rates, 4, *judged, on_base=rates) == 0
+    assert run({**rates, "good evening": 1.0}, 3, *judged, on_base=rates) == 1
+    nlu = decode(Path("results/report.json").read_bytes()).nlu
+    assert nlu is not None
+    (found,) = [one.repeats for one in nlu.predictions if one.text == "good evening"]
+    assert isinstance(found, Repeats)
+    assert found.outcome == "regressed"
+    assert found.base[2:] == "p" * (len(found.runs) - 2)

@@ -30,11 +30,10 @@ CONFIG = f"language: en\n{PIPELINE}policies:\n- name: RulePolicy\n"
 
 
 @pytest.fixture(scope="module")
-def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def released(tmp_path_factory: pytest.TempPathFactory, prepared: Path) -> Path:
     """The repository as a release has it."""
-    release_world.ensure_tools()
-    folder = tmp_path_factory.mktemp("released")
-    bare = release_world.repository(folder, containers=True)
+    bare = tmp_path_factory.mktemp("released") / "origin.git"
+    shutil.copytree(prepared, bare)
     git(bare, "tag", f"v{VERSION}")
     return bare
 

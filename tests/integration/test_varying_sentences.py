@@ -287,6 +287,20 @@ def test_errors_are_no_runs_and_an_engine_that_is_gone_ends_the_run(
     assert [len(repeats(kind, text).runs) for text in RATES].count(2) == 2, "what was measured is kept"
 
 
+@pytest.mark.parametrize("last", range(4, 8))
+def test_an_engine_that_goes_wrong_each_time_opens_no_gate(
+    kind: str, base: str, last: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut(number: int) -> None:
+        if number > last:
+            raise UnansweredError("it cut the connection")
+
+    monkeypatch.setattr(CoinEngine, "at_once", 1)
+    monkeypatch.setattr(CoinEngine, "rates", dict.fromkeys(RATES, 0.0))
+    monkeypatch.setattr(CoinEngine, "on_call", staticmethod(cut))
+    assert run(kind, base=base) == 2
+
+
 def test_by_default_what_is_too_much_for_the_budget_is_asked_once_and_rules_are_refused(
     kind: str, base: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:

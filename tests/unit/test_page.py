@@ -253,6 +253,16 @@ def test_repeats_and_findings_are_told() -> None:
     assert [one["new"] for one in data["findings"]] == [True]
 
 
+def test_sentences_that_do_not_pass_each_time_have_their_runs() -> None:
+    flaky = Repeats(runs="FPp", outcome="flaky")
+    always = Repeats(runs="PP", outcome="passed")
+    examples = [
+        msgspec.structs.replace(example(text, "greet"), repeats=repeats)
+        for text, repeats in (("hi", always), ("hey", flaky))
+    ]
+    assert data_of(page_of(report(examples=examples)))["sentences"]["runs"] == {"1": "FPP"}
+
+
 def test_no_confidence_passes_a_threshold_by_rounding() -> None:
     head = report(examples=[example("a", "i", confidence=0.29996), example("b", "i", confidence=0.29)])
 

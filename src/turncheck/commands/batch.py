@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from turncheck.comparison.quarantine import entry_of
 from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.messages.location import Location
@@ -17,10 +18,12 @@ from turncheck.publishing.files import write_file, write_report, write_results
 from turncheck.render.batch_text import batch_text, render_batch_csv
 from turncheck.render.phrases import engine_lines
 from turncheck.render.sinks.terminal import place, text
+from turncheck.render.wording.quarantine import passing_in_quarantine
 from turncheck.report.codec import encode
 from turncheck.report.model import Source
 from turncheck.run.alone import end_with, measured_alone
 from turncheck.run.output_folder import ensure_apart_from_project
+from turncheck.run.quarantine_alone import quarantine_lines, with_quarantine
 from turncheck.run.report_of import now
 from turncheck.run.trainable import ensure_readable, read_answered_elsewhere, read_assistant
 from turncheck.settings.parsers import MAX_NOTES
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from turncheck.project.batch.model import Suites
     from turncheck.report.model import Batch, Report
     from turncheck.run.alone import Bench
+    from turncheck.run.quarantine_alone import Quarantined
     from turncheck.settings.options import Settings
 
 
@@ -99,22 +103,31 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
 
     alone = measured_alone("batch", settings, project, screen, measure, environment=environment, models=models)
     batch = alone.finished
-    report = alone.report(batch, source=Source(measured=measured))
+    held = with_quarantine(alone.report(batch, source=Source(measured=measured)), project.root, screen, environment)
+    report = held.report
     if batch is not None:
         output.write(batch_text(batch, folder=settings.project, measured=measured))
+        output.writelines(f"{line}\n" for line in quarantine_lines(report, settings.project))
     write_batch(report, options, screen)
     if alone.result.stopped is not None:
         end_with(alone.result.stopped)
-    return _exit_code(batch, screen)
+    return _exit_code(held, screen)
 
 
-def _exit_code(batch: Batch | None, screen: Console) -> int:
+def _exit_code(held: Quarantined, screen: Console) -> int:
+    batch = held.report.batch
     if batch is None or all(case.result == "not-evaluated" for case in batch.cases):
         screen.note("Nothing was tested: no case could be evaluated.")
         return EXIT_NOT_DONE
     if any(suite.outcome in {"failed", "cancelled"} for suite in batch.suites):
         return EXIT_NOT_DONE
-    return EXIT_FAILED if batch.failed else EXIT_OK
+    counting = [case for case in batch.cases if entry_of(held.report, case.text, case.location) is None]
+    if held.is_faulty or passing_in_quarantine(held.report) or not all(case.passed for case in counting):
+        return EXIT_FAILED
+    if not counting:
+        screen.note("Nothing was tested: every case that ran is in quarantine.")
+        return EXIT_NOT_DONE
+    return EXIT_OK
 
 
 def named_as(root: Path, paths: Sequence[str]) -> dict[str, str]:

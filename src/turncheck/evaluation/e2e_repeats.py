@@ -16,6 +16,7 @@ from turncheck.evaluation.e2e_case import CaseOutcome, RepeatedRun, RepeatedRuns
 from turncheck.evaluation.e2e_steps import Exercised
 from turncheck.evaluation.repeats import NO_RUNS, BaseRuns, Repeated, Rounds, Run, Share, in_words, raise_if_stopped
 from turncheck.messages.errors import PassingError
+from turncheck.messages.phrasing import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -215,6 +216,13 @@ def _run(outcome: CaseOutcome) -> Run[CaseOutcome]:
     return Run(outcome, _SIGNS.get(outcome.result.outcome, "left out"))
 
 
+def _error_of(test: Repeated[CaseOutcome]) -> CaseResult:
+    """Return the result of a case whose runs end in errors: an assistant that is gone must not pass for a chance."""
+    error = next(run.answer.result for run in reversed(test.answers) if run.sign == "error")
+    words = f"{test.errors} runs ended in an error; {test.passed} of {count(len(test.runs), 'other')} passed"
+    return structs.replace(error, reason="; ".join(part for part in (words, error.reason) if part))
+
+
 def _outcome(case: E2ECase, test: Repeated[CaseOutcome], why_unclear: str) -> CaseOutcome:
     """Return a case's result: that of the first run that shows what became of it, with all of its runs."""
     exercised = Exercised()
@@ -223,6 +231,8 @@ def _outcome(case: E2ECase, test: Repeated[CaseOutcome], why_unclear: str) -> Ca
     if not test.runs:
         not_run = skipped_case(case, f"not run: {test.why_unclear(why_unclear)}")
         return CaseOutcome(test.answers[-1].answer.result if test.answers else not_run, exercised, test.seconds)
+    if test.is_broken:
+        return CaseOutcome(_error_of(test), exercised, test.seconds)
     repeats, result = test.repeats(), test.shown.result
     words = "" if repeats.outcome == "passed" else in_words(repeats, test.why_unclear(why_unclear))
     reason = "; ".join(part for part in (words, result.reason) if part) or None

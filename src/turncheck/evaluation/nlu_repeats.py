@@ -67,7 +67,7 @@ def repeat_sentences(
     unclear = sum(one.outcome == "unclear" for one in repeats if not isinstance(one, UnsetType))
     remarks = (f"{count(unclear, 'sentence')} unclear: {rounds.why_no_more}.",) if unclear else ()
     shown = [test.shown if test.runs else parse for test, parse in zip(tests, parses, strict=True)]
-    return Repetition(shown, repeats, rounds.how, rounds.stopped, remarks)
+    return Repetition(shown, repeats, rounds.how, rounds.stopped or rounds.broken, remarks)
 
 
 def _sign(judged: Judged) -> Sign:

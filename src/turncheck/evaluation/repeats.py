@@ -194,6 +194,11 @@ class Repeated(Generic[Answer]):
         return self.verdict is not None or self.errors >= _MOST_ERRORS or left_out
 
     @property
+    def is_broken(self) -> bool:
+        """Whether so many of its runs ended in an error that it is not known how it fares."""
+        return self.verdict is None and self.errors >= _MOST_ERRORS
+
+    @property
     def is_wanted(self) -> bool:
         """Whether another run of it is needed, and may be had."""
         return not self.is_over and (self.known is None or len(self.answers) < len(self.known))
@@ -289,6 +294,14 @@ class Rounds(Generic[Answer]):
     def stopped(self) -> EngineError | KeyboardInterrupt | None:
         """What ended it before its time."""
         return self.interrupt or (self.lost[min(self.lost)] if self.lost else None)
+
+    @property
+    def broken(self) -> EngineError | None:
+        """Why tests that were answered before are not any more: an engine that is gone must not pass for a chance."""
+        number = sum(test.is_broken and bool(test.runs) for test in self.tests)
+        if not number:
+            return None
+        return EngineError(f"{count(number, 'answer')} could not be had again: {_MOST_ERRORS} tries each went wrong")
 
     @property
     def why_no_more(self) -> str:

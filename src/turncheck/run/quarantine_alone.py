@@ -112,3 +112,4 @@ def _judged_tests(report: Report) -> Iterator[tuple[str, str]]:
     yield from ((one.name, one.location.path) for one in (report.core.stories if report.core else ()))
     yield from ((one.name, one.location.path) for one in (report.e2e.cases if report.e2e else ()))
     yield from ((one.text, one.location.path) for one in (report.nlu.predictions if report.nlu else ()))
+    yield from ((one.text, one.location.path) for one in (report.batch.cases if report.batch else ()))

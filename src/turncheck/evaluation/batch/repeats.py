@@ -66,7 +66,7 @@ def repeat_utterances(
     rounds = how.rounds(tests, ask, engine, find_base)
     why = rounds.why_no_more
     results = [_result(case, test, why) if test.runs else case for case, test in zip(cases, tests, strict=True)]
-    return BatchRepetition(results, rounds.how, rounds.stopped)
+    return BatchRepetition(results, rounds.how, rounds.stopped or rounds.broken)
 
 
 def _key(case: BatchCase) -> object:

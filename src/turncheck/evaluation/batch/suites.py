@@ -162,7 +162,7 @@ def evaluate_suites(
         raise DelegatedError
     entities = {comparable(entity.name) for suite in suites for case in suite.cases for entity in case.entities}
     batch = batch_of(judged, run, entities)
-    if repeating is not None and stopped is None:
+    if repeating is not None and stopped is None and not _why_not_judged(batch):
 
         def judge(engine: Engine, one: Suite) -> BatchCase:
             return judged_case(one.cases[0], _answered(engine, one, screen).answers[0], run.known or KnownNames())

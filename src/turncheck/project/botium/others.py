@@ -41,7 +41,7 @@ def not_read(names: Sequence[str]) -> Finding:
     """Return the finding that names files in other formats."""
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     message = f"Files in others of Botium's formats are not read: {', '.join(names[:3])}{more}."
-    hint = "Botium's text files are read: write the conversations as .convo.txt (`botium-cli` converts them)."
+    hint = "Text files are read: write the conversations as .convo.txt (`Decompile` of botium-core's compiler does)."
     return Finding("botium-not-judged", "warning", message, Location(names[0], 1, 1), hint)
 
 

@@ -233,4 +233,5 @@ def _kept(columns: Sentences, numbers: Sequence[int]) -> Sentences:
         responses=moved(columns.responses),
         neighbours=moved(columns.neighbours),
         ranking=moved(columns.ranking),
+        runs=moved(columns.runs),
     )
