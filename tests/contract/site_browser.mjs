@@ -1,18 +1,14 @@
 // Opens the pages of the documentation site in Chromium: axe finds nothing, nothing hangs over the edge, search answers.
-// node site_browser.mjs FOLDER ADDRESS PAGE... ; prints what is wrong, a line each. Most pages are opened from the folder: on the server each
-// would make the whole index of words anew.
+// node site_browser.mjs ADDRESS PAGE... ; prints what is wrong, a line each.
 
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { pathToFileURL } from "node:url";
 
 const require = createRequire(new URL("../../page/package.json", import.meta.url));
 const { chromium } = require("playwright-core");
 const axe = await readFile(require.resolve("axe-core/axe.min.js"), "utf-8");
-const [folder, site, ...pages] = process.argv.slice(2);
-const files = pathToFileURL(`${folder}/`).href;
+const [site, ...pages] = process.argv.slice(2);
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
-const both = ["index.html", "start.html", "gates.html"];
 const wrong = [];
 
 // A telephone in the dark scheme, or a desk in the light one: a window that opens one page after the other.
@@ -22,12 +18,12 @@ async function opened(width, names, use) {
   const page = await context.newPage();
   let note = () => {};
   page.on("request", (request) => {
-    if (![site, files].some((place) => request.url().startsWith(place)) && !/^(data|blob):/.test(request.url())) note(`requests ${request.url()}`);
+    if (!request.url().startsWith(site) && !/^(data|blob):/.test(request.url())) note(`requests ${request.url()}`);
   });
   page.on("pageerror", (error) => note(`error: ${error.message}`));
   for (const name of names) {
     note = (text) => wrong.push(`${name} at ${width} px: ${text}`);
-    await page.goto(`${both.includes(name) ? site : files}${name}`);
+    await page.goto(`${site}${name}`);
     await use(page, note);
   }
   await context.close();
@@ -50,7 +46,8 @@ async function searched(page, note) {
   await results.first().waitFor({ timeout: 20_000 }).catch(() => note("search finds nothing"));
 }
 
-// Every page once, by turns on both; on both, and from the server, those that people see first.
+// Every page once, by turns on both; on both those that people see first.
+const both = ["index.html", "start.html", "gates.html"];
 const at = (turn) => pages.filter((name, index) => both.includes(name) || index % 2 === turn);
 await Promise.all([opened(360, at(0), looked), opened(1440, at(1), looked).then(() => opened(1440, ["index.html"], searched))]);
 await browser.close();

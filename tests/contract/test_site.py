@@ -114,7 +114,7 @@ def test_pages_have_the_same_structure_as_on_github(site: Path) -> None:
 def test_axe_finds_nothing_and_search_answers_without_a_network(site: Path, address: str) -> None:
     install()
     names = sorted(page.name for page in site.glob("*.html") if page.name != "404.html")  # it leads to its real place
-    done = node(str(Path(__file__).with_name("site_browser.mjs")), str(site), address, *names, CHROMIUM=chromium())
+    done = node(str(Path(__file__).with_name("site_browser.mjs")), address, *names, CHROMIUM=chromium())
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.strip() == ""

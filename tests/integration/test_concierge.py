@@ -24,6 +24,6 @@ def test_it_is_judged_by_one_command(flags: tuple[str, ...], code: int, tmp_path
     assert report["validation"]["findings"] == []
     outcomes = {case["name"]: case["outcome"] for case in report["e2e"]["cases"]}
     of_botium = [f"breakfast/UTT_BREAKFAST-L{number}" for number in (1, 2, 3)] + ["a table.couple", "a table.family"]
-    assert {outcomes[name] for name in of_botium} == {"passed" if code == 0 else "regressed"}
+    assert {outcomes[name] for name in of_botium} == {"passed" if code == 0 else "failed"}
     assert len(outcomes) == len(of_botium) + 4
     assert report["nlu"]["intents"]["accuracy"] == (1.0 if code == 0 else 0.0)
