@@ -308,7 +308,7 @@ def vectors_are_installed() -> bool:
     try:
         SentenceVectors.installed()
     except UserError as missing:
-        print(f"{missing} {missing.remedy}", file=sys.stderr)
+        print(f"{missing} {missing.hint}", file=sys.stderr)
         return False
     return True
 

@@ -89,13 +89,13 @@ def _measure(
     if context is not None and context.event_name == "pull_request_target":
         raise UserError(
             "on `pull_request_target` the pull request's files would be used with a token that may write",
-            remedy="Use `pull_request`, and for forks a second workflow on `workflow_run` (docs/github.md).",
+            hint="Use `pull_request`, and for forks a second workflow on `workflow_run` (docs/github.md).",
         )
     for trouble in context.troubles if context is not None else ():
         write(command("warning", trouble, title="turncheck") + "\n")
     screen = Console(stream=sys.stdout)
     if "shard" in given and "shards" in given:
-        raise UserError("`shard` measures, `shards` merges", remedy="Give one of the two.")
+        raise UserError("`shard` measures, `shards` merges", hint="Give one of the two.")
     if (chosen := choose(given)) is not None:
         refuse_shards_of_several(given)
         return _measure_several(chosen, given, variables, screen, write)
@@ -179,7 +179,7 @@ def _publish_run(
     """Publish what another run measured. No file of a project is read here, not even its ``turncheck.yml``."""
     settings = combine(given)
     if settings.token is None or context is None:
-        raise UserError("publishing another run needs GitHub and a token", remedy="Give the input `token`.")
+        raise UserError("publishing another run needs GitHub and a token", hint="Give the input `token`.")
     host = GitHub(context, settings.token, variables=variables)
     reader = RunReader(
         host=host,

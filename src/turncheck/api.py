@@ -141,7 +141,7 @@ def run(
     given = _given(settings, project=_project(project), **({} if out is None else {"out": out}))
     if choose(given) is not None:
         raise UserError(
-            f"'{os.fspath(project)}' names several assistants", remedy="Call run() for each of them, with its folder."
+            f"'{os.fspath(project)}' names several assistants", hint="Call run() for each of them, with its folder."
         )
     prepared = prepare(given, os.environ)
     outcome = run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared), Console(quiet=not progress))
@@ -288,7 +288,7 @@ def read_project(
     if folder.is_file():
         folder, paths = folder.parent, [folder]
     if not folder.is_dir():
-        raise UserError(f"no such project folder: {folder}", remedy="Give the path of the assistant's folder.")
+        raise UserError(f"no such project folder: {folder}", hint="Give the path of the assistant's folder.")
     return read(
         folder, domain=_path(domain), data=paths, config=_path(config), endpoints=_path(endpoints), language=language
     )
@@ -328,5 +328,5 @@ def _path(path: AnyPath | None) -> Path | None:
 def _listed(name: str, values: Sequence[Any]) -> list[Any]:
     """Make sure that these are several values: a string is a sequence as well, of characters."""
     if isinstance(values, str | bytes | os.PathLike):
-        raise UserError(f"{name}: expected a list, not {values!r}", remedy=f"Write [{values!r}].")
+        raise UserError(f"{name}: expected a list, not {values!r}", hint=f"Write [{values!r}].")
     return list(values)

@@ -95,7 +95,7 @@ def _with_output(code: int, command: str | None = None) -> int:
         return code
     if not isinstance(lost, BrokenPipeError):
         trouble = user_error_from_os(lost)
-        _say(f"error: standard output cannot be written: {trouble.what if trouble else lost.strerror or lost}")
+        _say(f"error: standard output cannot be written: {trouble.message if trouble else lost.strerror or lost}")
     writes_files = command in _WRITES_FILES
     return code if writes_files or code != EXIT_OK else EXIT_NOT_DONE
 

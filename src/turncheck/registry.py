@@ -82,13 +82,13 @@ class Registry(Mapping[str, _Entry], Generic[_Entry]):
                     raise UserError(
                         f"the plugin '{plugin.name}' has the {GROUPS[self.group]} '{name}', which is"
                         f" {_shown(entry)}: expected {self._kind.__module__}.{self._kind.__qualname__}",
-                        remedy=_REMEDY,
+                        hint=_HINT,
                     )
                 if name in self.built_in or name in added:
                     whose = "turncheck itself" if name in self.built_in else "another plugin"
                     raise UserError(
                         f"the plugin '{plugin.name}' has the {GROUPS[self.group]} '{name}', and so has {whose}",
-                        remedy="A name is used once: rename it in the plugin.",
+                        hint="A name is used once: rename it in the plugin.",
                     )
                 added[name] = entry
         return added
@@ -99,7 +99,7 @@ def added_names(group: str) -> tuple[str, ...]:
     return tuple(name for plugin in _in_use for name in plugin.entries.get(group, ()))
 
 
-_REMEDY: Final = "Report it to those who wrote the plugin (docs/plugins.md says what it must have)."
+_HINT: Final = "Report it to those who wrote the plugin (docs/plugins.md says what it must have)."
 _in_use: tuple[Plugin, ...] = ()
 
 
@@ -145,7 +145,7 @@ def blamed_on_plugin(what: str) -> Iterator[None]:
     except Exception as error:
         raise UserError(
             f"the plugin's {what} failed: {type(error).__name__}: {error}",
-            remedy="Report it to those who wrote the plugin, or omit the plugin.",
+            hint="Report it to those who wrote the plugin, or omit the plugin.",
         ) from error
 
 
@@ -172,23 +172,21 @@ def _loaded(name: str) -> Plugin:
     except (PackageNotFoundError, ValueError):
         there = installed_plugins()
         hint = suggestion(name, there) or (f"Installed plugins: {', '.join(there)}." if there else "None is installed.")
-        raise UserError(f"plugins: there is no installed package '{name}'", remedy=hint) from None
+        raise UserError(f"plugins: there is no installed package '{name}'", hint=hint) from None
     entries: dict[str, dict[str, Any]] = {}
     for point in package.entry_points:
         if point.group in GROUPS:
             known = entries.setdefault(point.group, {})
             if point.name in known:
-                raise UserError(
-                    f"the plugin '{name}' has two of the {GROUPS[point.group]} '{point.name}'", remedy=_REMEDY
-                )
+                raise UserError(f"the plugin '{name}' has two of the {GROUPS[point.group]} '{point.name}'", hint=_HINT)
             known[point.name] = _entry(name, point)
         elif point.group.startswith("turncheck."):
             raise UserError(
                 f"the plugin '{name}' adds to '{point.group}', which this version of turncheck does not have",
-                remedy=f"The groups are {', '.join(GROUPS)}.",
+                hint=f"The groups are {', '.join(GROUPS)}.",
             )
     if not entries:
-        raise UserError(f"plugins: the package '{name}' adds nothing to turncheck", remedy=_others(name, package))
+        raise UserError(f"plugins: the package '{name}' adds nothing to turncheck", hint=_others(name, package))
     return Plugin(name, package.version, entries)
 
 
@@ -202,7 +200,7 @@ def _entry(name: str, point: EntryPoint) -> Any:
         return point.load()
     except Exception as error:
         raise UserError(
-            f"the plugin '{name}' cannot be loaded: {point.value}: {type(error).__name__}: {error}", remedy=_REMEDY
+            f"the plugin '{name}' cannot be loaded: {point.value}: {type(error).__name__}: {error}", hint=_HINT
         ) from error
 
 

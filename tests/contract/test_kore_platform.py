@@ -272,7 +272,7 @@ def test_sentences_are_judged_by_find_intent(kore: FakeKore, folder: Path, capsy
 
 
 @pytest.mark.parametrize(
-    ("words", "remedy"),
+    ("words", "hint"),
     [
         (
             ("nlu", "--cross-validation", "--no-plot"),
@@ -282,14 +282,14 @@ def test_sentences_are_judged_by_find_intent(kore: FakeKore, folder: Path, capsy
     ],
 )
 def test_a_command_says_what_cannot_be_trained_here(
-    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], remedy: str
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], hint: str
 ) -> None:
     project(folder)
     (folder / "tests" / "test_nlu.yml").unlink()
     assert run(kore, command=("test", *words)) == 2
     error = capsys.readouterr().err
     assert "a Kore.ai assistant is trained on its platform" in error
-    assert remedy in error
+    assert hint in error
 
 
 def test_a_run_judges_sentences_and_says_what_it_cannot(

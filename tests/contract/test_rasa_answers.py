@@ -345,7 +345,7 @@ def test_any_status_without_a_body_is_told(rasa: FakeRasa, status: int) -> None:
     with pytest.raises(ServerError) as raised:
         describe(RasaClient(Access(rasa.url), sleep=lambda _: None))
     assert "/version" in str(raised.value)
-    assert not str(raised.value.what).endswith(": ")
+    assert not str(raised.value.message).endswith(": ")
 
 
 @pytest.mark.parametrize(

@@ -221,17 +221,17 @@ def test_what_cannot_be_is_an_error(into: Path, where: str, name: str | None, wh
 
 
 @pytest.mark.parametrize(
-    ("status", "what", "remedy"),
+    ("status", "what", "hint"),
     [
         (404, "there is no model at", "name right"),
         (403, "may not be read: status 403", "login"),
         (500, "cannot be fetched: status 500", "storage work"),
     ],
 )
-def test_a_refusal_is_told_with_what_to_do(address: str, into: Path, status: int, what: str, remedy: str) -> None:
+def test_a_refusal_is_told_with_what_to_do(address: str, into: Path, status: int, what: str, hint: str) -> None:
     with pytest.raises(UserError, match=what) as raised:
         fetch_model(f"{address}/{status}/", "m", {}, into)
-    assert remedy in str(raised.value)
+    assert hint in str(raised.value)
     assert list(into.iterdir()) == []
 
 

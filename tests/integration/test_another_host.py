@@ -221,7 +221,7 @@ def test_its_earlier_report_is_the_baseline(loom: Loom) -> None:
 def test_what_a_host_refuses_is_said_in_its_name_and_the_results_are_all_there(
     loom: Loom, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    loom.trouble = HostError("the loom stands still", remedy="Oil it.")
+    loom.trouble = HostError("the loom stands still", hint="Oil it.")
 
     assert run() == 1
 

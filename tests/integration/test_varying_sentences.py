@@ -110,7 +110,7 @@ class CoinEngine(Engine):
             try:
                 parse = self.coins.one(case.text)
             except UnansweredError as error:
-                return UtteranceAnswer(error=error.what)
+                return UtteranceAnswer(error=error.message)
             return UtteranceAnswer(matched=(parse.intent.name or "",))
 
         return SuiteAnswers(tuple(answer(case) for case in suite.cases))

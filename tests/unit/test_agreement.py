@@ -415,7 +415,7 @@ def test_a_broken_one_is_named_and_not_used(tmp_path: Path, content: bytes, says
     write(tmp_path, content)
     with pytest.raises(UserError, match=says) as caught:
         read_calibration(tmp_path)
-    golden(caught.value.remedy)
+    golden(caught.value.hint)
     trust, found = trust_in(project(tmp_path))
     assert trust is not None
     assert says in trust.problem

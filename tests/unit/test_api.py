@@ -76,7 +76,7 @@ assert list(inspect.signature(turncheck.run).parameters)[:2] == ["project", "out
 try:
     turncheck.run("nowhere")
 except turncheck.UserError as error:
-    print(error.what)
+    print(error.message)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     golden(done.stdout)
@@ -155,7 +155,7 @@ def test_what_the_caller_can_fix_is_a_user_error(fault: str) -> None:
     call, words = FAULTS[fault]
     with pytest.raises(turncheck.UserError) as raised:
         call()
-    assert words in raised.value.what
+    assert words in raised.value.message
 
 
 def test_a_strictly_typed_program_sees_the_signatures(tmp_path: Path) -> None:

@@ -236,7 +236,7 @@ def test_circleci_has_the_target_of_its_change_asked_for(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(code, "target_of_number", fail, raising=False)
     warned: list[str] = []
-    assert host.base(lambda what, error: warned.append(f"{what}: {error.what}")) is None
+    assert host.base(lambda what, error: warned.append(f"{what}: {error.message}")) is None
     assert warned == ["the target of this pull request, so git's default branch is taken to be it: GitHub answers 403"]
 
 

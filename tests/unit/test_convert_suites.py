@@ -520,7 +520,7 @@ def test_only_utterances_whose_task_was_completed_are_kept(text: str) -> None:
 def test_a_log_that_lacks_something_is_refused_with_what(record: dict[str, Any], lacks: str) -> None:
     with pytest.raises(UserError) as caught:
         successful_utterances(Source("log.json", json.dumps([record])))
-    assert lacks in caught.value.what
+    assert lacks in caught.value.message
 
 
 @given(st.text(max_size=60))

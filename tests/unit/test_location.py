@@ -21,7 +21,7 @@ def test_a_location_is_written_as_compilers_write_it(location: Location, text: s
 
 
 def test_an_error_says_where_what_and_what_to_do() -> None:
-    error = UserError("no such file", location=Location("a.yml", 1), remedy="Create it.")
+    error = UserError("no such file", location=Location("a.yml", 1), hint="Create it.")
 
     assert str(error) == "a.yml:1: no such file\nCreate it."
 

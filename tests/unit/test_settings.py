@@ -140,7 +140,7 @@ def refusal(name: str, value: Any) -> str:
     try:
         from_flags({name: value})
     except UserError as error:
-        return error.what
+        return error.message
     return ""
 
 

@@ -311,7 +311,7 @@ def test_a_missing_file_is_named(folder: Path, missing: str) -> None:
     (folder / missing).unlink()
     with pytest.raises(UserError, match=missing) as caught:
         SentenceVectors.of_folder(str(folder))
-    assert "sentence-transformers" in str(caught.value.remedy)
+    assert "sentence-transformers" in str(caught.value.hint)
 
 
 # --- on the command line ---------------------------------------------------------------------------------------------

@@ -74,11 +74,11 @@ class BaseSearch:
         if self._named(name) is not None or self._asked(name, self.host.run.commit or "") is not None:
             return
         if self.checkout is not None and (why := self.checkout.why_not_asked()):
-            raise UserError(f"base: '{name}' cannot be looked up: {why}", remedy="Install git.")
+            raise UserError(f"base: '{name}' cannot be looked up: {why}", hint="Install git.")
         brought = self._brought_by(name)
         raise UserError(
             f"base: '{name}' is not known in this checkout",
-            remedy=f"If it is spelled right, {brought} first." if brought else "Name a branch, a tag or a commit.",
+            hint=f"If it is spelled right, {brought} first." if brought else "Name a branch, a tag or a commit.",
         )
 
     def missing(self, base: Base) -> str:

@@ -75,7 +75,7 @@ def download_reports(
         try:
             client.download(path, taken, MOST_BYTES, needs=needs, **parameters)
         except TooLargeError as error:
-            raise BadArchiveError(error.what) from None
+            raise BadArchiveError(error.message) from None
         file.seek(0)
         return list(read_reports(file))
 
@@ -167,14 +167,14 @@ def _with_baseline(report: Report, content: bytes | None) -> StoredReport:
     try:
         return StoredReport(report, None if content is None else decode(content, name="the baseline beside it"))
     except UserError as error:
-        return StoredReport(report, None, error.what)
+        return StoredReport(report, None, error.message)
 
 
 def _decode(content: bytes) -> Report:
     try:
         return decode(content, name="the report in it")
     except UserError as error:
-        raise BadArchiveError(error.what) from None
+        raise BadArchiveError(error.message) from None
 
 
 OF_A_FORK: Final = "of a fork"

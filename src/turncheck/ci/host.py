@@ -44,7 +44,7 @@ class HostError(UserError):
     @property
     def why(self) -> str:
         """What happened and what to do, as half a sentence."""
-        return f"{self.what}{f' ({self.remedy})' if self.remedy else ''}"
+        return f"{self.message}{f' ({self.hint})' if self.hint else ''}"
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -65,8 +65,8 @@ _BUSY: Final = frozenset({500, 502, 503, 504})
 class RestError(HostError):
     """The API could not be asked, or refused. ``status`` is that of its response, ``None`` if there was none."""
 
-    def __init__(self, what: str, *, status: int | None = None, remedy: str | None = None) -> None:
-        super().__init__(what, remedy=remedy)
+    def __init__(self, what: str, *, status: int | None = None, hint: str | None = None) -> None:
+        super().__init__(what, hint=hint)
         self.status = status
 
 
@@ -235,10 +235,10 @@ class RestClient:
         if status in {404, 410}:
             return NotFoundError(trouble, status=status)
         if status == 401:
-            return RestError(trouble, status=status, remedy="The token is wrong or has expired.")
+            return RestError(trouble, status=status, hint="The token is wrong or has expired.")
         if status == 403:
-            remedy = f"The token must be allowed to: {request.needs}." if request.needs else None
-            return RefusedError(trouble, status=status, remedy=remedy)
+            hint = f"The token must be allowed to: {request.needs}." if request.needs else None
+            return RefusedError(trouble, status=status, hint=hint)
         return RestError(trouble, status=status)
 
     def following(self, page: Any, answer_links: Mapping[str, Any]) -> str | None:  # noqa: ARG002

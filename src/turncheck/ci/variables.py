@@ -76,8 +76,8 @@ def server_address(environment: Mapping[str, str], name: str, usual: str) -> str
     """
     url = environment.get(name, "").strip() or usual
     if url and not is_http(url):
-        remedy = f"Usually it is {usual}." if usual else "Write it as https://host/path."
-        raise UserError(f"{name} is not an address: {without_login(url)[:200]!r}", remedy=remedy)
+        hint = f"Usually it is {usual}." if usual else "Write it as https://host/path."
+        raise UserError(f"{name} is not an address: {without_login(url)[:200]!r}", hint=hint)
     return url.rstrip("/")
 
 

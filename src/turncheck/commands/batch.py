@@ -84,7 +84,7 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
     faults = unknown_names(read, names)
     refuse_faulty(read, faults, named_as(project.root, paths), settings.project, screen, paths=options.paths)
     if options.how.name is not None and len(read.suites) > 1:
-        raise UserError("--name is for one suite", remedy="Run the suites one by one to name them.")
+        raise UserError("--name is for one suite", hint="Run the suites one by one to name them.")
     training = {example.text for example in project.nlu.examples}
     measured, settings = now(), replace(settings, notes=options.notes)
     run = SuiteRun(names, training, options.notes, setting=setting_of(project))
@@ -162,7 +162,7 @@ def refuse_faulty(
     if not read.suites and not empty_is_fine:
         raise UserError(
             f"there are no batch suites{at_paths(paths)}",
-            remedy="Name a suite (.json or .csv), or put it into tests/ or batch/.",
+            hint="Name a suite (.json or .csv), or put it into tests/ or batch/.",
         )
 
 

@@ -205,10 +205,10 @@ def run_calibrate(flags: Mapping[str, Any], results: Path | None, screen: Consol
     if results is None and not named:
         raise UserError(
             "there is nothing to compare the stand-in with",
-            remedy="Name your Rasa with --rasa-url or --rasa-command, or its earlier results with --results.",
+            hint="Name your Rasa with --rasa-url or --rasa-command, or its earlier results with --results.",
         )
     if results is not None and named:
-        raise UserError(f"--results and --{named[0]} name two different models", remedy="Give one of the two.")
+        raise UserError(f"--results and --{named[0]} name two different models", hint="Give one of the two.")
     theirs = _theirs(inputs, screen) if results is None else _read(results, settings)
     project = read_given(settings)
     in_folds = results is not None and _is_of_folds(theirs, settings, project)
@@ -239,7 +239,7 @@ def calibration_of(ours: Report, theirs: Report, project: Project, vectors: str)
     if agreements.sentences is None and agreements.stories is None:
         raise UserError(
             f"your Rasa and the stand-in judged nothing in common ({_why_nothing(ours, theirs)})",
-            remedy="Name test sentences with --nlu or test stories with --stories, the same for both.",
+            hint="Name test sentences with --nlu or test stories with --stories, the same for both.",
         )
     engine = theirs.engine
     known = engine is not None and engine.version != "unknown"
@@ -301,7 +301,7 @@ def _judged(inputs: Inputs, screen: Console, who: str, *, in_folds: bool = False
     screen.note(f"{who[:1].upper()}{who[1:]}:")
     report = evaluate_project(inputs, screen, in_folds=in_folds).report
     if report.stopped is not None:
-        raise UserError(f"{who} did not judge everything: {report.stopped}", remedy="Nothing was written.")
+        raise UserError(f"{who} did not judge everything: {report.stopped}", hint="Nothing was written.")
     faults = [skipped for skipped in report.skipped if skipped.fault]
     if faults:
         raise UserError(f"{faults[0].evaluation} could not be run: {faults[0].reason}", location=faults[0].location)
@@ -322,11 +322,11 @@ def _read(results: Path, settings: Settings) -> Report:
         report = read_report(path)
         if report.engine is None or report.engine.name != "rasa":
             name = report.engine.name if report.engine else "no engine"
-            raise UserError(f"{path} is a report of {name}, not of your Rasa", remedy="Write one with --engine rasa.")
+            raise UserError(f"{path} is a report of {name}, not of your Rasa", hint="Write one with --engine rasa.")
     if report.nlu is not None and report.nlu.unlisted:
         raise UserError(
             f"{results} lists {len(report.nlu.predictions):,} of {count(report.nlu.examples, 'sentence')}",
-            remedy="Write all of them: rasa test nlu --successes.",
+            hint="Write all of them: rasa test nlu --successes.",
         )
     return report
 

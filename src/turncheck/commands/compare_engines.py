@@ -91,7 +91,7 @@ def _chosen(names: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
     """
     if len(names) < 2 or len(set(names)) < len(names):
         raise UserError(
-            "name at least two engines, each once", remedy="--engines embedded rasa kore:published kore:in-development"
+            "name at least two engines, each once", hint="--engines embedded rasa kore:published kore:in-development"
         )
     found = []
     for name in names:
@@ -99,11 +99,11 @@ def _chosen(names: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
         if engine not in ENGINES:
             close = nearest(engine, ENGINES)
             known = f"Did you mean '{close[0]}'?" if close else f"Known are {', '.join(ENGINES)}."
-            raise UserError(f"there is no engine '{engine[:80]}'", remedy=known)
+            raise UserError(f"there is no engine '{engine[:80]}'", hint=known)
         setting, values = ENGINES[engine].variants or ("", ())
         if variant and variant not in values:
             known = f"It has {', '.join(f'{engine}:{value}' for value in values)}." if values else f"Write {engine}."
-            raise UserError(f"the engine '{engine}' has no '{variant[:80]}'", remedy=known)
+            raise UserError(f"the engine '{engine}' has no '{variant[:80]}'", hint=known)
         found.append((engine, {setting: variant} if variant else {}))
     return found
 
@@ -133,7 +133,7 @@ def _evaluations(settings: Settings) -> tuple[Evaluation, ...]:
     if not found:
         raise UserError(
             "there are no tests to ask the engines",
-            remedy="Name test sentences with --nlu, batch suites with --batch, or stories with --stories.",
+            hint="Name test sentences with --nlu, batch suites with --batch, or stories with --stories.",
         )
     return found
 
@@ -145,7 +145,7 @@ def _asked(name: str, inputs: Inputs, screen: Console) -> tuple[Asked, bool]:
         report = evaluate_project(inputs, screen).report
     except UserError as error:
         screen.alarm(f"{name}: {error}")
-        return Asked(name, problem=error.what, seconds=screen.clock() - begin), False
+        return Asked(name, problem=error.message, seconds=screen.clock() - begin), False
     except KeyboardInterrupt:
         return Asked(name, problem="interrupted", seconds=screen.clock() - begin), True
     wanted = inputs.settings.evaluations

@@ -494,7 +494,7 @@ def run_compare_nlu(
         who = f"only '{text(tested[0])}' has" if tested else "no intent has"
         raise UserError(
             f"there is nothing to compare on: {who} {FEWEST_EXAMPLES} examples, and at least two intents are judged",
-            remedy="Name more NLU data with --nlu.",
+            hint="Name more NLU data with --nlu.",
         )
     major = major_of_files(project_info(project), output.rasa_files)
     _write_data(data, responses, plans, output.folder, major)
@@ -535,7 +535,7 @@ def _pipelines(options: NluTestOptions, configs: Sequence[Path], screen: Console
         ensure_there("config", [path])
         if path.stem in pipelines:
             raise UserError(
-                f"two configurations are called '{path.stem}'", remedy="Rename one: results are filed under that name."
+                f"two configurations are called '{path.stem}'", hint="Rename one: results are filed under that name."
             )
         project = read_project(
             options.project, domain=Path(options.settings.domain) if options.settings.domain else None, config=path
@@ -547,7 +547,7 @@ def _pipelines(options: NluTestOptions, configs: Sequence[Path], screen: Console
         else:
             pipelines[path.stem] = config
     if not pipelines:
-        raise UserError("none of the configurations has a pipeline", remedy="Correct --config.")
+        raise UserError("none of the configurations has a pipeline", hint="Correct --config.")
     return pipelines
 
 

@@ -130,7 +130,7 @@ def run_train_comparison(
         raise UserError("a percentage of --percentages is not between 0 and 99")
     names = [config.stem for config in configs]
     if len(set(names)) != len(names):
-        raise UserError("two configurations have the same name", remedy="Models are named after them: rename one.")
+        raise UserError("two configurations have the same name", hint="Models are named after them: rename one.")
     try:
         sizes, configured = _train_all(options, configs, screen, runs, percentages)
     except TrainingRefusedError as error:
@@ -295,7 +295,7 @@ def _model_folder(path: Path) -> Path:
     if not folder.is_dir() or not _runs(folder):
         raise UserError(
             f"'{folder}' holds no models to compare",
-            remedy="Train some: turncheck train core --config A.yml B.yml --out FOLDER.",
+            hint="Train some: turncheck train core --config A.yml B.yml --out FOLDER.",
         )
     return folder
 

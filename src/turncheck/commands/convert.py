@@ -200,12 +200,12 @@ def run_data_convert(conversion: Conversion, screen: Console) -> int:
     paths = list(conversion.files) or _usual(conversion.project, conversion.kind)
     for path in paths:
         if not path.exists():
-            raise UserError(f"there is no '{path}'", remedy="Name the files to convert.")
+            raise UserError(f"there is no '{path}'", hint="Name the files to convert.")
     converted, originals = _converted(conversion, paths)
     if not converted.files:
         raise UserError(
             f"there is nothing to convert: no {conversion.kind} of an older Rasa in {', '.join(map(str, paths))}",
-            remedy="Name training data, a domain or a configuration of Rasa 0.x, 1.x or 2.x.",
+            hint="Name training data, a domain or a configuration of Rasa 0.x, 1.x or 2.x.",
         )
     if conversion.kind in {"nlu", "core"}:
         _ensure_apart(conversion, paths, converted)
@@ -272,7 +272,7 @@ def _converted(conversion: Conversion, paths: Sequence[Path], *, keep: bool = Fa
     project = read_project(conversion.project, domain=domain, config=config)
     if project.older is None:
         raise UserError(
-            f"'{given}' is not of an older Rasa", remedy="Nothing needs to be converted: Rasa 3 reads it as it is."
+            f"'{given}' is not of an older Rasa", hint="Nothing needs to be converted: Rasa 3 reads it as it is."
         )
     if conversion.kind == "domain":
         file = next(file for file in project.files if file.role == "domain")
@@ -329,7 +329,7 @@ def _print(conversion: Conversion, converted: Converted) -> None:
         sys.stdout.write(f"Not converted ({len(converted.left)}):\n")
     for left in converted.left:
         where = place(left.location, str(conversion.project))
-        sys.stdout.write(f"  {where}: {text(left.what, 400)} {text(left.remedy, 400)}\n")
+        sys.stdout.write(f"  {where}: {text(left.what, 400)} {text(left.hint, 400)}\n")
 
 
 # --- is it the same? -------------------------------------------------------------------------------------------------
@@ -441,7 +441,7 @@ def compare_understanding(before: Project, after: Project, left_out: Collection[
     try:
         old, new = EmbeddedNluTrainer().fit(before), EmbeddedNluTrainer().fit(_without_new_fallback(before, after))
     except UserError as error:
-        return Behaviour(not_run=(f"understanding: {error.what}",))
+        return Behaviour(not_run=(f"understanding: {error.message}",))
     lines: list[str] = []
     capitals: list[str] = []
     for sentence, parse, other in zip(texts, old.parse(texts), new.parse(texts), strict=True):
@@ -475,11 +475,11 @@ def compare_stories(before: Project, after: Project, old_tests: Sequence[Path], 
     try:
         old = _verdicts(before, old_tests)
     except UserError as error:
-        return Behaviour(not_run=(f"stories: {error.what}",))
+        return Behaviour(not_run=(f"stories: {error.message}",))
     try:
         new = _verdicts(after, new_tests)
     except UserError as error:
-        return Behaviour((f"the converted project cannot be trained: {error.what}",))
+        return Behaviour((f"the converted project cannot be trained: {error.message}",))
     differences = [
         f"the story '{name}' {_said(story)} before, and {_said(other)} after{_first_fault(other)}"
         for name, results in old.items()

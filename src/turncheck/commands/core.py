@@ -129,7 +129,7 @@ def core_exit_code(report: Report, options: CoreTestOptions) -> int:
 
 def _nothing_to_test(named: Sequence[str]) -> UserError:
     what = f"there is nothing to test: there are no test stories{at_paths(named)}"
-    return UserError(what, remedy="Name some with --stories.")
+    return UserError(what, hint="Name some with --stories.")
 
 
 def evaluate_core(
@@ -228,7 +228,7 @@ def read_test_stories(options: CoreTestOptions, screen: Console, *, of_project: 
     if not paths:
         raise UserError(
             "the project has no test stories",
-            remedy="Write some to tests/test_stories.yml, or name their files with --stories.",
+            hint="Write some to tests/test_stories.yml, or name their files with --stories.",
         )
     return _stories(paths, options, screen)
 
@@ -244,7 +244,7 @@ def _stories(paths: Sequence[Path], options: CoreTestOptions, screen: Console) -
     faults = [finding for finding in findings if finding.severity == "error"]
     if faults:
         raise UserError(
-            f"the test stories cannot be read: {faults[0].message}", location=faults[0].location, remedy=faults[0].hint
+            f"the test stories cannot be read: {faults[0].message}", location=faults[0].location, hint=faults[0].hint
         )
     for finding in findings if stories else ():
         if finding.code == PATH_WITHOUT_DATA:
@@ -271,7 +271,7 @@ def _ensure_texts(story: Story) -> None:
             raise UserError(
                 f"`* {step.intent}` is a line of a training story, not of a test story: expected `* intent: text`",
                 location=step.location,
-                remedy="Write what the user says after the intent, or leave out --e2e.",
+                hint="Write what the user says after the intent, or leave out --e2e.",
             )
 
 
@@ -300,7 +300,7 @@ class PartsUnderTest:
             try:
                 tokenize = engines.tokenizer()
             except UserError as error:
-                screen.note(f"The entities that the stories annotate are not judged: {error.what}.")
+                screen.note(f"The entities that the stories annotate are not judged: {error.message}.")
         return cls(engines, nlu, tokenize)
 
 

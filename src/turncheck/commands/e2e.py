@@ -84,7 +84,7 @@ def run_test_e2e(
     _refuse_faulty(read, checked, folder, screen)
     if not read.cases:
         what = f"there are no end-to-end test cases{at_paths(options.paths)}"
-        raise UserError(what, remedy=f"Name a file, or write {DEFAULT_PATH}.")
+        raise UserError(what, hint=f"Name a file, or write {DEFAULT_PATH}.")
     progress = Progress(output, len(read.cases), folder)
     outcomes: list[CaseOutcome] = []
 

@@ -78,7 +78,7 @@ def run_import(
     """
     ensure_apart_from_project(out, Settings(project=str(project)))
     if not folder.is_dir():
-        raise UserError(f"no such folder: {folder}", remedy="Name the folder that `rasa test --out` wrote.")
+        raise UserError(f"no such folder: {folder}", hint="Name the folder that `rasa test --out` wrote.")
     ensure_there("nlu", nlu)
     ensure_there("stories", stories)
     report = import_results(folder, project, nlu=nlu, stories=stories, source=source, root=root)
@@ -109,7 +109,7 @@ def import_results(
     if understood is None and core is None:
         raise UserError(
             f"{folder} holds no results of `rasa test`: neither intent_report.json nor story_report.json",
-            remedy="Name the folder that `rasa test --out` wrote.",
+            hint="Name the folder that `rasa test --out` wrote.",
         )
     reason = "imported: `rasa test` wrote nothing about it"
     missing: list[Evaluation] = ["validate"]
@@ -169,7 +169,7 @@ def _core(files: _Files, stories: dict[str, Story]) -> Core | None:
 def _without_figures(folder: Path, found: str, missing: str) -> UserError:
     return UserError(
         f"{folder} holds {found} without {missing}, which `rasa test` writes beside it",
-        remedy="Name the folder with all files that `rasa test` wrote.",
+        hint="Name the folder with all files that `rasa test` wrote.",
     )
 
 

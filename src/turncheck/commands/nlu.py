@@ -142,7 +142,7 @@ def config_files(paths: Sequence[Path]) -> list[Path]:
     if len(paths) == 1 and paths[0].is_dir():
         found = sorted(path for path in paths[0].iterdir() if path.suffix in _CONFIG_SUFFIXES)
         if not found:
-            raise UserError(f"there is no configuration at '{paths[0]}'", remedy="Name another one with --config.")
+            raise UserError(f"there is no configuration at '{paths[0]}'", hint="Name another one with --config.")
         return found
     return list(paths)
 
@@ -224,7 +224,7 @@ def _measurement(bench: Bench, project: Project, options: NluTestOptions, screen
     data = read_judged(options, project, needed)
     held_out = None if options.cross_validation else data
     if reason := why_not_testable(replace(project, nlu=data), held_out, folds=settings.folds):
-        raise UserError(f"there is nothing to test: {reason}", remedy="Name NLU data with --nlu.")
+        raise UserError(f"there is nothing to test: {reason}", hint="Name NLU data with --nlu.")
     sentences = count(len(data.examples), "sentence")
     if not options.cross_validation:
         engines.make_ready(("nlu",), screen, lambda: None)
@@ -274,7 +274,7 @@ def read_judged(options: NluTestOptions, project: Project, needed: AbstractSet[s
         raise UserError(
             "there is no configuration to train with at"
             f" '{options.settings.config or options.project / DEFAULT_CONFIG}'",
-            remedy="Name a configuration with --config.",
+            hint="Name a configuration with --config.",
         )
     data = project.nlu
     if path is not None:
@@ -282,11 +282,11 @@ def read_judged(options: NluTestOptions, project: Project, needed: AbstractSet[s
         fault = next((finding for finding in findings if finding.severity == "error"), None)
         if fault is not None:
             what = f"the NLU data at '{path}' cannot be read completely: {fault.message.rstrip('.')}"
-            raise UserError(what, location=fault.location, remedy=fault.hint or None)
+            raise UserError(what, location=fault.location, hint=fault.hint or None)
     if not data.examples:
         raise UserError(
             f"there are no NLU examples at '{path or options.project / DEFAULT_DATA}'",
-            remedy="Name NLU data with --nlu.",
+            hint="Name NLU data with --nlu.",
         )
     return data
 
@@ -416,7 +416,7 @@ def run_data_split_nlu(
     if nlu is None:
         ensure_assistant(read)
         if (refusal := read.platform.no_split) is not None:
-            raise UserError(refusal.what, remedy=refusal.remedy)
+            raise UserError(refusal.what, hint=refusal.hint)
     ensure_there("nlu", [path])
     data, findings = read_nlu([path], project)
     faults = [finding for finding in findings if finding.severity == "error"]
@@ -425,10 +425,10 @@ def run_data_split_nlu(
         raise UserError(
             f"the NLU data cannot be read: {faults[0].message}",
             location=faults[0].location,
-            remedy=f"`turncheck data validate` lists {count(len(faults), 'fault')}.",
+            hint=f"`turncheck data validate` lists {count(len(faults), 'fault')}.",
         )
     if not data.examples:
-        raise UserError(f"there are no NLU examples at '{path}'", remedy="Name NLU data with --nlu.")
+        raise UserError(f"there are no NLU examples at '{path}'", hint="Name NLU data with --nlu.")
     if seed is None:
         seed = random.SystemRandom().randrange(_LARGEST_SEED)
         screen.note(f"The seed of this split is {seed}: --random-seed {seed} makes it again.")

@@ -117,7 +117,7 @@ def find_engine(options: ParseOptions, environment: Mapping[str, str], screen: C
         if not learnt.nlu.examples:
             raise UserError(
                 f"there are no NLU examples to train on in '{settings.nlu or settings.project}'",
-                remedy="Name the assistant's folder with --project, its data with --nlu, or a trained model with"
+                hint="Name the assistant's folder with --project, its data with --nlu, or a trained model with"
                 " --model.",
             )
 

@@ -87,7 +87,7 @@ def add_to_quarantine(folder: Path, entry: NewEntry) -> int:
     before = _read(folder)
     if any(test.case == entry.case for test in before.quarantine.tests):
         raise UserError(
-            f"'{entry.case}' is in quarantine already", remedy=f"Edit its entry in {folder / QUARANTINE_FILE}."
+            f"'{entry.case}' is in quarantine already", hint=f"Edit its entry in {folder / QUARANTINE_FILE}."
         )
     path = folder / QUARANTINE_FILE
     old = _content(path)
@@ -110,7 +110,7 @@ def release_from_quarantine(folder: Path, case: str) -> int:
     test = next((test for test in tests if test.case == case), None)
     if test is None or test.location.line is None:
         near = suggestion(case, _cases(before.quarantine))
-        raise UserError(f"'{case}' is not in quarantine", remedy=near or "See: turncheck quarantine list")
+        raise UserError(f"'{case}' is not in quarantine", hint=near or "See: turncheck quarantine list")
     path = folder / QUARANTINE_FILE
     old = _content(path)
     lines = old.splitlines(keepends=True)
@@ -139,7 +139,7 @@ def _write(folder: Path, old: str, new: str, cases: set[str]) -> None:
         _take_back(path, old)
         raise
     _take_back(path, old)
-    raise UserError(f"cannot edit {path}: its entries are not one below the other", remedy="Edit it by hand.")
+    raise UserError(f"cannot edit {path}: its entries are not one below the other", hint="Edit it by hand.")
 
 
 def _take_back(path: Path, old: str) -> None:
@@ -156,12 +156,12 @@ def _read(folder: Path) -> QuarantineFile:
         UserError: names the first fault.
     """
     if not folder.is_dir():
-        raise UserError(f"no such folder: {folder}", remedy="Name that of turncheck.yml with --project.")
+        raise UserError(f"no such folder: {folder}", hint="Name that of turncheck.yml with --project.")
     today = _today()
     file = read_quarantine(folder, folder, today) or QuarantineFile(Quarantine(today=today.isoformat()))
     faults = [finding for finding in file.findings if finding.code != EXPIRED]
     if faults:
-        raise UserError(faults[0].message.rstrip("."), location=faults[0].location, remedy=faults[0].hint or None)
+        raise UserError(faults[0].message.rstrip("."), location=faults[0].location, hint=faults[0].hint or None)
     return file
 
 

@@ -141,7 +141,7 @@ def _read_document(path: Path, kind: type[_Document]) -> _Document:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UserError(
             f"{path} is not a {kind.__name__.lower()} of this turncheck: {error}",
-            remedy="Write it again (`turncheck report compare`), or move it away from the report.",
+            hint="Write it again (`turncheck report compare`), or move it away from the report.",
         ) from None
 
 
@@ -209,9 +209,9 @@ def _host_of(request: PublishRequest, environment: Mapping[str, str]) -> Host:
         host = job
     else:
         default = f", or set {named.variable}" if named.variable else ""
-        raise UserError("the repository is not known", remedy=f"Give --repository {named.repository}{default}.")
+        raise UserError("the repository is not known", hint=f"Give --repository {named.repository}{default}.")
     if host.needs_token:
-        raise UserError("publishing needs a token", remedy=f"{host.needs_token[0].upper()}{host.needs_token[1:]}.")
+        raise UserError("publishing needs a token", hint=f"{host.needs_token[0].upper()}{host.needs_token[1:]}.")
     return host
 
 
@@ -228,16 +228,16 @@ def _reader(request: PublishRequest, host: Host, screen: Console) -> RunReader:
 def _given(request: PublishRequest, host: Host, network: Network) -> FoundRun:
     """What a run wrote, for a pull request, named or this job's: both must be about the same commit."""
     if request.report is None:
-        raise UserError("there is nothing to publish", remedy="Give REPORT and --pull-request N, or --run-id ID.")
+        raise UserError("there is nothing to publish", hint="Give REPORT and --pull-request N, or --run-id ID.")
     reports = {path: _with_gates(read_report(path), request.gates) for path in _reports_of(request.report)}
     if request.baseline and len(reports) > 1:
         raise UserError(
             "--baseline is about one assistant, but the results of several are published",
-            remedy="Omit it: each is compared with what its run compared it with.",
+            hint="Omit it: each is compared with what its run compared it with.",
         )
     target = host.target() if request.pull_request is None else host.target_of_number(request.pull_request)
     if isinstance(target, str):
-        raise UserError(f"there is nowhere to comment: {target}", remedy="Name the pull request: --pull-request N.")
+        raise UserError(f"there is nowhere to comment: {target}", hint="Name the pull request: --pull-request N.")
     outcomes: dict[Path, Outcome] = {}
     for path, report in reports.items():
         measured = report.source.commit or ""
@@ -245,7 +245,7 @@ def _given(request: PublishRequest, host: Host, network: Network) -> FoundRun:
             raise UserError(
                 f"{path} is of {measured[:12] or 'no known commit'}, "
                 f"the head of pull request {target.number} is {target.head_sha[:12]}",
-                remedy="Measure the commit that the pull request is at.",
+                hint="Measure the commit that the pull request is at.",
             )
         baseline = read_baseline(request.baseline, network) if request.baseline else _baseline_beside(path)
         links = Links(pages=host.pages, commit=measured)
@@ -304,7 +304,7 @@ def change_notes(path: Path, notes: str, suite: str | None, screen: Console) -> 
     if report.batch is None or not named:
         known = ", ".join(f"'{one.name}'" for one in suites) or "none"
         what = "has no batch suites" if suite is None else f"has no batch suite '{suite}'"
-        raise UserError(f"the report {what}", location=Location(str(path)), remedy=f"Its suites: {known}.")
+        raise UserError(f"the report {what}", location=Location(str(path)), hint=f"Its suites: {known}.")
     changed = tuple(msgspec.structs.replace(one, notes=notes) if one in named else one for one in suites)
     batch = msgspec.structs.replace(report.batch, suites=changed)
     file = path / REPORT_NAME if path.is_dir() else path

@@ -103,7 +103,7 @@ def run_from_flags(flags: Mapping[str, Any], *, json: str | None, plots: bool, q
         UserError: the job could not be done.
     """
     if flags.get("run-id") is not None:
-        raise UserError("run-id: `run` measures", remedy="Use `turncheck report publish --run-id ID`.")
+        raise UserError("run-id: `run` measures", hint="Use `turncheck report publish --run-id ID`.")
     given = from_flags(flags)
     if (chosen := choose(given)) is not None:
         refuse_shards_of_several(given)
@@ -128,7 +128,7 @@ def _run_several(
     if json:
         raise UserError(
             "--json writes one report, but several assistants are measured",
-            remedy="Each has its own report.json, in its folder below --out.",
+            hint="Each has its own report.json, in its folder below --out.",
         )
     screen = Console(quiet=quiet, verbose=verbose)
 
@@ -170,7 +170,7 @@ def run_shard(
     if wants_report:
         raise UserError(
             "--json and --plots need a report, and a shard writes none",
-            remedy="Give them to `turncheck report merge`.",
+            hint="Give them to `turncheck report merge`.",
         )
     head, answers = measure_shard(shard, prepared.inputs, given, later_baseline_finder(prepared), screen)
     folder = Path(prepared.settings.out)

@@ -104,9 +104,9 @@ def read_fixtures(written: Sequence[str], slots: Iterable[str] | None) -> dict[s
     for pair in written:
         name, equals, value = pair.partition("=")
         if not equals:
-            raise UserError(f"'{pair}' is not a fixture", remedy="Write it as slot=value.")
+            raise UserError(f"'{pair}' is not a fixture", hint="Write it as slot=value.")
         if known is not None and name not in known:
-            raise UserError(f"the domain has no slot '{name}'", remedy=f"It has: {', '.join(sorted(known)) or 'none'}.")
+            raise UserError(f"the domain has no slot '{name}'", hint=f"It has: {', '.join(sorted(known)) or 'none'}.")
         try:
             fixtures[name] = json.loads(value)
         except ValueError:

@@ -122,7 +122,7 @@ def project_tests(settings: Settings, project: Project) -> ProjectTests:
     if not (found.stories or found.examples or found.cases):
         raise UserError(
             "the project has no tests that could notice a fault",
-            remedy="`turncheck init` writes first tests, `turncheck suggest` finds those that notice most.",
+            hint="`turncheck init` writes first tests, `turncheck suggest` finds those that notice most.",
         )
     return found
 
@@ -139,7 +139,7 @@ def lines_of(changed: bool, settings: Settings) -> ChangedLines | None:
 
     lines = changed_lines(settings, find_host(os.environ))
     if lines.unknown:
-        raise UserError(f"no changed lines to try: {lines.unknown}", remedy="Omit --changed to try all lines.")
+        raise UserError(f"no changed lines to try: {lines.unknown}", hint="Omit --changed to try all lines.")
     return lines
 
 

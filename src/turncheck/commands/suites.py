@@ -82,15 +82,15 @@ def run_convert(files: Sequence[Path], out: Path, screen: Console) -> int:
     """
     is_file = out.suffix.lower() in {*SUFFIXES, *YAML_SUFFIXES}
     if is_file and len(files) > 1:
-        raise UserError("several files cannot be written to one", remedy="Name a folder with --out.")
+        raise UserError("several files cannot be written to one", hint="Name a folder with --out.")
     if out.suffix and not is_file and not out.is_dir():
-        raise UserError(f"'{out}' is neither a folder nor .json, .csv or .yml", remedy="Name one of them with --out.")
+        raise UserError(f"'{out}' is neither a folder nor .json, .csv or .yml", hint="Name one of them with --out.")
     targets = [out if is_file else out / f"{path.stem}{_other(path)}" for path in files]
     if len(set(targets)) < len(targets):
-        raise UserError("two of the files would be written to one", remedy="Convert them one after the other.")
+        raise UserError("two of the files would be written to one", hint="Convert them one after the other.")
     for path, target in zip(files, targets, strict=True):
         if target.resolve() == path.resolve():
-            raise UserError(f"'{path}' would be overwritten", remedy="Name another file with --out.")
+            raise UserError(f"'{path}' would be overwritten", hint="Name another file with --out.")
         write_cases(_cases_of(path, screen), target, screen)
     return EXIT_OK
 
@@ -143,7 +143,7 @@ def write_cases(cases: Sequence[SuiteCase], target: Path, screen: Console) -> No
 
 def _suite_target(out: Path) -> Path:
     if out.suffix.lower() not in SUFFIXES:
-        raise UserError(f"'{out}' is neither .json nor .csv", remedy="Name a file with one of these endings.")
+        raise UserError(f"'{out}' is neither .json nor .csv", hint="Name a file with one of these endings.")
     return out
 
 
@@ -262,12 +262,12 @@ def suggested_cases(
     if not found.cases and found.unwritable and not known:
         raise UserError(
             f"nothing can be suggested: a suite cannot hold the name '{found.unwritable[0]}'",
-            remedy="Rename what holds `|`, or begins with `trait:`.",
+            hint="Rename what holds `|`, or begins with `trait:`.",
         )
     if not found.cases and not known:
         raise UserError(
             f"nothing can be suggested{f' for {intent!r}' if intent else ''}: no sentence can be varied",
-            remedy="Name an intent that has sentences of several words, or annotate entities and list their values.",
+            hint="Name an intent that has sentences of several words, or annotate entities and list their values.",
         )
     return found
 
@@ -278,9 +278,9 @@ def _known_intent(project: Project, name: str) -> str:
     if (found := known.intents.get(comparable(name))) is not None:
         return found.name
     if comparable(name) in known.traits:
-        raise UserError(f"'{name}' is a trait", remedy="Cases are suggested for dialogs, FAQs and small talk.")
+        raise UserError(f"'{name}' is a trait", hint="Cases are suggested for dialogs, FAQs and small talk.")
     names = [intent.name for intent in known.intents.values()]
-    raise UserError(f"the project has no intent '{name}'", remedy=suggestion(name, names) or "Correct the name.")
+    raise UserError(f"the project has no intent '{name}'", hint=suggestion(name, names) or "Correct the name.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +323,7 @@ def run_add(suite: Path, expected: Expectation, utterances: str, screen: Console
     new = [case for line in lines if (case := replace(made, text=line)) not in there]
     if not new:
         raise UserError(
-            "there is no utterance to add", remedy="Write one per line; those that the suite already has do not count."
+            "there is no utterance to add", hint="Write one per line; those that the suite already has do not count."
         )
     write_cases([*there, *new], target, screen)
     screen.note(f"{count(len(new), 'case')} added; {len(lines) - len(new):,} were there already.")
@@ -338,21 +338,21 @@ def _expected_case(expected: Expectation) -> SuiteCase:
     """
     read, order = read_intent(expected.intent), read_order(expected.order)
     if read.has_double_pipe:
-        raise UserError("`||` in --intent separates traits", remedy="Write `trait:` in front, or one `|`.")
+        raise UserError("`||` in --intent separates traits", hint="Write `trait:` in front, or one `|`.")
     values: dict[str, list[str]] = {}
     for written in expected.entities:
         name, is_there, value = (part.strip() for part in written.partition("="))
         if not (name and is_there and value):
-            raise UserError(f"--entity: expected NAME=VALUE, got '{written}'", remedy="Write --entity City=Oslo.")
+            raise UserError(f"--entity: expected NAME=VALUE, got '{written}'", hint="Write --entity City=Oslo.")
         values.setdefault(name, []).append(value)
     if order and len(read.names) > 1:
-        raise UserError("an order of entities is for one intent", remedy="Omit --entity-order, or name one intent.")
+        raise UserError("an order of entities is for one intent", hint="Omit --entity-order, or name one intent.")
     if twice := [name for place, name in enumerate(order) if name in order[:place]]:
-        raise UserError(f"--entity-order names '{twice[0]}' twice", remedy="Name each entity once.")
+        raise UserError(f"--entity-order names '{twice[0]}' twice", hint="Name each entity once.")
     if unknown := [name for name in order if name not in values]:
         raise UserError(
             f"--entity-order names '{unknown[0]}', which no --entity gives a value",
-            remedy=f"Add --entity {unknown[0]}=VALUE.",
+            hint=f"Add --entity {unknown[0]}=VALUE.",
         )
     entities = tuple(ExpectedEntity(name, tuple(dict.fromkeys(found))) for name, found in values.items())
     parent, bots = read_parent(expected.parent), read_bots(expected.bot)

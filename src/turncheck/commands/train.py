@@ -110,7 +110,7 @@ def run_train(options: TrainOptions, parts: Sequence[Part], screen: Console) -> 
 def _possible(project: Project, parts: Sequence[Part], screen: Console) -> list[Part]:
     """Return the parts that can be trained; a part that was requested by itself must be possible."""
     if (refusal := project.platform.no_model) is not None:
-        raise UserError(refusal.what, remedy=refusal.remedy)
+        raise UserError(refusal.what, hint=refusal.hint)
     missing: dict[Part, str] = {}
     if not project.nlu.examples:
         missing["nlu"] = "the project has no NLU examples to train on"
@@ -119,7 +119,7 @@ def _possible(project: Project, parts: Sequence[Part], screen: Console) -> list[
     wanted = [part for part in parts if part not in missing]
     if not wanted:
         reasons = "; ".join(missing[part] for part in parts)
-        raise UserError(f"{reasons}{in_vain(project)}", remedy="Name data with --data.")
+        raise UserError(f"{reasons}{in_vain(project)}", hint="Name data with --data.")
     for part in parts:
         if part in missing:
             screen.note(f"Only {' and '.join(wanted)} is trained: {missing[part]}.")

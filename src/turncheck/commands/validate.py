@@ -121,7 +121,7 @@ def check_project(request: Request) -> Checked:
         UserError: there is no such folder, or the export in it cannot be read.
     """
     if not request.project.is_dir():
-        raise UserError(f"There is no folder '{request.project}'.", remedy="Name the project's folder with --project.")
+        raise UserError(f"There is no folder '{request.project}'.", hint="Name the project's folder with --project.")
     history = _history(request.max_history)
     if isinstance(history, str):
         finding = found("max-history-invalid", f"--max-history is '{history}', not a positive integer.", Location(""))
@@ -129,14 +129,14 @@ def check_project(request: Request) -> Checked:
     try:
         ignored = _ignored(request.project)
     except UserError as error:
-        message = f"{error.what}. {error.remedy}" if error.remedy else error.what
+        message = f"{error.message}. {error.hint}" if error.hint else error.message
         finding = found("settings-invalid", message, error.location or Location("turncheck.yml"))
         return Checked(Validated((finding,), ("always",)))
     domain = request.domain
     if (export := export_of(request.project, request.data)) is None:
         domain = domain or request.project / DEFAULT_DOMAIN
     elif request.stories_only:
-        raise UserError(f"{export.platform.one} has no stories", remedy="Use `turncheck data validate`.")
+        raise UserError(f"{export.platform.one} has no stories", hint="Use `turncheck data validate`.")
     with _collecting_rarely():
         project = read_project(
             request.project,

@@ -216,12 +216,12 @@ def read_engine_rules(lines: Sequence[str], engines: Sequence[str]) -> tuple[Thr
         if found is None or (found["what"] == "right" and found["engine"] is None):
             raise UserError(
                 f"thresholds: a comparison of engines has no figure '{name[:200]}'",
-                remedy=f"It has {', '.join(_KNOWN)}.",
+                hint=f"It has {', '.join(_KNOWN)}.",
             )
         if found["engine"] is not None and found["engine"] not in engines:
             raise UserError(
                 f"thresholds: '{found['engine'][:200]}' is not among the engines",
-                remedy=f"They are {', '.join(engines)}.",
+                hint=f"They are {', '.join(engines)}.",
             )
 
     return tuple(read_threshold(line, ensure_known) for line in lines)

@@ -97,11 +97,11 @@ def read_rules(settings: GateSettings, places: Places = _NOWHERE) -> GateRules:
     """
     for word in settings.fail_on:
         if word not in _FAIL_ON:
-            raise UserError(f"fail-on: unknown word '{word[:80]}'", remedy=f"Known are: {', '.join(_FAIL_ON)}.")
+            raise UserError(f"fail-on: unknown word '{word[:80]}'", hint=f"Known are: {', '.join(_FAIL_ON)}.")
     for evaluation in settings.require:
         if evaluation not in EVALUATIONS:
             raise UserError(
-                f"require: unknown evaluation '{evaluation[:80]}'", remedy=f"Known are: {', '.join(EVALUATIONS)}."
+                f"require: unknown evaluation '{evaluation[:80]}'", hint=f"Known are: {', '.join(EVALUATIONS)}."
             )
     return GateRules(
         fail_on=settings.fail_on,
@@ -130,7 +130,7 @@ def at_its_place(text: str, places: Places, do: Callable[[], _Rule]) -> _Rule:
     try:
         return do()
     except UserError as error:
-        raise UserError(error.what, location=places.get(text), remedy=error.remedy) from None
+        raise UserError(error.message, location=places.get(text), hint=error.hint) from None
 
 
 def read_threshold(line: str, ensure_known: Callable[[str], object] = metric_of) -> Threshold:
@@ -143,7 +143,7 @@ def read_threshold(line: str, ensure_known: Callable[[str], object] = metric_of)
     if found is None:
         raise UserError(
             f"thresholds: cannot read '{line[:200]}'",
-            remedy="This is a largest drop: it belongs in max-regression."
+            hint="This is a largest drop: it belongs in max-regression."
             if _REGRESSION.fullmatch(line[:_LONGEST].strip())
             else "Write a metric, one of >= <= > < ==, and a number: nlu.intents.f1 >= 0.85",
         )
@@ -157,7 +157,7 @@ def _regression(line: str) -> Regression:
     if found is None or not (found["limit"] or found["significant"]):
         raise UserError(
             f"max-regression: cannot read '{line[:200]}'",
-            remedy="This is a limit for the metric itself: it belongs in thresholds."
+            hint="This is a limit for the metric itself: it belongs in thresholds."
             if _THRESHOLD.fullmatch(line[:_LONGEST].strip())
             else "Write a metric, a colon and the largest drop: nlu.intents.f1: 0.01 (add 'significant' to fail on a"
             " real drop only)",
@@ -168,7 +168,7 @@ def _regression(line: str) -> Regression:
     limit = _limit(found) if found["limit"] else 0.0
     if limit < 0:
         raise UserError(
-            f"max-regression: the drop in '{line[:200]}' is negative", remedy="Write it as 0.01, for example."
+            f"max-regression: the drop in '{line[:200]}' is negative", hint="Write it as 0.01, for example."
         )
     return Regression(line.strip(), found["name"], limit, bool(found["significant"]))
 

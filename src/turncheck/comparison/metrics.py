@@ -68,7 +68,7 @@ def metric_of(name: str) -> Metric:
     """Return what a metric's name means, whether or not it was measured.
 
     Raises:
-        UserError: there is no such metric; the remedy lists similar names.
+        UserError: there is no such metric; the hint lists similar names.
     """
     if (metric := known_metric(name)) is None:
         raise _unknown(name, _PLAIN_NAMES)
@@ -112,7 +112,7 @@ def find_metric(report: Report, metrics: Mapping[str, Measured], name: str) -> M
     if section == "plugin":
         if name in report.metrics:
             return NotMeasured("there was nothing to measure it on")
-        raise UserError(f"no plugin in use measures '{name[:200]}'", remedy=_plugin_metrics(report))
+        raise UserError(f"no plugin in use measures '{name[:200]}'", hint=_plugin_metrics(report))
     if name == COVERAGE_OF_CHANGES:
         return NotMeasured("what changed is known only against a baseline")
     if reason := _why_not_run(report, section, metrics):
@@ -158,8 +158,8 @@ def _unknown(name: str, known: tuple[str, ...]) -> UserError:
     candidates = [candidate for candidate in known if len(candidate) <= 200]
     near = nearest(short, candidates, most=3)
     meant = f"Did you mean {' or '.join(near)}? " if near else ""
-    remedy = f"{meant}Known metrics: {', '.join(candidates[:60])}."
-    return UserError(f"unknown metric '{short}'", remedy=remedy)
+    hint = f"{meant}Known metrics: {', '.join(candidates[:60])}."
+    return UserError(f"unknown metric '{short}'", hint=hint)
 
 
 # A metric on both sides, and what the difference means: part of ``comparison.json``.

@@ -61,9 +61,9 @@ class Conflict(NamedTuple):
 class RuleConflictError(TrainingRefusedError):
     """Rules that cannot all hold."""
 
-    def __init__(self, what: str, conflicts: Sequence[Conflict], remedy: str) -> None:
+    def __init__(self, what: str, conflicts: Sequence[Conflict], hint: str) -> None:
         lines = "\n".join(f"- {conflict.message}" for conflict in conflicts)
-        super().__init__(f"{what}:\n{lines}", location=conflicts[0].place.location, remedy=remedy)
+        super().__init__(f"{what}:\n{lines}", location=conflicts[0].place.location, hint=hint)
         self.headline = what
         self.conflicts = tuple(conflicts)
 
@@ -81,7 +81,7 @@ def learn_rules(trackers: Iterable[StoryTracker], domain: DialogueDomain, settin
         raise TrainingRefusedError(
             f"The fallback action '{settings.fallback_action}' of RulePolicy is not in the domain",
             location=domain.domain.location,
-            remedy="Add it to the domain, or name another one as 'core_fallback_action_name'.",
+            hint="Add it to the domain, or name another one as 'core_fallback_action_name'.",
         )
     if settings.restrict_rules:
         _raise_if_any(
@@ -105,9 +105,9 @@ def learn_rules(trackers: Iterable[StoryTracker], domain: DialogueDomain, settin
     return book.learnt(book.not_in_stories)
 
 
-def _raise_if_any(conflicts: Sequence[Conflict], what: str, remedy: str) -> None:
+def _raise_if_any(conflicts: Sequence[Conflict], what: str, hint: str) -> None:
     if conflicts:
-        raise RuleConflictError(what, conflicts, remedy)
+        raise RuleConflictError(what, conflicts, hint)
 
 
 def conflicts_of(trackers: Iterable[StoryTracker], domain: DialogueDomain, settings: RuleSettings) -> list[Conflict]:

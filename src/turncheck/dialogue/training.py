@@ -153,10 +153,10 @@ class TooManyDialoguesError(UserError):
         what: str,
         *,
         location: Location | None = None,
-        remedy: str | None = None,
+        hint: str | None = None,
         joined: Mapping[str, int] | None = None,
     ) -> None:
-        super().__init__(what, location=location, remedy=remedy)
+        super().__init__(what, location=location, hint=hint)
         self.joined = joined or {}
 
 
@@ -465,7 +465,7 @@ def _too_many_ways(step: StoryStep, joined: Mapping[str, int]) -> TooManyDialogu
     return TooManyDialoguesError(
         f"More than {MOST_WAYS} dialogues lead through '{step.name}', since each `or` and checkpoint multiplies them",
         location=step.location,
-        remedy="Split it into several stories with fewer `or` steps and checkpoints.",
+        hint="Split it into several stories with fewer `or` steps and checkpoints.",
         joined=joined,
     )
 

@@ -68,12 +68,12 @@ def chosen_engines(
         runs = " and ".join(platform.many for platform in PLATFORMS.values() if platform.name in registered.kinds)
         raise UserError(
             f"the engine '{settings.engine}' runs {runs}; this is {project.platform.one}",
-            remedy=f"Use the engine '{project.platform.engine or default_of('engine')}'.",
+            hint=f"Use the engine '{project.platform.engine or default_of('engine')}'.",
         )
     if project.platform.engine not in {"", settings.engine}:
         raise UserError(
             f"the engine '{settings.engine}' cannot run {project.platform.one}",
-            remedy=f"Use the engine '{project.platform.engine}'.",
+            hint=f"Use the engine '{project.platform.engine}'.",
         )
     with ExitStack() as stack:
         with blamed_on_plugin(f"engine '{settings.engine}'") if settings.engine in ENGINES.added() else nullcontext():
@@ -104,5 +104,5 @@ def refuse_settings_of_others(settings: Settings) -> None:
         if is_given and option.engine not in {None, settings.engine}:
             raise UserError(
                 f"--{name} is for the engine '{option.engine}'",
-                remedy=f"Add --engine {option.engine}, or omit it.",
+                hint=f"Add --engine {option.engine}, or omit it.",
             )

@@ -175,7 +175,7 @@ class RemoteClient:
             attempt += 1
             ended = self._has_ended() if isinstance(failure, CutError) else None
             if ended is not None:
-                raise CutError(ended.what, remedy=ended.remedy)  # of several servers the others are still there
+                raise CutError(ended.message, hint=ended.hint)  # of several servers the others are still there
             if isinstance(failure, BusyError):
                 pause = self._allowed_wait(failure, attempt)
                 until = None if until is None else until.later(pause)
@@ -211,7 +211,7 @@ class RemoteClient:
         return ServerError(
             f"the {self.noun} at {self.name} answers {question.shown} with a redirect"
             f" ({response.status}{to and f' to {to}'})",
-            remedy="Give the address that it leads to. If that is a login page, give the server's own address.",
+            hint="Give the address that it leads to. If that is a login page, give the server's own address.",
         )
 
     # --- one attempt --------------------------------------------------------------------------------------------------
@@ -247,8 +247,8 @@ class RemoteClient:
         pause = PAUSE * 2 ** min(attempt, 8) if busy.wait is None else max(busy.wait, PAUSE)
         if self._waited + pause > LONGEST_WAIT:
             asks = "" if busy.wait is None else f" It asks to wait for {duration(busy.wait)}:"
-            what = f"{busy.what}.{asks} a run waits for {duration(LONGEST_WAIT)} at most"
-            raise ServerError(what, remedy="Does something else ask it? Try again later, or ask it less at once.")
+            what = f"{busy.message}.{asks} a run waits for {duration(LONGEST_WAIT)} at most"
+            raise ServerError(what, hint="Does something else ask it? Try again later, or ask it less at once.")
         self._waited += pause
         return pause
 
@@ -280,7 +280,7 @@ class RemoteClient:
         if self._was_there:
             return CutError(
                 f"the {self.noun} at {self.name} answered before, and now refuses the connection or cuts it",
-                remedy="Does it still run? Its log may show what happened.",
+                hint="Does it still run? Its log may show what happened.",
             )
         return self._failure(question, f"cannot be reached ({_kind(error)})", CutError)
 
@@ -289,14 +289,14 @@ class RemoteClient:
         if self._base.startswith("https://") and not self._was_there and self._speaks_plain_http():
             return ServerError(
                 f"the server at {self.name} does not speak TLS, but plain HTTP ({question.shown})",
-                remedy="Write its address with http:// rather than https://.",
+                hint="Write its address with http:// rather than https://.",
             )
         seconds = self.timeout if until is None else until.seconds
         if not self._was_there:
             seconds = min(seconds, CONNECT_TIMEOUT)
         return SlowAnswerError(
             f"the {self.noun} at {self.name} cannot be reached within {seconds:g} seconds ({question.shown})",
-            remedy="Is it running, and is the address right?",
+            hint="Is it running, and is the address right?",
         )
 
     def _speaks_plain_http(self) -> bool:
@@ -313,17 +313,17 @@ class RemoteClient:
         if "CERTIFICATE_VERIFY_FAILED" not in str(error):
             return ServerError(
                 f"the server at {self.name} does not speak TLS, or not this version of it ({question.shown})",
-                remedy="Is its address one with http:// rather than https://?",
+                hint="Is its address one with http:// rather than https://?",
             )
         return ServerError(
             f"the certificate of the {self.noun} at {self.name} is not trusted ({question.shown})",
-            remedy="Name the file of your certificates in the environment variable SSL_CERT_FILE.",
+            hint="Name the file of your certificates in the environment variable SSL_CERT_FILE.",
         )
 
     def _failure(self, question: Question, what: str, kind: type[ServerError] | None = None) -> ServerError:
         return (kind or ServerError)(
             f"the {self.noun} at {self.name} {what} ({question.shown})",
-            remedy="Is it running, and is the address right?",
+            hint="Is it running, and is the address right?",
         )
 
     def _reason(self, response: Response) -> str:

@@ -147,7 +147,7 @@ def _outcome(
         return CaseOutcome(skipped_case(case, NOT_RUN), Exercised(), left_out=True)
     outcome = Workers.result(future)
     # All before this one are done: the first lost case determines the reason for all, however many run at a time.
-    return outcome or CaseOutcome(skipped_case(case, f"not run: {lost[min(lost)].what}"), Exercised())
+    return outcome or CaseOutcome(skipped_case(case, f"not run: {lost[min(lost)].message}"), Exercised())
 
 
 def section_of(outcomes: Sequence[CaseOutcome], remarks: tuple[str, ...]) -> EndToEnd:
@@ -260,7 +260,7 @@ def run_elsewhere(
                 answers.keep(unit, outcome)
     except (EngineError, KeyboardInterrupt) as error:
         stopped = CutShortError(error)
-        reason = NOT_FINISHED if stopped.interrupted else f"not run: {stopped.what}"
+        reason = NOT_FINISHED if stopped.interrupted else f"not run: {stopped.message}"
         known = CasesRun(answers, outcomes)
         all_of_them = [
             known.known(unit) or CaseOutcome(skipped_case(case, reason), Exercised()) for unit, case in by_unit.items()

@@ -289,7 +289,7 @@ def _ensure_counted(name: str, results: Results) -> None:
             raise UserError(
                 f"{name}_report.json counts {counted} {what} sentences, {name}_{part}.json lists {len(listed)}: the two"
                 " are not of one run, or the file was cut",
-                remedy="Empty the folder before `rasa test nlu` writes into it, and take all that it wrote.",
+                hint="Empty the folder before `rasa test nlu` writes into it, and take all that it wrote.",
             )
 
 

@@ -145,7 +145,7 @@ def _unnamed(
             what = f"{STORY_REPORT} counts {counted} {'passed' if is_passed else 'failed'} stories, {file[0]} lists"
             raise UserError(
                 f"{what} {number}: the two are from different runs, or the file is truncated",
-                remedy="Empty the folder before `rasa test core` writes into it, and take all that it wrote.",
+                hint="Empty the folder before `rasa test core` writes into it, and take all that it wrote.",
             )
     return unnamed
 

@@ -309,7 +309,7 @@ class Rounds(Generic[Answer]):
         if self.interrupt is not None:
             return INTERRUPTED
         if self.lost:
-            return self.lost[min(self.lost)].what
+            return self.lost[min(self.lost)].message
         return self._out_of_budget or f"after {self.rules.most} runs, the most that are allowed"
 
     @property

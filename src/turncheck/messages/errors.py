@@ -24,25 +24,25 @@ class UserError(Exception):
     Shown as text without a traceback; the command ends with :data:`EXIT_NOT_DONE` unless it says otherwise.
     """
 
-    def __init__(self, what: str, *, location: Location | None = None, remedy: str | None = None) -> None:
-        super().__init__(what)
-        self.what = what
+    def __init__(self, message: str, *, location: Location | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
         self.location = location
-        self.remedy = remedy
-        self.headline = what
-        """What is wrong in short, without the list that ``what`` may end with."""
+        self.hint = hint
+        self.headline = message
+        """What is wrong in short, without the list that ``message`` may end with."""
 
     def for_repository(self, project: str) -> str:
         """The same text for a reader outside the project's folder: the path leads there from here."""
         if self.location is None:
             return str(self)
-        return str(UserError(self.what, location=self.location.below(project), remedy=self.remedy))
+        return str(UserError(self.message, location=self.location.below(project), hint=self.hint))
 
     def __str__(self) -> str:
-        """``path:line:column: what is wrong`` and, on a line of its own, the remedy."""
+        """``path:line:column: what is wrong`` and, on a line of its own, the hint."""
         place = f"{self.location}: " if self.location else ""
-        remedy = f"\n{self.remedy}" if self.remedy else ""
-        return f"{place}{self.what}{remedy}"
+        hint = f"\n{self.hint}" if self.hint else ""
+        return f"{place}{self.message}{hint}"
 
 
 class TrainingRefusedError(UserError):
@@ -55,7 +55,7 @@ _NO_ROOM: Final = {
     errno.EFBIG: "a file grew larger than this process may write",
     errno.EROFS: "the file system is read-only",
 }
-_REMEDIES: Final = {
+_HINTS: Final = {
     errno.ENOSPC: "Make room, or name another disk with --out (temporary files: TMPDIR).",
     errno.EDQUOT: "Make room, or name another disk with --out (temporary files: TMPDIR).",
     errno.EFBIG: "Allow larger files (ulimit -f), or write fewer.",
@@ -74,9 +74,9 @@ _REMEDIES: Final = {
 _MOST_SHOWN: Final = 200
 
 
-def remedy_of(error: OSError) -> str:
+def hint_of(error: OSError) -> str:
     """Return what to do about a file or folder that the system refuses."""
-    return _REMEDIES.get(error.errno or 0, "Is the path right?")
+    return _HINTS.get(error.errno or 0, "Is the path right?")
 
 
 def user_error_from_os(error: BaseException) -> UserError | None:
@@ -91,9 +91,9 @@ def user_error_from_os(error: BaseException) -> UserError | None:
     place = f"{name[:_MOST_SHOWN]}…" if len(name) > _MOST_SHOWN else name
     if error.errno in _NO_ROOM:
         what = f"{_NO_ROOM[error.errno]} ({place})" if place else _NO_ROOM[error.errno]
-        return UserError(what, remedy=remedy_of(error))
+        return UserError(what, hint=hint_of(error))
     if place:
-        return UserError(f"{place}: {error.strerror or type(error).__name__}", remedy=remedy_of(error))
+        return UserError(f"{place}: {error.strerror or type(error).__name__}", hint=hint_of(error))
     return None
 
 
@@ -127,12 +127,12 @@ class CutShortError(EngineError):
         if isinstance(cause, KeyboardInterrupt):
             super().__init__(INTERRUPTED)
         else:
-            super().__init__(cause.what, location=cause.location, remedy=cause.remedy)
+            super().__init__(cause.message, location=cause.location, hint=cause.hint)
         self.interrupted = isinstance(cause, KeyboardInterrupt) or getattr(cause, "interrupted", False)
         self.passing = isinstance(cause, PassingError)
         self.finished = finished
 
     def __reduce__(self) -> Any:
         """It is also sent back from other processes."""
-        cause = UserError(self.what, location=self.location, remedy=self.remedy)
+        cause = UserError(self.message, location=self.location, hint=self.hint)
         return CutShortError, (KeyboardInterrupt() if self.interrupted else cause, self.finished)

@@ -25,7 +25,7 @@ class Refusal(NamedTuple):
     """Why something is not done, and what to do instead."""
 
     what: str
-    remedy: str
+    hint: str
 
 
 @dataclass(frozen=True, slots=True)

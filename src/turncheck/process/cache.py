@@ -132,7 +132,7 @@ class Cache:
             said.append(f"{number} in {self.folder} {verb} not signed with this run's cache key: ignored.")
         if self.trouble is not None:
             what = "keeps nothing more" if self.unkept else "could not keep everything"
-            said.append(f"The cache {what}: {self.trouble.what}.")
+            said.append(f"The cache {what}: {self.trouble.message}.")
         if found := {kind: number for kind, number in self.found.items() if number}:
             words = ", ".join(count(number, kind, _SEVERAL.get(kind)) for kind, number in sorted(found.items()))
             said.append(f"Unchanged, and taken from the cache: {words}.")

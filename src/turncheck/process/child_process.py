@@ -49,7 +49,7 @@ class Child:
 
     def failure(self, happened: str) -> UserError:
         """Return the error to raise: what happened, and the end of the log."""
-        return UserError(f"{self.what} {happened}", remedy=f"Its log ends with:\n{self.log_end()}")
+        return UserError(f"{self.what} {happened}", hint=f"Its log ends with:\n{self.log_end()}")
 
     def ended(self) -> UserError | None:
         """Return the error to raise if it ended by itself."""
@@ -68,7 +68,7 @@ def split_command(what: str, command: str) -> list[str]:
     except ValueError as error:
         raise UserError(f"{what}'s command '{command}' cannot be run: {error}") from None
     if not words:
-        raise UserError(f"{what}'s command is empty", remedy="Give the program and its arguments.")
+        raise UserError(f"{what}'s command is empty", hint="Give the program and its arguments.")
     return words
 
 

@@ -63,16 +63,16 @@ class FileVariables:
             raise UserError(
                 f"'${{{name}}}' is not expanded: the action's input `env` hands over no variable '{name}'",
                 location=location,
-                remedy=f"Add a line {name}=VALUE to it in the workflow; other variables of the job are not read.",
+                hint=f"Add a line {name}=VALUE to it in the workflow; other variables of the job are not read.",
             )
         if is_private(name):
             raise UserError(
                 f"'${{{name}}}' is not expanded: variables of this kind stay with the job",
                 location=location,
-                remedy=f"Hand the value over by name: --env {name}=VALUE.",
+                hint=f"Hand the value over by name: --env {name}=VALUE.",
             )
         if name not in self.environment:
-            raise UserError(f"the environment variable '{name}' is not set", location=location, remedy="Set it.")
+            raise UserError(f"the environment variable '{name}' is not set", location=location, hint="Set it.")
         return self.environment[name]
 
 
@@ -101,7 +101,7 @@ def ensure_numbers(environment: Mapping[str, str]) -> None:
     for name in _NUMBERS_OF_LIBRARIES:
         if name in environment and not re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", environment[name]):
             shown = environment[name][:40]
-            raise UserError(f"the environment variable {name} is not a whole number: {shown!r}", remedy="Unset it.")
+            raise UserError(f"the environment variable {name} is not a whole number: {shown!r}", hint="Unset it.")
 
 
 def whole_number(text: str) -> int | None:
@@ -179,9 +179,7 @@ def secret_of(environment: Mapping[str, str], *names: str) -> Secret | None:
             try:
                 return read_secret(environment[name])
             except ValueError as error:
-                raise UserError(
-                    f"{name} cannot be used: {error}", remedy="Set it again, without a line break."
-                ) from None
+                raise UserError(f"{name} cannot be used: {error}", hint="Set it again, without a line break.") from None
     return None
 
 

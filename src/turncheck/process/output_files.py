@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from turncheck.messages.errors import UserError, remedy_of
+from turncheck.messages.errors import UserError, hint_of
 from turncheck.process.regular_file import is_file, is_there, open_regular, read_regular
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def temporary_folder(purpose: str) -> Iterator[Path]:
     except OSError as error:
         raise UserError(
             f"no temporary folder can be made: {error.strerror or error}",
-            remedy="Let the environment variable TMPDIR name a folder with room that may be written to.",
+            hint="Let the environment variable TMPDIR name a folder with room that may be written to.",
         ) from None
     try:
         yield folder
@@ -97,7 +97,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
             raise
     except OSError as error:
         why = "it is a pipe that nobody reads" if error.errno == errno.ENXIO else error.strerror or error
-        raise UserError(f"cannot write {path}: {why}", remedy=remedy_of(error)) from None
+        raise UserError(f"cannot write {path}: {why}", hint=hint_of(error)) from None
 
 
 def _device(path: Path) -> BinaryIO:
@@ -256,7 +256,7 @@ def ensure_replaceable(folder: Path, names: Iterable[str] = _USUAL) -> None:
 def _refusal(path: Path) -> UserError:
     return UserError(
         f"{path} was not written by turncheck, and is not replaced",
-        remedy="Name another output folder with --out, or move the file away.",
+        hint="Name another output folder with --out, or move the file away.",
     )
 
 
@@ -315,7 +315,7 @@ def _record(folder: Path, name: str) -> None:
         finally:
             os.close(descriptor)
     except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror or error}", remedy=remedy_of(error)) from None
+        raise UserError(f"cannot write {path}: {error.strerror or error}", hint=hint_of(error)) from None
 
 
 def _is_file(path: Path) -> bool:

@@ -48,11 +48,11 @@ def configure_logs(path: Path) -> None:
     except (yaml.YAMLError, RecursionError, UnicodeDecodeError) as error:
         raise UserError(f"the logging configuration '{path}' is not YAML: {error}") from None
     if not isinstance(content, dict):
-        raise UserError(f"the logging configuration '{path}' is not a map", remedy="See Python's logging.config.")
+        raise UserError(f"the logging configuration '{path}' is not a map", hint="See Python's logging.config.")
     if refused := next(_refused(content), None):
         raise UserError(
             f"the logging configuration '{path}' names {refused}, which is not a part of Python's logging",
-            remedy="Use the handlers and formatters of logging and logging.handlers.",
+            hint="Use the handlers and formatters of logging and logging.handlers.",
         )
     try:
         logging.config.dictConfig(content)

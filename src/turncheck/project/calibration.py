@@ -43,7 +43,7 @@ def trust_in(project: Project, vectors: str = "") -> tuple[Trust | None, Confide
     try:
         calibration = read_calibration(project.root)
     except UserError as error:
-        return Trust(path=CALIBRATION_FILE, problem=error.what), None
+        return Trust(path=CALIBRATION_FILE, problem=error.message), None
     if calibration is None:
         return None, None
     about = Trust(path=CALIBRATION_FILE, date=calibration.date, engine=calibration.engine)
@@ -157,7 +157,7 @@ def _is_map(confidences: ConfidenceMap) -> bool:
 
 
 def _unusable(why: str) -> UserError:
-    return UserError(f"{CALIBRATION_FILE} {why}", location=Location(CALIBRATION_FILE, 1), remedy=_AGAIN)
+    return UserError(f"{CALIBRATION_FILE} {why}", location=Location(CALIBRATION_FILE, 1), hint=_AGAIN)
 
 
 def digest_of(config: Config) -> str:

@@ -142,7 +142,7 @@ def ensure_export(path: Path) -> None:
         exports = [platform.no_export for platform in PLATFORMS.values() if platform.no_export is not None]
         raise UserError(
             f"'{path}' is neither an assistant's folder{''.join(f' nor {export.what}' for export in exports)}",
-            remedy=f"Name the folder of an assistant{''.join(f', {export.remedy}' for export in exports)}.",
+            hint=f"Name the folder of an assistant{''.join(f', {export.hint}' for export in exports)}.",
         )
 
 
@@ -154,7 +154,7 @@ def refuse_of_rasa(platform: Platform, **given: Path | None) -> None:
     """
     for name, path in given.items():
         if path is not None:
-            raise UserError(f"--{name} is for {DEFAULT.one}; this is {platform.one}", remedy="Omit it.")
+            raise UserError(f"--{name} is for {DEFAULT.one}; this is {platform.one}", hint="Omit it.")
 
 
 def read_export(folder: ProjectFolder, export: Export, language: str | None) -> Project:
@@ -171,7 +171,7 @@ def read_export(folder: ProjectFolder, export: Export, language: str | None) -> 
     if native is None:
         fault = next((finding for finding in folder.findings if finding.code != "format-not-read"), None)
         fault = fault or parts("export")[platform.name].why_no_export(folder.name(path), folder.read_bytes(path) or b"")
-        raise UserError(f"{fault.message.rstrip('.')} [{fault.code}]", location=fault.location, remedy=fault.hint)
+        raise UserError(f"{fault.message.rstrip('.')} [{fault.code}]", location=fault.location, hint=fault.hint)
     return Project(
         root=folder.root,
         name=native.name or shown_path(folder.root.resolve().name),

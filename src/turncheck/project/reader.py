@@ -229,7 +229,7 @@ def read_project(
             of_languages = [platform for platform in PLATFORMS.values() if platform.has_languages]
             raise UserError(
                 f"--language is for the export of {' or '.join(one.one for one in of_languages)}",
-                remedy="The pipeline says the language here.",
+                hint="The pipeline says the language here.",
             )
         return _read_project(ProjectFolder(root), domain, data, config, endpoints, domain_as_listed=domain_as_listed)
 

@@ -92,7 +92,7 @@ class RunReader:
         if not results:
             raise UserError(
                 f"run {run_id} left no report in an artifact '{self.artifact_name}'",
-                remedy="Its job must upload one; the input `artifact-name` must be the same in both workflows.",
+                hint="Its job must upload one; the input `artifact-name` must be the same in both workflows.",
             )
         return FoundRun(run.stamp, run.target, tuple(self._together(results.values(), run)))
 
@@ -159,7 +159,7 @@ class RunReader:
             reports = run.earlier(stored.report.project.root)
             left = reports.of_commit(branch, commit) if commit else None
         except HostError as error:
-            return Unreachable(f"{self.host.name} cannot be asked for it: {error.what}")
+            return Unreachable(f"{self.host.name} cannot be asked for it: {error.message}")
         if left is not None:
             return Present(left.report, "artifact", left.commit, left.run_id, reports.in_words())
         if not run.fork and stored.baseline is not None:

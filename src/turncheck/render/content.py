@@ -368,9 +368,9 @@ def _remarks(report: Report, compared: Comparison | None) -> list[Entry]:
     skipped_cases = [case for case in (report.e2e.cases if report.e2e else ()) if case.outcome == "skipped"]
     if skipped_cases:
         reason = Prose(skipped_cases[0].reason or "no reason was given", 200, names_paths=True)
-        remedy = line(Prose(f". To run them, {HOW_TO_RUN_ACTIONS}")) if lacks_actions(report) else ()
+        hint = line(Prose(f". To run them, {HOW_TO_RUN_ACTIONS}")) if lacks_actions(report) else ()
         words = f"{count(len(skipped_cases), 'end-to-end case')} skipped: "
-        remarks.append(Entry(line(words, reason, remedy), sign="caution"))
+        remarks.append(Entry(line(words, reason, hint), sign="caution"))
     warned = report.e2e.warned if report.e2e else ()
     if warned:
         words = f"{count(len(warned), 'end-to-end case')} passed with a warning: "

@@ -128,7 +128,7 @@ def _of_plugin(name: str, output: Output, run: Run) -> Rendered:
     if not isinstance(rendered, Rendered) or not _FILE_NAME.fullmatch(rendered.name) or rendered.name in _OWN_NAMES:
         shown = rendered.name if isinstance(rendered, Rendered) else type(rendered).__name__
         raise UserError(
-            f"the plugin's output '{name}' gives {shown!r}", remedy="Expected Rendered, with a file name of its own."
+            f"the plugin's output '{name}' gives {shown!r}", hint="Expected Rendered, with a file name of its own."
         )
     return rendered
 

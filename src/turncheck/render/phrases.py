@@ -262,7 +262,7 @@ def unjudged_remark(nlu: Nlu) -> str | None:
     more = f" and {len(left_out) - _MOST:,} more" if len(left_out) > _MOST else ""
     verb = "was" if len(left_out) == 1 else "were"
     words = f"{count(len(left_out), 'intent')} {verb} not judged, with fewer examples than folds ({nlu.folds})"
-    return f"{words}: {shown}{more}. {_remedy(left_out)}"
+    return f"{words}: {shown}{more}. {_hint(left_out)}"
 
 
 def why_unjudged(entry: UnjudgedIntent, folds: int | None) -> str:
@@ -270,7 +270,7 @@ def why_unjudged(entry: UnjudgedIntent, folds: int | None) -> str:
     return f"not judged: {count(entry.examples, 'example')}, fewer than folds ({folds})"
 
 
-def _remedy(left_out: list[UnjudgedIntent]) -> str:
+def _hint(left_out: list[UnjudgedIntent]) -> str:
     """The number of folds with which most of them are judged: as many as the smallest of them has examples."""
     enough = [entry.examples for entry in left_out if entry.examples >= _FEWEST_FOLDS]
     if not enough:

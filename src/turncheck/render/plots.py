@@ -222,7 +222,7 @@ def _font() -> FreeTypeFont:
 
     found = find_spec("matplotlib")
     if found is None or not found.submodule_search_locations:
-        raise UserError("there is no font to draw with: matplotlib is not installed", remedy="Use --no-plot.")
+        raise UserError("there is no font to draw with: matplotlib is not installed", hint="Use --no-plot.")
     folder = Path(found.submodule_search_locations[0])
     return ImageFont.truetype(str(folder / "mpl-data" / "fonts" / "ttf" / "DejaVuSans.ttf"), _SIZE)
 

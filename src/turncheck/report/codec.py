@@ -230,14 +230,14 @@ def decode(content: bytes, *, name: str = "report") -> Report:
     """
     if len(content) > MAX_BYTES:
         raise UserError(
-            f"{name} is larger than {MAX_BYTES // 2**20} MiB", remedy="Divide the project into several assistants."
+            f"{name} is larger than {MAX_BYTES // 2**20} MiB", hint="Divide the project into several assistants."
         )
     _check_schema(content, name)
     try:
         report = _decoded(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UserError(
-            f"{name} is not a valid report: {error}", remedy=f"It must follow {SCHEMA} (docs/report.schema.json)."
+            f"{name} is not a valid report: {error}", hint=f"It must follow {SCHEMA} (docs/report.schema.json)."
         ) from None
     _check_totals(report, name)
     return report
@@ -267,12 +267,12 @@ def _check_schema(content: bytes, name: str) -> None:
         head = msgspec.json.decode(content, type=_Head)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UserError(
-            f"{name} is not a report of turncheck: {error}", remedy="Give a report.json that `turncheck run` wrote."
+            f"{name} is not a report of turncheck: {error}", hint="Give a report.json that `turncheck run` wrote."
         ) from None
     if head.schema != SCHEMA:
         raise UserError(
             f"{name} has the schema {head.schema[:80]!r}, this turncheck reads {SCHEMA!r}",
-            remedy="Write it again with this version, or use the turncheck that wrote it.",
+            hint="Write it again with this version, or use the turncheck that wrote it.",
         )
 
 

@@ -77,7 +77,7 @@ def require_same_model(engines: Engine, evaluate: Callable[[], Measured]) -> Mea
 
 def cause(stopped: UserError) -> str:
     """Return on one line why something was not run."""
-    return first_line(stopped.what)
+    return first_line(stopped.message)
 
 
 def end_with(stopped: CutShortError) -> NoReturn:

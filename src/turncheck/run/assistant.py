@@ -185,6 +185,6 @@ def _ensure_endpoints_are_read(project: Project, screen: Console) -> None:
         if finding.location.path not in paths:
             continue
         if finding.severity == "error":
-            raise UserError(finding.message.rstrip("."), location=finding.location, remedy=finding.hint or None)
+            raise UserError(finding.message.rstrip("."), location=finding.location, hint=finding.hint or None)
         words = f"{finding.severity}: {finding.message} {finding.hint}"
         screen.note(f"{place(finding.location, str(project.root))}: {text(words, 600)}")

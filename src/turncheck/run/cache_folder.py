@@ -52,7 +52,7 @@ def cache_of_command(settings: Settings, environment: Mapping[str, str], screen:
     except UserError as error:
         if settings.cache_folder is not None:
             raise
-        screen.note(f"Nothing is cached: {error.what}.")
+        screen.note(f"Nothing is cached: {error.message}.")
         return None
 
 
@@ -100,7 +100,7 @@ def _may_not_be_read(folder: Path) -> bool:
 
 def _ensure_not_tracked(folder: Path, place: Path) -> None:
     """Make sure that no repository around a place has files there."""
-    remedy = "Name a folder outside of the repository with --cache-folder, or use --no-cache."
+    hint = "Name a folder outside of the repository with --cache-folder, or use --no-cache."
     around = list(_checkouts_around(place.parent if is_link(place) else place))
     if not around and _may_not_be_read(place):
         return  # nothing comes from there
@@ -108,18 +108,18 @@ def _ensure_not_tracked(folder: Path, place: Path) -> None:
         raise UserError(
             f"the cache folder '{folder}' belongs to the project, which is not in a git checkout:"
             " a change could bring results of its own",
-            remedy=remedy,
+            hint=hint,
         )
     try:
         if any(checkout.tracks(place) for checkout in around):
             raise UserError(
                 f"the cache folder '{folder}' holds files of the repository: a change could bring results of its own",
-                remedy="Name another with --cache-folder, or remove them from the repository.",
+                hint="Name another with --cache-folder, or remove them from the repository.",
             )
     except GitError as error:
         raise UserError(
             f"whether the cache folder '{folder}' holds files of the repository cannot be found out: {error}",
-            remedy=remedy,
+            hint=hint,
         ) from None
 
 

@@ -61,7 +61,7 @@ class EngineRejudge:
             with self.screen.step("e2e-again", words):
                 return self._passing(cases)
         except UserError as error:
-            self.screen.note(f"Not judged again: {error.what}")
+            self.screen.note(f"Not judged again: {error.message}")
             return {}
 
     def _passing(self, cases: Mapping[int, Sequence[CaseMessage]]) -> dict[int, bool]:

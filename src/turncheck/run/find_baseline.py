@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 _SECONDS: Final = 30.0
 """For fetching the whole report."""
-_REMEDY: Final = "Give a report.json that `turncheck run` wrote."
+_HINT: Final = "Give a report.json that `turncheck run` wrote."
 
 
 def read_baseline(setting: str, network: Network) -> Baseline:
@@ -75,7 +75,7 @@ def read_baseline(setting: str, network: Network) -> Baseline:
     if "://" in setting:
         raise UserError(
             f"baseline: only https addresses are read, not {without_login(setting)!r}",
-            remedy="Write it as https://host/report.json, with special characters percent-encoded.",
+            hint="Write it as https://host/report.json, with special characters percent-encoded.",
         )
     return _from_file(Path(setting))
 
@@ -84,11 +84,11 @@ def _from_file(path: Path) -> Baseline:
     if path.is_dir():
         path = path / REPORT_NAME
     if not path.exists():
-        raise UserError(f"baseline: no such file: {path}", remedy=_REMEDY)
+        raise UserError(f"baseline: no such file: {path}", hint=_HINT)
     try:
         report = read_report(path)
     except UserError as error:
-        raise UserError(f"baseline: {error.what}", remedy=error.remedy or _REMEDY) from None
+        raise UserError(f"baseline: {error.message}", hint=error.hint or _HINT) from None
     return Present(report, "file", report.source.commit, report.source.run_id)
 
 
@@ -115,7 +115,7 @@ def _from_address(address: str, network: Network) -> Baseline:
     try:
         report = decode(content, name="the baseline")
     except UserError as error:
-        return Unreadable(error.what)
+        return Unreadable(error.message)
     return Present(report, "url", report.source.commit, report.source.run_id)
 
 
@@ -295,7 +295,7 @@ class BaselineSearch:
         except NoFilesError as error:
             trouble = "; ".join(part for part in (self._states.missing(base), str(error)) if part)
         except HostError as error:
-            trouble = error.what
+            trouble = error.message
         self._out_of_reach = True
         self._troubles.append(f"its files cannot be fetched: {trouble}")
         return None
@@ -399,7 +399,7 @@ class BaselineSearch:
             inputs = self._inputs_for(there, own, source)
             measured = self.measure(inputs, Console(quiet=True, stream=StringIO()))
         except UserError as error:  # the folder is temporary, named anew each time, and gone when this is read
-            what = error.what.replace(f"{there.files.folder}/", "").replace(str(there.files.folder), ".")
+            what = error.message.replace(f"{there.files.folder}/", "").replace(str(there.files.folder), ".")
             why = f"the base cannot be measured: {what}"
             asked = own.evaluations or BY_DEFAULT
             skipped = [

@@ -55,7 +55,7 @@ def ensure_apart(out: Path, read: Iterable[Path | str], flag: str = "--out") -> 
         where = "" if os.path.realpath(folder) == os.path.realpath(out) else f"in '{folder}', which is "
         raise UserError(
             f"the output folder '{out}' is {where}read: the next run would take the results for data or tests",
-            remedy=f"Name another folder with {flag}.",
+            hint=f"Name another folder with {flag}.",
         )
 
 
@@ -66,12 +66,12 @@ def ensure_file_apart(file: Path, read: Iterable[Path | str]) -> None:
         UserError: it is.
     """
     if any(os.path.realpath(file) == os.path.realpath(one) for one in read if not is_folder(Path(one))):
-        raise UserError(f"'{file}' is a file of the assistant, which is read", remedy="Name another one.")
+        raise UserError(f"'{file}' is a file of the assistant, which is read", hint="Name another one.")
     folder = _read_folder_around(file, read)
     if folder is not None:
         raise UserError(
             f"'{file}' would be in '{folder}', which is read: the next run would take it for data or tests",
-            remedy="Name a place outside.",
+            hint="Name a place outside.",
         )
 
 

@@ -76,7 +76,7 @@ def with_metrics_of_plugins(report: Report, measured: Mapping[str, PluginFigure]
         if figure.noise == "sentences" and len(figure.sentences) != sentences:
             raise UserError(
                 f"the plugin's metric '{name}' judges {len(figure.sentences)} sentences; the report has {sentences}",
-                remedy="It needs one verdict for each of report.nlu.predictions.",
+                hint="It needs one verdict for each of report.nlu.predictions.",
             )
     return structs.replace(report, metrics=figures) if figures else report
 
@@ -85,6 +85,6 @@ def _figure(name: str, figure: Any) -> PluginFigure:
     if not isinstance(figure, PluginFigure):
         raise UserError(
             f"the plugin's metric '{name}' is of the type {type(figure).__name__}",
-            remedy="Make it with turncheck.plugins.counted() or of_sentences().",
+            hint="Make it with turncheck.plugins.counted() or of_sentences().",
         )
     return figure

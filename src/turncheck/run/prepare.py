@@ -140,11 +140,11 @@ def _folder_of_one(settings: Settings, host: Host, *, by_file: bool) -> Path:
         )
     folder = Path(settings.project)
     if not folder.is_dir():
-        raise UserError(f"no such project folder: {folder}", remedy="Name it with --project, or as PROJECT.")
+        raise UserError(f"no such project folder: {folder}", hint="Name it with --project, or as PROJECT.")
     if (host.name or by_file) and _leads_out(folder, host, by_file=by_file):
         raise UserError(
             f"the project folder {folder} leads out of the repository",
-            remedy="Put the assistant into the repository, and name its folder.",
+            hint="Put the assistant into the repository, and name its folder.",
         )
     return folder
 
@@ -184,7 +184,7 @@ def baseline_finder(prepared: Prepared, past: str | None = None) -> Callable[[Re
     if settings.baseline not in SEARCHED and None not in (given.get("baseline"), given.get("base")):
         raise UserError(
             "`baseline` already gives a report to compare with, and `base` names another state",
-            remedy="Give one of the two.",
+            hint="Give one of the two.",
         )
     folder = Path(settings.project)
     checkout = find_checkout(folder, outer=bool(host.name))

@@ -220,7 +220,7 @@ def ensure_tests_read(what: str, findings: Iterable[Finding]) -> None:
     """
     if fault := next((finding for finding in findings if finding.severity == "error"), None):
         message = f"{what} cannot be read completely: {fault.message.rstrip('.')}"
-        raise UserError(message, location=fault.location, remedy=fault.hint or None)
+        raise UserError(message, location=fault.location, hint=fault.hint or None)
 
 
 def ensure_there(name: str, paths: Iterable[Path | str]) -> None:
@@ -233,5 +233,5 @@ def ensure_there(name: str, paths: Iterable[Path | str]) -> None:
         if not Path(path).exists():
             raise UserError(
                 f"the path '{path}' of --{name} does not exist",
-                remedy="Correct the path; it is relative to the current folder.",
+                hint="Correct the path; it is relative to the current folder.",
             )

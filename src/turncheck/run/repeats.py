@@ -184,14 +184,14 @@ def ensure_repeats_are_possible(run: RunInProgress) -> None:
         are = " and ".join(count(one.number, *_NAMES[name]) for name, one in tests.items())
         raise UserError(
             f"repeats: the budget of {rules.turns:,} turns is too small: {rules.first} runs of {are} take {turns:,}",
-            remedy="Raise `turns` in `budget`, or lower `first`.",
+            hint="Raise `turns` in `budget`, or lower `first`.",
         )
     more = sum(one.turns for name, one in tests.items() if name != "e2e")
     if (seconds := run.engines.least_seconds(more)) > rules.seconds:
         raise UserError(
             f"repeats: the budget of {duration(rules.seconds)} is too small: {more:,} more messages take at least"
             f" {duration(seconds)} by the limits of the platform",
-            remedy="Raise `time` in `budget`, or lower `first`.",
+            hint="Raise `time` in `budget`, or lower `first`.",
         )
     _ensure_thresholds_can_be_reached(run)
 
@@ -214,7 +214,7 @@ def _ensure_thresholds_can_be_reached(run: RunInProgress) -> None:
             raise UserError(
                 f"thresholds: '{line}' cannot be reached by any number of runs",
                 location=run.inputs.rules.get(threshold.text),
-                remedy="Runs only show that a share is above some limit below 1.",
+                hint="Runs only show that a share is above some limit below 1.",
             )
         runs = tests.rules.first * tests.number
         if needed > runs:
@@ -222,5 +222,5 @@ def _ensure_thresholds_can_be_reached(run: RunInProgress) -> None:
                 f"thresholds: '{line}' needs {needed} runs, all of which pass; {tests.rules.first} runs of"
                 f" {count(tests.number, *_NAMES[name])} are {runs}",
                 location=run.inputs.rules.get(threshold.text),
-                remedy=f"Set `first` in `repeats` to {-(-needed // tests.number)}, or lower the limit.",
+                hint=f"Set `first` in `repeats` to {-(-needed // tests.number)}, or lower the limit.",
             )

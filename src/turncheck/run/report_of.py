@@ -90,7 +90,7 @@ def report_of(
 # Reads a report that somebody names: a file, or the folder that a run wrote.
 
 REPORT_NAME: Final = "report.json"
-_REMEDY: Final = "Give a report.json that `turncheck run` wrote."
+_HINT: Final = "Give a report.json that `turncheck run` wrote."
 
 
 def read_report(path: Path) -> Report:
@@ -105,8 +105,8 @@ def read_report(path: Path) -> Report:
         content = read_regular(path, most=MAX_BYTES)
     except TooLargeError as error:
         raise UserError(
-            f"cannot read {path}: {error.strerror}", remedy="Divide the project into several assistants."
+            f"cannot read {path}: {error.strerror}", hint="Divide the project into several assistants."
         ) from None
     except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror or error}", remedy=_REMEDY) from None
+        raise UserError(f"cannot read {path}: {error.strerror or error}", hint=_HINT) from None
     return decode(content, name=str(path))

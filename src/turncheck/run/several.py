@@ -195,7 +195,7 @@ def _report_among(baseline: str, folder: str) -> str:
     if not Path(baseline).is_dir():
         raise UserError(
             f"baseline: '{baseline}' is not a folder of results, and several assistants are compared",
-            remedy="Name the folder that a run of the same assistants wrote, or omit it.",
+            hint="Name the folder that a run of the same assistants wrote, or omit it.",
         )
     return str(Path(baseline) / folder / _REPORT)
 
@@ -256,13 +256,13 @@ def choose(given: Mapping[str, Any]) -> Chosen | None:
         if foreign := [name.replace("_", "-") for name in shared if name not in _OF_ALL]:
             raise UserError(
                 f"{top / FILE_NAME}: `{foreign[0]}` beside `projects`",
-                remedy=f"It belongs in the {FILE_NAME} of each assistant.",
+                hint=f"It belongs in the {FILE_NAME} of each assistant.",
             )
     for name in _OF_ONE:
         if given.get(name) is not None:
             raise UserError(
                 f"--{name.replace('_', '-')} is about one assistant, but several are named",
-                remedy="Name one with --project.",
+                hint="Name one with --project.",
             )
     folders, skipped = _folders(words)
     settings = combine({name: value for name, value in given.items() if name != "project"}, shared)
@@ -289,7 +289,7 @@ def _folders(words: Sequence[str]) -> tuple[dict[str, Path], tuple[str, ...]]:
         text = ", ".join(skipped[:_MOST_SHOWN]) or "nothing is named"
         raise UserError(
             f"there is no assistant here: {text}",
-            remedy="An assistant has a domain.yml beside its config.yml or its folder data/, or an export of Kore.ai.",
+            hint="An assistant has a domain.yml beside its config.yml or its folder data/, or an export of Kore.ai.",
         )
     return folders, tuple(skipped)
 
@@ -300,9 +300,7 @@ def _matches(word: str, skipped: list[str]) -> list[str]:
         return [word]
     found = sorted(glob.glob(word, recursive=True))  # noqa: PTH207 - pathlib finds nothing for an absolute pattern
     if not found:
-        raise UserError(
-            f"nothing matches '{word}'", remedy="Correct the pattern; it is relative to the current folder."
-        )
+        raise UserError(f"nothing matches '{word}'", hint="Correct the pattern; it is relative to the current folder.")
     parts = Path(word).parts
     searched = Path(*parts[: next(index for index, part in enumerate(parts) if glob.has_magic(part))])
     fence = os.path.realpath(searched)
@@ -468,7 +466,7 @@ class SeveralRuns:
     def _refuse(self, folder: str, path: Path, error: UserError) -> None:
         _report_error(error.for_repository(str(path)))
         name = self._name(folder, path)
-        why = ". ".join(part.rstrip(".") for part in (error.what, error.remedy) if part)
+        why = ". ".join(part.rstrip(".") for part in (error.message, error.hint) if part)
         place = f"{error.location.below(name)}: " if error.location else ""
         self._give_up(folder, path, redact(f"{place}{why}"))
 

@@ -65,9 +65,9 @@ def read_dialogue_assistant(settings: Settings, *, endpoints: Path | None = None
     elsewhere = project.platform.no_dialogues
     if elsewhere is not None and ENGINES[settings.engine].from_files:
         tests = "`turncheck test nlu`, `turncheck test robustness`, `turncheck run`"
-        remedy = f"Test what it understands: {tests}. `turncheck suggest` suggests cases of a batch suite."
-        remedy += " Conversations need --engine http."
-        raise UserError(elsewhere, remedy=remedy)
+        hint = f"Test what it understands: {tests}. `turncheck suggest` suggests cases of a batch suite."
+        hint += " Conversations need --engine http."
+        raise UserError(elsewhere, hint=hint)
     return project
 
 
@@ -81,7 +81,7 @@ def ensure_possible(engines: Engine, evaluation: Evaluation, *, in_folds: bool =
         raise UserError(reason)
     if in_folds and (reason := engines.capabilities.no_training) is not None:
         without = "Leave --cross-validation out" if evaluation == "nlu" else "Name test sentences with --nlu"
-        raise UserError(reason, remedy=f"{without}, or use an engine that can be trained here.")
+        raise UserError(reason, hint=f"{without}, or use an engine that can be trained here.")
 
 
 def ensure_assistant(project: Project, *, as_argument: str = "--project ") -> None:
@@ -102,7 +102,7 @@ def ensure_assistant_here(project: Project, *, as_argument: str = "--project ", 
     if project.below:
         raise UserError(
             f"there is no assistant in '{project.root}', but below it: {assistants_in_words(project.below)}",
-            remedy=f"Name one: {as_argument}{project.below[0].as_posix()}{_or_all(project.below) if all_too else ''}.",
+            hint=f"Name one: {as_argument}{project.below[0].as_posix()}{_or_all(project.below) if all_too else ''}.",
         )
 
 
@@ -127,8 +127,8 @@ def ensure_trainable(project: Project, *, sentences_do: bool = False) -> None:
         return
     if sentences_do:
         what = f"the project has neither sentences nor stories nor rules to learn from{in_vain(project)}"
-        raise UserError(what, remedy="Write some, or name them with --data.")
-    raise UserError(f"{NOTHING_TO_LEARN}{in_vain(project)}", remedy="Write some, or name them with --stories.")
+        raise UserError(what, hint="Write some, or name them with --data.")
+    raise UserError(f"{NOTHING_TO_LEARN}{in_vain(project)}", hint="Write some, or name them with --stories.")
 
 
 def ensure_readable(project: Project, parts: AbstractSet[str]) -> None:
@@ -141,7 +141,7 @@ def ensure_readable(project: Project, parts: AbstractSet[str]) -> None:
     if lost is not None and not project.files:
         raise UserError(
             f"there is no assistant in '{project.root}': no configuration, no domain, no training data",
-            remedy="Name its folder with --project.",
+            hint="Name its folder with --project.",
         )
     if lost is not None:
         part, finding = lost
@@ -150,7 +150,7 @@ def ensure_readable(project: Project, parts: AbstractSet[str]) -> None:
         raise UserError(
             what if place is None or part == "pipeline" else f"{PARTS[part]} cannot be read completely: {what}",
             location=place,
-            remedy=finding.hint or "`turncheck data validate` lists all faults.",
+            hint=finding.hint or "`turncheck data validate` lists all faults.",
         )
 
 
@@ -204,7 +204,7 @@ def warn_or_refuse(project: Project, refused: Iterable[Finding], warnings: Itera
     lines = [f"\n{_line(project, finding)}" for finding in refused]
     if lines:
         raise TrainingRefusedError(
-            f"the project cannot be trained:{''.join(lines)}", remedy="`turncheck data validate` shows more."
+            f"the project cannot be trained:{''.join(lines)}", hint="`turncheck data validate` shows more."
         )
 
 
@@ -312,9 +312,9 @@ def refused_training(error: UserError, evaluation: Evaluation, config: Config) -
     refused = KINDS[evaluation].refused
     return Skipped(
         evaluation=evaluation,
-        reason=f"{refused}: {error.what}{place}",
+        reason=f"{refused}: {error.message}{place}",
         fault=True,
         location=location,
         cause=f"{refused}: {error.headline}",
-        without_place=f"{refused}: {error.what}",
+        without_place=f"{refused}: {error.message}",
     )

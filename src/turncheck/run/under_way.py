@@ -133,7 +133,7 @@ class RunInProgress:
             self.skip(refused)
             if refused.location is not None:
                 self.refusals.setdefault(
-                    refused.location, found("training-refused", f"{error.what}.", refused.location)
+                    refused.location, found("training-refused", f"{error.message}.", refused.location)
                 )
             return None
         self.stopped = redact(result.reason) if result.reason is not None else None

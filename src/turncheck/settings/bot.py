@@ -335,7 +335,7 @@ def read_bot(node: YamlNode) -> Bot:
     faults += _named_elsewhere(node, ())
     if faults:
         fault = faults[0]
-        raise UserError(fault.message.rstrip("."), location=fault.location, remedy=fault.hint or None)
+        raise UserError(fault.message.rstrip("."), location=fault.location, hint=fault.hint or None)
     written = node.data
     kind = str(written.get("kind", "rest"))
     return _Reader(node, _merged(PRESETS[kind], written), kind).bot()
@@ -523,7 +523,7 @@ class _Reader:
         return node.location
 
     def _fault(self, what: str, *keys: str, hint: str = "") -> UserError:
-        return UserError(what, location=self._locate(*keys), remedy=hint or None)
+        return UserError(what, location=self._locate(*keys), hint=hint or None)
 
 
 _TITLE: Final = JsonPath("$.title")

@@ -62,7 +62,7 @@ def read_settings_file(folder: Path, *, faulty: bool = False) -> SettingsFile:
     if not _real(path).is_relative_to(_real(folder)):
         raise UserError("is a symbolic link that leads out of the project", location=Location(FILE_NAME))
     if not is_file(path):
-        raise UserError("is not a file", location=Location(FILE_NAME), remedy="Settings belong in a file of that name.")
+        raise UserError("is not a file", location=Location(FILE_NAME), hint="Settings belong in a file of that name.")
     root = _parse(path)
 
     def locate(name: str) -> Location:
@@ -113,11 +113,11 @@ def _parse(path: Path) -> YamlMapping:
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror or error}", location=here) from None
     except UnicodeDecodeError:
-        raise UserError("is not UTF-8", location=here, remedy="Save it in UTF-8.") from None
+        raise UserError("is not UTF-8", location=here, hint="Save it in UTF-8.") from None
     except EscapeError as error:
         raise UserError(f"{error}", location=here) from None
     for finding in document.findings:
-        raise UserError(finding.message, location=finding.location, remedy=finding.hint or None)
+        raise UserError(finding.message, location=finding.location, hint=finding.hint or None)
     if not isinstance(document.root, YamlMapping):
         raise UserError("expected settings, one `name: value` per line", location=Location(FILE_NAME, 1, 1))
     return document.root

@@ -41,7 +41,7 @@ def from_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
     known = [name.replace("-", "_") for name in options()]
     for name in values:
         if name not in known:
-            raise UserError(f"unknown setting '{name}'", remedy=suggestion(name, known) or "docs/settings.md has them.")
+            raise UserError(f"unknown setting '{name}'", hint=suggestion(name, known) or "docs/settings.md has them.")
     named = {name.replace("_", "-"): value for name, value in values.items() if value is not None}
     return _parse(named, lambda name: name.replace("-", "_"))
 
@@ -66,12 +66,12 @@ def from_file(values: Mapping[str, Any], locate: Callable[[str], Location]) -> d
     for name in values:
         if name not in known:
             hint = suggestion(name, known) or f"Known keys: {', '.join(_file_keys())}."
-            raise UserError(f"unknown key '{name}'", location=locate(name), remedy=hint)
+            raise UserError(f"unknown key '{name}'", location=locate(name), hint=hint)
         if not known[name].file_key:
             raise UserError(
                 f"'{name}' cannot be set in {FILE_NAME}: a pull request could change it",
                 location=locate(name),
-                remedy=f"Give it as the flag --{name} or as the action's input '{name}'.",
+                hint=f"Give it as the flag --{name} or as the action's input '{name}'.",
             )
     parsed = _parse(values, lambda name: f"key '{name}'", locate)
     for name in ("project", "projects", *PATHS, "baseline"):
@@ -86,7 +86,7 @@ def _stays_inside(name: str, value: Any, locate: Callable[[str], Location]) -> N
             raise UserError(
                 f"'{name}' in {FILE_NAME} leads out of the project: {path!r}",
                 location=locate(name),
-                remedy=f"Name a path below the project's folder, or give it as the flag --{name}.",
+                hint=f"Name a path below the project's folder, or give it as the flag --{name}.",
             )
 
 
@@ -117,7 +117,7 @@ def _parse(
             raise UserError(
                 f"{called(name)}: {error}" + ("" if complete else f", not {shown(value)}"),
                 location=locate(name) if locate else None,
-                remedy=_TAKES[meant].format(called(meant)) if meant else None,
+                hint=_TAKES[meant].format(called(meant)) if meant else None,
             ) from None
     return parsed
 

@@ -35,7 +35,7 @@ def check_number_of_dialogues(facts: Facts) -> Iterator[Finding]:
     """Stories that make too many dialogues to train with."""
     error = facts.dialogues.refused if facts.dialogues is not None else None
     if error is not None:
-        message = f"{error.what}: story structure is not checked, and training would not end."
+        message = f"{error.message}: story structure is not checked, and training would not end."
         yield found("story-ways-too-many", message, error.location or Location(""))
 
 
@@ -212,7 +212,7 @@ def check_rules(facts: Facts) -> Iterator[Finding]:
             path = ("policies", policies.index(policy), "core_fallback_action_name")
             place = Places(project).of_entry(settings.fallback_action, place, *path)
         names = (Name("action", settings.fallback_action),)
-        yield found("fallback-action-undefined", f"{error.what}.", place, names=names)
+        yield found("fallback-action-undefined", f"{error.message}.", place, names=names)
         return
     for conflict in conflicts:
         others = "".join(f" ('{place.name}': {place.location})" for place in conflict.others if place.location)

@@ -90,7 +90,7 @@ def _schema_faults(file: ProjectFile, root: YamlNode, *, is_calm: bool = False) 
         place = f" (at {fault.path})" if fault.path else ""
         near = suggestion(fault.unknown, fault.keys) if fault.unknown else ""
         finding = found("schema-violation", f"In '{file.path}' {fault.message}{place}.", fault.location, near)
-        yield replace(finding, hint=fault.remedy)
+        yield replace(finding, hint=fault.hint)
 
 
 def lost_by_schema(file: ProjectFile) -> list[Finding]:

@@ -115,8 +115,8 @@ def explain(code: str) -> str:
     check = CHECKS.get(code)
     if check is None:
         near = nearest(code, CHECKS, most=3)
-        remedy = f"Did you mean {' or '.join(near)}?" if near else f"All codes are listed in {MANUAL_AT}"
-        raise UserError(f"There is no finding with the code {code!r}.", remedy=remedy)
+        hint = f"Did you mean {' or '.join(near)}?" if near else f"All codes are listed in {MANUAL_AT}"
+        raise UserError(f"There is no finding with the code {code!r}.", hint=hint)
     return manual_section(check)
 
 

@@ -87,7 +87,7 @@ class Fault(NamedTuple):
         return self.unknown is not None or bool(self.wanted)
 
     @property
-    def remedy(self) -> str:
+    def hint(self) -> str:
         """What to do about it."""
         known = ", ".join(f"'{key}'" for key in self.keys)
         advice = [self.advice] if self.advice else [_ADVICE[name] for name in self.wanted]

@@ -278,7 +278,7 @@ def download(url: str, network: Network) -> bytes:
     from urllib3.exceptions import HTTPError
 
     if not is_https(url):
-        raise UserError("the address of --url is not an https address", remedy="Give one that begins with https://.")
+        raise UserError("the address of --url is not an https address", hint="Give one that begins with https://.")
     try:
         status, body = fetch(url, network, seconds=SECONDS, limit=LARGEST)
     except RedirectRefusedError as error:
@@ -288,7 +288,7 @@ def download(url: str, network: Network) -> bytes:
     except requests.exceptions.SSLError:
         raise UserError(
             "the certificate of --url is not trusted",
-            remedy="Name the file of your certificates in the environment variable SSL_CERT_FILE.",
+            hint="Name the file of your certificates in the environment variable SSL_CERT_FILE.",
         ) from None
     except requests.Timeout:
         raise UserError(f"the address of --url gave no complete answer within {SECONDS:g} seconds") from None

@@ -125,7 +125,7 @@ class Cluster:
         elif now - self._seen > NO_WORKERS_SECONDS:
             raise EngineError(
                 f"the cluster at {self._address} has had no workers for {NO_WORKERS_SECONDS:g} seconds",
-                remedy="Start some: dask worker --nthreads 1 ADDRESS",
+                hint="Start some: dask worker --nthreads 1 ADDRESS",
             )
 
     def _finished(self, futures: list[Any]) -> Iterable[Any]:
@@ -166,7 +166,7 @@ def connected(address: str, screen: Console) -> Iterator[Cluster]:
     try:
         import distributed  # noqa: F401 - the optional extra
     except ImportError:
-        raise UserError("--cluster needs the extra 'dask'", remedy="pip install 'turncheck[dask]'") from None
+        raise UserError("--cluster needs the extra 'dask'", hint="pip install 'turncheck[dask]'") from None
     for handler in logging.getLogger("distributed").handlers:
         handler.setLevel(logging.CRITICAL + 1)  # what went wrong is said in our words
     try:
@@ -174,7 +174,7 @@ def connected(address: str, screen: Console) -> Iterator[Cluster]:
     except (OSError, ValueError, TypeError) as error:
         raise UserError(
             f"the Dask scheduler at '{address}' cannot be reached: {error}",
-            remedy="Give its address as --cluster tcp://host:port.",
+            hint="Give its address as --cluster tcp://host:port.",
         ) from None
     try:
         cluster = Cluster(client, address, screen)
@@ -233,7 +233,7 @@ def _ensure_workers(client: Any, address: str, screen: Console) -> None:
         client.wait_for_workers(1, timeout=WORKERS_SECONDS)
     except TimeoutError:
         raise UserError(
-            f"the cluster at {address} has no workers", remedy=f"Start some: dask worker --nthreads 1 {address}"
+            f"the cluster at {address} has no workers", hint=f"Start some: dask worker --nthreads 1 {address}"
         ) from None
 
 
@@ -247,7 +247,7 @@ def _ensure_versions(client: Any, address: str) -> None:
     if faults:
         more = "".join(f"\n- {fault}" for fault in faults)
         raise UserError(
-            f"the workers of the cluster at {address} differ from what runs here:{more}", remedy=_SAME_VERSION
+            f"the workers of the cluster at {address} differ from what runs here:{more}", hint=_SAME_VERSION
         )
 
 
@@ -276,7 +276,7 @@ def _done(common: tuple[Callable[[Any, Any], Any], Any], versions: Mapping[str, 
     """Run a task, in the worker. A worker that joined the cluster later has not been checked yet."""
     if versions != software():
         raise EngineError(
-            "a worker that came to the cluster later has another version than what runs here", remedy=_SAME_VERSION
+            "a worker that came to the cluster later has another version than what runs here", hint=_SAME_VERSION
         )
     task, shared = common
     with _ONE_AT_A_TIME:
@@ -285,7 +285,7 @@ def _done(common: tuple[Callable[[Any, Any], Any], Any], versions: Mapping[str, 
 
 def _gone(address: str) -> EngineError:
     return EngineError(
-        f"the Dask scheduler at {address} is gone", remedy="Start it and its workers again, and then this run."
+        f"the Dask scheduler at {address} is gone", hint="Start it and its workers again, and then this run."
     )
 
 
@@ -306,7 +306,7 @@ def _in_words(address: str) -> Iterator[None]:
     except KilledWorker as error:
         raise EngineError(
             f"a task ended every worker of the cluster at {address} that it was given to: {error}",
-            remedy="Is their memory large enough? Their logs say more.",
+            hint="Is their memory large enough? Their logs say more.",
         ) from None
     except (CancelledError, FutureCancelledError, OSError) as error:
         if isinstance(error, TimeoutError):  # of a wait, which goes on

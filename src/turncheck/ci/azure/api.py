@@ -114,13 +114,13 @@ class AzureClient(RestClient):
 
     def refusal(self, status: int, message: str, trouble: str, request: Request) -> RestError:
         if status == 403:
-            return RefusedError(trouble, status=status, remedy=f"The token needs {request.needs or _NEEDS}.")
+            return RefusedError(trouble, status=status, hint=f"The token needs {request.needs or _NEEDS}.")
         if status == 404:
-            remedy = 'This can also mean that the job may not see it ("Limit job authorization scope").'
-            return NotFoundError(trouble, status=status, remedy=remedy)
+            hint = 'This can also mean that the job may not see it ("Limit job authorization scope").'
+            return NotFoundError(trouble, status=status, hint=hint)
         if status in {203, 401}:
-            remedy = "The token is wrong or has expired; a job's own is `SYSTEM_ACCESSTOKEN: $(System.AccessToken)`."
-            return RestError(trouble, status=status, remedy=remedy)
+            hint = "The token is wrong or has expired; a job's own is `SYSTEM_ACCESSTOKEN: $(System.AccessToken)`."
+            return RestError(trouble, status=status, hint=hint)
         return super().refusal(status, message, trouble, request)
 
     def following(self, page: Any, answer_links: Mapping[str, Any]) -> str | None:  # noqa: ARG002

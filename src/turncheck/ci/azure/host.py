@@ -90,9 +90,7 @@ class Azure(JobHost):
         """
         parts = repository.split("/")
         if len(parts) != 3 or not all(parts):
-            raise HostError(
-                f"'{repository}' is not a repository", remedy="Write it as ORGANIZATION/PROJECT/REPOSITORY."
-            )
+            raise HostError(f"'{repository}' is not a repository", hint="Write it as ORGANIZATION/PROJECT/REPOSITORY.")
         organization, project, name = (quote(part, safe="", errors="replace") for part in parts)
         server = environment.get("AZURE_DEVOPS_URL", "https://dev.azure.com").rstrip("/")
         named = {
@@ -169,7 +167,7 @@ class Azure(JobHost):
 
     def _told(self) -> AzureRepository:
         if self._published_in is None:
-            raise HostError("Azure DevOps cannot be queried without a token", remedy=f"To allow it, {_HOW}.")
+            raise HostError("Azure DevOps cannot be queried without a token", hint=f"To allow it, {_HOW}.")
         return self._published_in
 
     # --- what is compared with ---------------------------------------------------------------------------------------

@@ -188,7 +188,7 @@ class BitbucketClient(RestClient):
 
     def refusal(self, status: int, message: str, trouble: str, request: Request) -> RestError:
         if status == 403:
-            return RefusedError(trouble, status=status, remedy=f"The token needs {request.needs or _NEEDS_COMMENTS}.")
+            return RefusedError(trouble, status=status, hint=f"The token needs {request.needs or _NEEDS_COMMENTS}.")
         return super().refusal(status, message, trouble, request)
 
     def following(self, page: Any, answer_links: Mapping[str, Any]) -> str | None:  # noqa: ARG002
@@ -434,7 +434,7 @@ class Bitbucket(JobHost):
 
     def _told(self) -> BitbucketRepository:
         if self._published_in is None:
-            raise HostError("Bitbucket cannot be queried without a token", remedy=f"To allow it, {_HOW}.")
+            raise HostError("Bitbucket cannot be queried without a token", hint=f"To allow it, {_HOW}.")
         return self._published_in
 
     # --- what is compared with ---------------------------------------------------------------------------------------

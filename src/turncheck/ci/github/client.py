@@ -24,14 +24,14 @@ class MissingPermissionError(RefusedError):
     """The token may not do it. ``needs`` is the line under ``permissions:`` that would allow it."""
 
     def __init__(self, what: str, *, needs: str | None, status: int = 403) -> None:
-        remedy = f"Add `{needs}` to the job's `permissions:` (pull requests of forks and Dependabot never get it)."
-        super().__init__(what, status=status, remedy=remedy if needs else None)
+        hint = f"Add `{needs}` to the job's `permissions:` (pull requests of forks and Dependabot never get it)."
+        super().__init__(what, status=status, hint=hint if needs else None)
         self.needs = needs
 
     @property
     def why(self) -> str:
         """The line that is missing, and where."""
-        return f"the token lacks `{self.needs}`, add it to the job's `permissions:`" if self.needs else self.what
+        return f"the token lacks `{self.needs}`, add it to the job's `permissions:`" if self.needs else self.message
 
 
 SEES_PRIVATE: Final = "On a private repository this can also mean that the token lacks a permission."
@@ -80,9 +80,9 @@ class GitHubClient(RestClient):
 
     def refusal(self, status: int, message: str, trouble: str, request: Request) -> RestError:
         if status in {404, 410}:
-            return NotFoundError(trouble, status=status, remedy=SEES_PRIVATE if status == 404 else None)
+            return NotFoundError(trouble, status=status, hint=SEES_PRIVATE if status == 404 else None)
         if status == 401:
-            return RestError(trouble, status=status, remedy="The token is wrong or has expired.")
+            return RestError(trouble, status=status, hint="The token is wrong or has expired.")
         if status == 403 and "resource not accessible" in message.lower():
             return MissingPermissionError(trouble, needs=request.needs)
         return RestError(trouble, status=status)

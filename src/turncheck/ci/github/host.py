@@ -85,7 +85,7 @@ class GitHub(Runner):
         """
         context = read_context({**environment, "GITHUB_REPOSITORY": repository})
         if context is None:
-            raise UserError(f"'{repository}' is not a repository", remedy="Write it as OWNER/NAME.")
+            raise UserError(f"'{repository}' is not a repository", hint="Write it as OWNER/NAME.")
         return cls(context, token or secret_of(environment, "GITHUB_TOKEN", "GH_TOKEN"))
 
     @cached_property
@@ -158,8 +158,8 @@ class GitHub(Runner):
             return base
         if target.other_base_refs:
             into = ", ".join(f"'{name}'" for name in sorted({target.base_ref, *target.other_base_refs}))
-            remedy = "measure on the event `pull_request`"
-            return Unreachable(f"pull requests of this branch are open into {into}: {remedy}")
+            hint = "measure on the event `pull_request`"
+            return Unreachable(f"pull requests of this branch are open into {into}: {hint}")
         return Base(target.base_ref, head=exact_commit(context.sha) or "HEAD", of_a_change=True)
 
     @cached_property
@@ -263,7 +263,7 @@ class GitHub(Runner):
 
 def _with_token(client: GitHubClient | None) -> GitHubClient:
     if client is None:
-        raise RestError("GitHub cannot be queried without a token", remedy="Give the input `token`.")
+        raise RestError("GitHub cannot be queried without a token", hint="Give the input `token`.")
     return client
 
 

@@ -277,7 +277,7 @@ def find_service(environment: Mapping[str, str], mask: Callable[[str], object]) 
     try:
         token = secret_of(environment, "ACTIONS_RUNTIME_TOKEN")
     except UserError as error:
-        return NoService(error.what)
+        return NoService(error.message)
     if not url or token is None:
         return NoService("this job has no results service: add a step with actions/upload-artifact to keep the results")
     ids = _backend_ids(token.reveal())

@@ -285,7 +285,7 @@ def _stored(
         try:
             stored = read_artifact(client, repository, artifact.id)
         except (BadArchiveError, NotFoundError) as error:
-            say(f"an artifact of the run cannot be used: {error.what}")
+            say(f"an artifact of the run cannot be used: {error.message}")
             continue
         for stored_report in stored:
             if stored_report.report.source.commit == run.head_sha:

@@ -218,10 +218,10 @@ class GitLabClient(RestClient):
 
     def refusal(self, status: int, message: str, trouble: str, request: Request) -> RestError:
         if status in {401, 403} and ("scope" in message or status == 403):
-            return RefusedError(trouble, status=status, remedy=f"The token needs {request.needs or _NEEDS}.")
+            return RefusedError(trouble, status=status, hint=f"The token needs {request.needs or _NEEDS}.")
         if status == 404:  # a private project that the token may not see
-            remedy = "On a private project this can also mean that the token belongs to another one."
-            return NotFoundError(trouble, status=status, remedy=remedy)
+            hint = "On a private project this can also mean that the token belongs to another one."
+            return NotFoundError(trouble, status=status, hint=hint)
         return super().refusal(status, message, trouble, request)
 
 
@@ -450,7 +450,7 @@ class GitLab(JobHost):
 
     def _told(self) -> GitLabProject:
         if self._published_in is None:
-            raise HostError("GitLab cannot be queried without a token", remedy=f"To allow it, {_HOW}.")
+            raise HostError("GitLab cannot be queried without a token", hint=f"To allow it, {_HOW}.")
         return self._published_in
 
     # --- what is compared with ---------------------------------------------------------------------------------------

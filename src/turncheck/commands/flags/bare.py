@@ -152,9 +152,7 @@ def _test_both(namespace: argparse.Namespace) -> int:
         ensure_readable(project, {"nlu"})
     has_nlu = namespace.nlu is not None or bool(project.nlu.examples)
     if not has_stories and not has_nlu:
-        raise UserError(
-            "there is nothing to test: neither test stories nor NLU data", remedy="See --stories and --nlu."
-        )
+        raise UserError("there is nothing to test: neither test stories nor NLU data", hint="See --stories and --nlu.")
     if has_stories:
         options = core.test_core_options(namespace, end_to_end=True)
         settings = replace(options.settings, config=None if config is None else str(config))

@@ -91,7 +91,7 @@ def settings_of(namespace: argparse.Namespace, *, workers: int = 0) -> Settings:
         values = getattr(namespace, name, None) or []
         values = values if isinstance(values, list) else [values]
         if len(values) > 1 and not compares:
-            raise UserError(f"the engine '{engine}' takes one --{name}", remedy="Test them one after the other.")
+            raise UserError(f"the engine '{engine}' takes one --{name}", hint="Test them one after the other.")
         if len(values) == 1 and options()[name].engine in {None, engine}:
             more[name] = str(values[0])
     more |= {name: tuple(map(str, getattr(namespace, name, None) or ())) for name in _SEVERAL}

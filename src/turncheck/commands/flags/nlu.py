@@ -222,7 +222,7 @@ def read_flags_of_rasa_0(namespace: argparse.Namespace) -> None:
         if namespace.model is not None:
             raise UserError(
                 "cross-validation trains its own models: --mode crossvalidation takes no --model",
-                remedy="Leave out one of them.",
+                hint="Leave out one of them.",
             )
         namespace.cross_validation = True
     domain: Path | None = namespace.domain

@@ -257,9 +257,9 @@ def _import(namespace: argparse.Namespace) -> int:
 
     source, root = locate_in_repository(namespace.project, find_host(os.environ))
     if bool(namespace.kore_csv) == (namespace.folder is not None):
-        raise UserError("name either a folder or --kore-csv", remedy="See `turncheck report import --help`.")
+        raise UserError("name either a folder or --kore-csv", hint="See `turncheck report import --help`.")
     if namespace.raw_csv and not namespace.kore_csv:
-        raise UserError("--raw-csv is only valid with --kore-csv", remedy="Omit it.")
+        raise UserError("--raw-csv is only valid with --kore-csv", hint="Omit it.")
     if namespace.kore_csv:
         from turncheck.platforms.registry import parts
 
@@ -287,7 +287,7 @@ def _render(namespace: argparse.Namespace) -> int:
     if namespace.html:
         return render_pages(namespace.reports, namespace.baseline, namespace.out, screen)
     if len(namespace.reports) > 1:
-        raise UserError("several reports are only for --html", remedy="Add --html, or give one report.")
+        raise UserError("several reports are only for --html", hint="Add --html, or give one report.")
     given = {"junit-flavour": namespace.junit_flavour, "output-format": namespace.output_format}
     out = namespace.out or Path("results")
     return render_report(namespace.reports[0], namespace.baseline, out, screen, combine(from_flags(given)))

@@ -174,7 +174,7 @@ def _run(namespace: argparse.Namespace) -> int:
     if namespace.folder:
         if namespace.project not in (None, namespace.folder):
             named = f"{' '.join(namespace.folder)} and --project {' '.join(namespace.project)}"
-            raise UserError(f"projects are named in two ways: {named}", remedy="Name all of them in one place.")
+            raise UserError(f"projects are named in two ways: {named}", hint="Name all of them in one place.")
         namespace.project = namespace.folder
     flags["project"] = "\n".join(namespace.project) if namespace.project else None
     return run_from_flags(

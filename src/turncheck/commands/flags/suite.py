@@ -236,7 +236,7 @@ def _add(namespace: argparse.Namespace) -> int:
         else:
             lines = read_regular(Path(namespace.utterances), most=MAX_FILE_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise UserError(f"'{namespace.utterances}' is not UTF-8", remedy="Save it in UTF-8.") from None
+        raise UserError(f"'{namespace.utterances}' is not UTF-8", hint="Save it in UTF-8.") from None
     entities, order = tuple(namespace.entities), namespace.entity_order
     expected = Expectation(namespace.intent, namespace.parent, entities, order, namespace.bot)
     return run_add(namespace.suite, expected, lines, screen_of(namespace))

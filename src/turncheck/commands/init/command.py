@@ -89,7 +89,7 @@ def failing_today(folder: Path, screen: Console, seconds: float | None) -> Today
         with _interrupted_after(seconds, is_over):
             outcome = _measured(folder, screen)
     except UserError as error:
-        return Today((f"it cannot be run: {error.what}",))
+        return Today((f"it cannot be run: {error.message}",))
     except KeyboardInterrupt:
         if not is_over.is_set():
             raise
@@ -194,7 +194,7 @@ def look_at(folder: Path, host: str | None = None) -> Repository:
     if not found:
         raise UserError(
             f"no assistant was found in {folder} or below",
-            remedy="An assistant has a domain.yml (or a folder domain/) beside its config.yml or its folder data/, "
+            hint="An assistant has a domain.yml (or a folder domain/) beside its config.yml or its folder data/, "
             "or is an export of Kore.ai; or a turncheck.yml with `bot:`, or a botium.json with SIMPLEREST_URL.",
         )
     projects = tuple(shown_path(one.resolve().relative_to(top.resolve())) or "." for one in found)

@@ -55,7 +55,7 @@ def running_action_server(
     if server.healthy():
         raise UserError(
             f"something already answers at {server.place}, before the action server is started",
-            remedy="Stop it, or use it: omit the command and give its address.",
+            hint="Stop it, or use it: omit the command and give its address.",
         )
     with running_child(_WHAT, split_command(_WHAT, command), folder, environment) as child:
         _wait(server, child, start_seconds)

@@ -422,7 +422,7 @@ def _not_sendable(key: str, endpoint: Endpoint) -> UserError:
     return UserError(
         f"'{key}' of '{endpoint.name}' contains a line break or another character that cannot be sent",
         location=endpoint.location,
-        remedy="Remove it; a variable that it takes (`${NAME}`) may have a line break at its end.",
+        hint="Remove it; a variable that it takes (`${NAME}`) may have a line break at its end.",
     )
 
 
@@ -445,7 +445,7 @@ def checked_address(url: object, location: Location | None) -> str:
         raise UserError(
             f"'{without_login(str(url))}' is not an address of an action server",
             location=location,
-            remedy="Write it as http://host:port/webhook.",
+            hint="Write it as http://host:port/webhook.",
         )
     return str(url)
 

@@ -141,7 +141,7 @@ class MemberReader:
         try:
             return self.members[self.prefix + name]
         except KeyError:
-            raise UserError(f"the model is damaged: {self.prefix + name} is missing", remedy=_TRAIN_AGAIN) from None
+            raise UserError(f"the model is damaged: {self.prefix + name} is missing", hint=_TRAIN_AGAIN) from None
 
     def json(self, name: str, shape: type[Shape]) -> Shape:
         """Return the JSON value ``name.json``, which has the given type.
@@ -169,7 +169,7 @@ class MemberReader:
                 return {name: _ensure_finite(array) for name, array in arrays.items()}
         except (ValueError, zipfile.BadZipFile, EOFError, OSError, zlib.error, NotImplementedError):
             raise UserError(
-                f"the model is damaged: {self.prefix}{name}.npz cannot be read", remedy=_TRAIN_AGAIN
+                f"the model is damaged: {self.prefix}{name}.npz cannot be read", hint=_TRAIN_AGAIN
             ) from None
 
     def estimator(self, name: str) -> Any:
@@ -290,7 +290,7 @@ def read_model(path: Path) -> Model:
     if manifest["format"] != FORMAT:
         raise UserError(
             f"the model {path} has the format {manifest['format']!r}; this version of turncheck reads {FORMAT!r}",
-            remedy=_TRAIN_AGAIN,
+            hint=_TRAIN_AGAIN,
         )
     expected = manifest["members"]
     for name in sorted(expected.keys() | members.keys()):
@@ -347,7 +347,7 @@ def _manifest(path: Path, content: bytes) -> _Manifest:
 
 
 def _damaged(path: Path, how: str) -> UserError:
-    return UserError(f"the model {path} is damaged: {how}", remedy=_TRAIN_AGAIN)
+    return UserError(f"the model {path} is damaged: {how}", hint=_TRAIN_AGAIN)
 
 
 def _foreign(path: Path, members: Mapping[str, bytes]) -> UserError:
@@ -355,7 +355,7 @@ def _foreign(path: Path, members: Mapping[str, bytes]) -> UserError:
     whose = "a model of Rasa" if tops >= _RASA_MEMBERS else "not a model of turncheck"
     return UserError(
         f"{path} is {whose}, which turncheck cannot run",
-        remedy="Train one with turncheck train, or start Rasa with this model and give its address by --rasa-url.",
+        hint="Train one with turncheck train, or start Rasa with this model and give its address by --rasa-url.",
     )
 
 

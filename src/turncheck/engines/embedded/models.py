@@ -54,7 +54,7 @@ def named_model(path: Path) -> Path:
         return path
     found = newest_model(path)
     if found is None:
-        raise UserError(f"there is no model at '{path}'", remedy="Train one with turncheck train, or correct --model.")
+        raise UserError(f"there is no model at '{path}'", hint="Train one with turncheck train, or correct --model.")
     return found
 
 
@@ -125,13 +125,13 @@ class LoadedModel:
         try:
             yield
         except UserError as error:
-            raise UserError(f"the model {self.path} cannot be used: {error.what}", remedy=error.remedy) from None
+            raise UserError(f"the model {self.path} cannot be used: {error.message}", hint=error.hint) from None
         except MemoryError:
             raise UserError(f"the model {self.path} needs more memory than there is") from None
         except Exception as error:  # noqa: BLE001 - whoever made the file may have put anything there
             raise UserError(
                 f"the model {self.path} is damaged: it cannot be read ({type(error).__name__}: {str(error)[:_SHOWN]})",
-                remedy="Train it again: turncheck train.",
+                hint="Train it again: turncheck train.",
             ) from None
 
     def require(self, part: Part) -> None:
@@ -144,7 +144,7 @@ class LoadedModel:
         if part not in self.model.parts:
             raise UserError(
                 f"the model {self.path} holds no {name}, only: {', '.join(self.model.parts)}",
-                remedy=f"Train one with turncheck train or turncheck train {part}.",
+                hint=f"Train one with turncheck train or turncheck train {part}.",
             )
 
 

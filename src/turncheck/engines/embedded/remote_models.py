@@ -24,7 +24,7 @@ CONNECT_SECONDS: Final = 10
 READ_SECONDS: Final = 30
 """Between two parts of an answer."""
 _KINDS: Final = "Name a folder, an address (https://…), s3://bucket/prefix, gs://bucket/prefix, aws, gcs or azure."
-_REMEDY: Final = "Is the address of --remote-storage right, and is the server running?"
+_HINT: Final = "Is the address of --remote-storage right, and is the server running?"
 BUCKET_VARIABLE: Final = "BUCKET_NAME"
 """As in Rasa; credentials, region and endpoint are those that boto3 reads (``AWS_…``), of Google Cloud Storage those
 that its library finds (``GOOGLE_APPLICATION_CREDENTIALS``, ``STORAGE_EMULATOR_HOST``)."""
@@ -48,17 +48,17 @@ def fetch_model(storage: str, name: str | None, environment: Mapping[str, str], 
     """
     scheme = storage.partition("://")[0].lower() if "://" in storage else ""
     if scheme in {"http", "https"} and not is_http(storage):
-        raise UserError(f"'{without_login(storage)}' is not an address of a model storage", remedy=_KINDS)
+        raise UserError(f"'{without_login(storage)}' is not an address of a model storage", hint=_KINDS)
     if scheme not in _SCHEMES and storage not in _IN_CLOUDS:
         folder = Path(storage)
         if not folder.is_dir():
             raise UserError(
                 f"'{without_login(storage)}' is not a model storage",
-                remedy=_KINDS,
+                hint=_KINDS,
             )
         return named_model(folder / name if name else folder)
     if not name:
-        raise UserError(f"which model of '{without_login(storage)}'?", remedy="Name it with --model.")
+        raise UserError(f"which model of '{without_login(storage)}'?", hint="Name it with --model.")
     target = into / Path(name).name
     if scheme in {"http", "https"}:
         _fetch_http(f"{storage.rstrip('/')}/{quote(name)}", target, Network.of(environment))
@@ -90,19 +90,19 @@ def _fetch_http(address: str, target: Path, network: Network) -> None:
     except AnswerTooLargeError as error:
         raise UserError(f"the model at {shown} {error}") from None
     except RedirectRefusedError as error:
-        raise UserError(f"the model at {shown} cannot be fetched: it redirects to {error}", remedy=_REMEDY) from None
+        raise UserError(f"the model at {shown} cannot be fetched: it redirects to {error}", hint=_HINT) from None
     except (requests.RequestException, HTTPError) as error:  # requests accepts some invalid hosts
-        raise UserError(f"the model at {shown} cannot be fetched: {_why(error)}", remedy=_REMEDY) from error
+        raise UserError(f"the model at {shown} cannot be fetched: {_why(error)}", hint=_HINT) from error
 
 
 def _refusal(shown: str, status: int) -> UserError:
     if status in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
-        remedy = "Are --remote-storage and the model's name right? The name is appended to the address."
-        return UserError(f"there is no model at {shown}: status {status}", remedy=remedy)
+        hint = "Are --remote-storage and the model's name right? The name is appended to the address."
+        return UserError(f"there is no model at {shown}: status {status}", hint=hint)
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-        remedy = "Put the login into the address (https://user:password@host/…), or allow reading."
-        return UserError(f"the model at {shown} may not be read: status {status}", remedy=remedy)
-    return UserError(f"the model at {shown} cannot be fetched: status {status}", remedy="Does the storage work?")
+        hint = "Put the login into the address (https://user:password@host/…), or allow reading."
+        return UserError(f"the model at {shown} may not be read: status {status}", hint=hint)
+    return UserError(f"the model at {shown} cannot be fetched: status {status}", hint="Does the storage work?")
 
 
 def _why(error: Exception) -> str:
@@ -128,7 +128,7 @@ def _place_in_bucket(storage: str, name: str, environment: Mapping[str, str], sc
     named, _, below = storage.partition("://")[2].partition("/")
     bucket = environment.get(BUCKET_VARIABLE) if storage in _IN_CLOUDS else named
     if not bucket:
-        raise UserError("which bucket?", remedy=f"Set {BUCKET_VARIABLE}, or write {scheme}://bucket/prefix.")
+        raise UserError("which bucket?", hint=f"Set {BUCKET_VARIABLE}, or write {scheme}://bucket/prefix.")
     prefix = below.strip("/")
     return bucket, f"{prefix}/{name}" if prefix else name
 
@@ -139,7 +139,7 @@ def _too_large(shown: str) -> UserError:
 
 def _missing_library(library: str, what: str, extra: str) -> UserError:
     return UserError(
-        f"{library} is needed to fetch models from {what}", remedy=f"Install it: pip install 'turncheck[{extra}]'."
+        f"{library} is needed to fetch models from {what}", hint=f"Install it: pip install 'turncheck[{extra}]'."
     )
 
 
@@ -163,7 +163,7 @@ def _fetch_s3(bucket: str, key: str, environment: Mapping[str, str], target: Pat
     except (BotoCoreError, ClientError) as error:
         raise UserError(
             f"the model {shown} cannot be fetched: {_in_short(error)}",
-            remedy="Are bucket and name right, and the variables AWS_… (credentials, region, endpoint)?",
+            hint="Are bucket and name right, and the variables AWS_… (credentials, region, endpoint)?",
         ) from error
 
 
@@ -179,35 +179,35 @@ def _fetch_gcs(bucket: str, key: str, target: Path) -> None:
     import requests  # what Google's library sends with
 
     shown = f"gs://{bucket}/{key}"
-    remedy = f"Are {BUCKET_VARIABLE}, the name and the credentials (GOOGLE_APPLICATION_CREDENTIALS) right?"
+    hint = f"Are {BUCKET_VARIABLE}, the name and the credentials (GOOGLE_APPLICATION_CREDENTIALS) right?"
     limits = (CONNECT_SECONDS, READ_SECONDS)
     try:
         found = storage.Client().bucket(bucket)
         blob = found.get_blob(key, timeout=limits, retry=DEFAULT_RETRY.with_timeout(2 * CONNECT_SECONDS))
         if blob is None:
-            raise UserError(f"there is no model {shown}", remedy=remedy)
+            raise UserError(f"there is no model {shown}", hint=hint)
         if blob.size > MAX_MODEL_BYTES:
             raise _too_large(shown)
         blob.download_to_filename(str(target), timeout=limits)
     except (GoogleAPIError, GoogleAuthError, requests.RequestException, OSError, ValueError) as error:
-        raise UserError(f"the model {shown} cannot be fetched: {_in_short(error)}", remedy=remedy) from error
+        raise UserError(f"the model {shown} cannot be fetched: {_in_short(error)}", hint=hint) from error
 
 
 def _fetch_azure(name: str, environment: Mapping[str, str], target: Path) -> None:
     """Fetch with Azure's own library, from the container and account that Rasa's variables name."""
     container = environment.get(CONTAINER_VARIABLE)
     if not container:
-        raise UserError("which container?", remedy=f"Set {CONTAINER_VARIABLE}.")
+        raise UserError("which container?", hint=f"Set {CONTAINER_VARIABLE}.")
     try:
         from azure.core.exceptions import AzureError, ResourceNotFoundError  # an optional extra
         from azure.storage.blob import BlobServiceClient
     except ImportError:
         raise _missing_library("azure-storage-blob", "Azure", "azure") from None
     shown = f"'{name}' of the container '{container}'"
-    remedy = f"Are {CONTAINER_VARIABLE}, AZURE_ACCOUNT_NAME, AZURE_ACCOUNT_KEY and the name right?"
+    hint = f"Are {CONTAINER_VARIABLE}, AZURE_ACCOUNT_NAME, AZURE_ACCOUNT_KEY and the name right?"
     connection, account = environment.get(CONNECTION_VARIABLE), environment.get("AZURE_ACCOUNT_NAME")
     if not connection and not account:
-        raise UserError("which Azure account?", remedy=f"Set AZURE_ACCOUNT_NAME, or {CONNECTION_VARIABLE}.")
+        raise UserError("which Azure account?", hint=f"Set AZURE_ACCOUNT_NAME, or {CONNECTION_VARIABLE}.")
     limits: dict[str, Any] = {"connection_timeout": CONNECT_SECONDS, "read_timeout": READ_SECONDS, "retry_total": 2}
     limits |= {"initial_backoff": 1, "increment_base": 2, "random_jitter_range": 1}  # seconds between the attempts
     try:
@@ -223,9 +223,9 @@ def _fetch_azure(name: str, environment: Mapping[str, str], target: Path) -> Non
             with target.open("wb") as file:
                 blob.download_blob().readinto(file)
     except ResourceNotFoundError as error:
-        raise UserError(f"there is no model {shown}", remedy=remedy) from error
+        raise UserError(f"there is no model {shown}", hint=hint) from error
     except (AzureError, ValueError) as error:
-        raise UserError(f"the model {shown} cannot be fetched: {_in_short(error)}", remedy=remedy) from error
+        raise UserError(f"the model {shown} cannot be fetched: {_in_short(error)}", hint=hint) from error
 
 
 def _in_short(error: Exception) -> str:

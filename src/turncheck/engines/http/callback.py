@@ -150,7 +150,7 @@ def listening(
     if address is None or address.origin.scheme != "http" or address.login is not None or address.query:
         raise UserError(
             "the address of --bot-callback is not one that can be listened at",
-            remedy="Write it as http://HOST:PORT, as the bot reaches this machine.",
+            hint="Write it as http://HOST:PORT, as the bot reaches this machine.",
         )
     is_local = is_loopback(address.origin.host)
     port = 0 if url is None else address.origin.port or 80
@@ -159,7 +159,7 @@ def listening(
     except OSError as error:
         raise UserError(
             f"nothing can listen at port {port} of --bot-callback: {error.strerror or error}",
-            remedy="Does something else use it? Give another one.",
+            hint="Does something else use it? Give another one.",
         ) from None
     below = address.path.rstrip("/")
     server.below = below

@@ -116,7 +116,7 @@ class BotClient(RemoteClient):
         try:
             response = self.ask(question, until)
         except (_RefusedTurnError, _TooLargeError) as error:
-            raise self.fault(error.what) from None
+            raise self.fault(error.message) from None
         if cookies is not None:
             cookies.update(response.cookies)
         if may_be_empty and not response.body.strip():
@@ -157,13 +157,11 @@ class BotClient(RemoteClient):
         if 300 <= status < 400:
             return self.redirected(response, question)
         if status == 401 or (status == 403 and not self._has_answered):
-            remedy = "Give its token with --bot-token; `token` under `bot:` says into which header it goes."
-            return ServerError(
-                f"the bot at {self.name} refuses {question.shown}: {self._reason(response)}", remedy=remedy
-            )
+            hint = "Give its token with --bot-token; `token` under `bot:` says into which header it goes."
+            return ServerError(f"the bot at {self.name} refuses {question.shown}: {self._reason(response)}", hint=hint)
         if status in {404, 405} and not self._has_answered:
-            remedy = "Are --bot-url, and `path` and `method` under `bot:`, right?"
-            return ServerError(what, location=None, remedy=remedy)
+            hint = "Are --bot-url, and `path` and `method` under `bot:`, right?"
+            return ServerError(what, location=None, hint=hint)
         if status in {404, 410}:
             return _RefusedTurnError(f"{what}. Has it forgotten the conversation?")
         if status == requests.codes.too_many_requests:

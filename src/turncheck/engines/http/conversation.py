@@ -366,7 +366,7 @@ class BotConversation:
             EngineError: it has not answered for many turns.
         """
         what = "the turn" if text is not None else "the opening of the conversation"
-        over = error.what if self._timeout is None else f"{what} took longer than {self._timeout:g} seconds"
+        over = error.message if self._timeout is None else f"{what} took longer than {self._timeout:g} seconds"
         failure = self._client.fault(over)
         if isinstance(failure, EngineError):
             raise failure

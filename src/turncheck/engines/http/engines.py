@@ -64,7 +64,7 @@ class BotNlu:
         try:
             return self.understood(text)
         except TurnFailedError as error:
-            raise UnansweredError(error.what, remedy=error.remedy) from None
+            raise UnansweredError(error.message, hint=error.hint) from None
 
     def understood(self, text: str) -> Parse:
         """Understand a text.
@@ -169,7 +169,7 @@ class BotEngine(Engine):
             try:
                 parse = nlu.understood(case.text)
             except (TurnFailedError, UnansweredError) as error:
-                return UtteranceAnswer(error=error.what)
+                return UtteranceAnswer(error=error.message)
             values: dict[str, list[Any]] = {}
             for entity in parse.entities:
                 values.setdefault(entity.entity, []).append(entity.value)
@@ -183,7 +183,7 @@ class BotEngine(Engine):
         try:
             return SuiteAnswers(tuple(ask_all(answer, suite.cases, self.at_once)))
         except CutShortError as error:
-            not_asked = UtteranceAnswer(error=f"not run: {first_line(error.what)}")
+            not_asked = UtteranceAnswer(error=f"not run: {first_line(error.message)}")
             so_far = error.finished or [None] * len(suite.cases)
             answers = tuple(not_asked if given is None else given for given in so_far)
             raise CutShortError(error, SuiteAnswers(answers)) from error
@@ -208,20 +208,20 @@ def opened(  # noqa: PLR0917 - as of all engines
     bot = settings.bot or read_settings_file(project.root).values.get("bot")
     if bot is None:
         raise UserError(
-            NO_SHAPE, remedy="Describe it as `bot:` in turncheck.yml (docs/http.md); `bot: {kind: rest, …}` begins it."
+            NO_SHAPE, hint="Describe it as `bot:` in turncheck.yml (docs/http.md); `bot: {kind: rest, …}` begins it."
         )
     if url is None:
-        raise UserError("the engine 'http' needs the address of the bot", remedy="Give --bot-url URL.")
+        raise UserError("the engine 'http' needs the address of the bot", hint="Give --bot-url URL.")
     for name, address in (("--bot-url", url), ("--bot-url-base", settings.bot_url_base)):
         if address is None:
             continue
         if not is_http(address):
             what = f"'{without_login(address)}' of {name} is not an address"
-            raise UserError(what, remedy="Write it as https://bot.example.")
+            raise UserError(what, hint="Write it as https://bot.example.")
         if "?" in address or "#" in address:
             raise UserError(
                 f"the address of {name} ({without_login(address)}) has a query or a fragment",
-                remedy="Omit what begins with ? or #; paths and queries are in `bot:`.",
+                hint="Omit what begins with ? or #; paths and queries are in `bot:`.",
             )
     token = settings.bot_token.reveal() if settings.bot_token else None
     access = Access(url, token, network=Network.of(environment))
@@ -229,13 +229,13 @@ def opened(  # noqa: PLR0917 - as of all engines
     if bot.callback is None:
         if settings.bot_callback is not None:
             what = "--bot-callback is for a bot that posts its messages, and `bot:` does not say so"
-            raise UserError(what, location=bot.location, remedy="Write `callback` there, or omit the flag.")
+            raise UserError(what, location=bot.location, hint="Write `callback` there, or omit the flag.")
         yield BotEngine(project, client)
         return
     if settings.bot_callback is not None and settings.bot_url_base is not None:
         raise UserError(
             "--bot-callback is one address, and the bot of --bot-url-base would post to it as well",
-            remedy="Omit --bot-callback and write {callback} where the bot takes an address: then each has its own.",
+            hint="Omit --bot-callback and write {callback} where the bot takes an address: then each has its own.",
         )
     with listening(settings.bot_callback, bot.callback.session, client.without_secrets) as callbacks:
         yield BotEngine(project, client, callbacks)

@@ -41,7 +41,7 @@ class AwsKey:
         if len(parts) < 2 or not all(parts):
             raise UserError(
                 "the token of a bot on AWS is an access key: its id and its secret",
-                remedy="Give --bot-token ID:SECRET, or ID:SECRET:SESSION-TOKEN for a temporary key.",
+                hint="Give --bot-token ID:SECRET, or ID:SECRET:SESSION-TOKEN for a temporary key.",
             )
         return cls(*parts)
 

@@ -172,7 +172,7 @@ class RasaClient(RemoteClient):
             page = begins.startswith("<")
             raise ServerError(
                 f"the Rasa server at {self.name} {what}. " + (f"It begins: {begins}" if begins else "It is empty."),
-                remedy="That is a web page: is there a login or a proxy before the server, or is it another address?"
+                hint="That is a web page: is there a login or a proxy before the server, or is it another address?"
                 if page
                 else "Is this the address of a Rasa server (open source 3.x, or Pro)?",
             ) from None
@@ -185,24 +185,24 @@ class RasaClient(RemoteClient):
             case 401 | 403:
                 return ServerError(
                     f"the Rasa server at {self.name} refuses {shown}: {reason}",
-                    remedy="Give its token with --rasa-token, or an admin's JWT with --rasa-jwt.",
+                    hint="Give its token with --rasa-token, or an admin's JWT with --rasa-jwt.",
                 )
             case _ if status < requests.codes.bad_request:
                 return self.redirected(response, question)
             case 404 if question.path.startswith("/webhooks"):
                 return ServerError(
                     f"the Rasa server at {self.name} has no {shown}",
-                    remedy="Enable the REST channel in its credentials.yml (a line `rest:`), and start it again.",
+                    hint="Enable the REST channel in its credentials.yml (a line `rest:`), and start it again.",
                 )
             case 404:
                 return ServerError(
                     f"the Rasa server at {self.name} has no {shown}",
-                    remedy="Start it with `rasa run --enable-api`. Or is this the wrong address?",
+                    hint="Start it with `rasa run --enable-api`. Or is this the wrong address?",
                 )
             case 409:
                 return NoModelError(
                     f"the Rasa server at {self.name} has no model loaded: {reason}",
-                    remedy="Train one and start the server with it (`rasa run -m models`).",
+                    hint="Train one and start the server with it (`rasa run -m models`).",
                 )
             case _:
                 return super().refused(response, question)

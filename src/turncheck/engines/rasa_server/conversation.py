@@ -135,7 +135,7 @@ class RasaConversation:
 
     def _too_slow(self, text: str | None, error: SlowAnswerError) -> Turn:
         what = "the turn" if text is not None else "the opening of the conversation"
-        over = error.what if self._timeout is None else f"{what} took longer than {self._timeout:g} seconds"
+        over = error.message if self._timeout is None else f"{what} took longer than {self._timeout:g} seconds"
         return Turn(text, (), {}, None, (), stopped=over, timed_out=True)
 
     def _turn(self, text: str | None, said: tuple[Mapping[str, Any], ...] | None, until: Deadline | None) -> Turn:
@@ -146,7 +146,7 @@ class RasaConversation:
         if self._seen and not count and _is_begun_with(text, events):
             raise CutError(
                 f"the Rasa server at {self._client.name} has forgotten the conversation",
-                remedy="Was it started anew? Several servers behind one address need one tracker store for all.",
+                hint="Was it started anew? Several servers behind one address need one tracker store for all.",
             )
         new = tuple(_without_ids(event) for event in events[count:])
         self._seen = events
@@ -239,7 +239,7 @@ def describe(client: RasaClient) -> EngineInfo:
     if not served.model_file:
         raise ServerError(
             f"the Rasa server at {client.name} has no model loaded",
-            remedy="Train one and start the server with it (`rasa run -m models`).",
+            hint="Train one and start the server with it (`rasa run -m models`).",
         )
     return EngineInfo(name=NAME, version=version, model=served.model_file)
 
@@ -292,7 +292,7 @@ class RasaPolicies:
         if answer is None:
             raise ServerError(
                 "the Rasa server predicts nothing: its model has no policies",
-                remedy="Train it with stories or rules, or leave the evaluation 'core' out.",
+                hint="Train it with stories or rules, or leave the evaluation 'core' out.",
             )
         ranked = sorted(((entry.action, entry.score or 0.0) for entry in answer.scores), key=lambda pair: -pair[1])
         action, score = ranked[0]  # of equal ones the first in the domain, as in Rasa

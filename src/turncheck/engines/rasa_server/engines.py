@@ -91,7 +91,7 @@ class RasaEngines(Engine):
     def nlu_trainer(self) -> RasaNluTrainer:
         """What trains the engines of folds, all for one server."""
         if not isinstance(self.server, RasaProcess):
-            raise UserError(CANNOT_BE_TRAINED, remedy="Leave --cross-validation out, or use --rasa-command.")
+            raise UserError(CANNOT_BE_TRAINED, hint="Leave --cross-validation out, or use --rasa-command.")
         return RasaNluTrainer(self.server, _extractors(self.project))
 
     @property
@@ -167,7 +167,7 @@ class RasaEngines(Engine):
             changed = EngineError(
                 f"the Rasa server at {self.server.name} had another model at the end ({now.identity})"
                 f" than at the beginning ({self._served.identity}): the results mix both",
-                remedy="Run again, with a server that keeps its model during the run.",
+                hint="Run again, with a server that keeps its model during the run.",
             )
             raise CutShortError(changed, finished)
 
@@ -221,13 +221,13 @@ def opened(  # noqa: PLR0917 - as of all engines
     if (settings.rasa_url is None) == (settings.rasa_command is None):
         raise UserError(
             "the engine 'rasa' needs a server: its address, or the command that starts it (and not both)",
-            remedy="Give --rasa-url URL, or --rasa-command rasa.",
+            hint="Give --rasa-url URL, or --rasa-command rasa.",
         )
     if settings.rasa_url is not None:
         if settings.rasa_servers > 1:
             raise UserError(
                 "--rasa-servers goes with --rasa-command: it says how many are started",
-                remedy="For servers that are already running, give each address: --rasa-url URL URL.",
+                hint="For servers that are already running, give each address: --rasa-url URL URL.",
             )
         if models is not None and models.storage is not None:
             raise UserError("--remote-storage does not go with --rasa-url: a running server has its model loaded")
@@ -304,20 +304,18 @@ def _accesses(settings: Settings, environment: Mapping[str, str]) -> list[Access
 def _access(url: str, settings: Settings, environment: Mapping[str, str]) -> Access:
     if not is_http(url):
         shown = without_login(url)
-        raise UserError(f"'{shown}' is not an address of a Rasa server", remedy="Write it as http://host:5005.")
+        raise UserError(f"'{shown}' is not an address of a Rasa server", hint="Write it as http://host:5005.")
     if "?" in url or "#" in url:
         raise UserError(
             f"the address of the Rasa server ({without_login(url)}) has a query or a fragment",
-            remedy="Omit what begins with ? or #; a token is given with --rasa-token.",
+            hint="Omit what begins with ? or #; a token is given with --rasa-token.",
         )
     if settings.action_endpoint and not settings.action_server:
         raise UserError("--action-endpoint does not go with --rasa-url: a running server calls its own action server")
     if settings.model is not None:
         raise UserError("--model goes with --rasa-command: a running server has its model loaded")
     if settings.rasa_token and settings.rasa_jwt:
-        raise UserError(
-            "--rasa-token and --rasa-jwt cannot be combined", remedy="Give the one that the server requires."
-        )
+        raise UserError("--rasa-token and --rasa-jwt cannot be combined", hint="Give the one that the server requires.")
     return Access(
         url,
         token=settings.rasa_token.reveal() if settings.rasa_token else None,

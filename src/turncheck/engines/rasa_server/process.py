@@ -124,7 +124,7 @@ class RasaPool(RasaClient):
                 if not isinstance(error, CutError) or self._is_there(client) or not self._lose(place):
                     raise
                 if sender is not None:
-                    raise CutError(error.what, remedy=error.remedy) from error
+                    raise CutError(error.message, hint=error.hint) from error
             finally:
                 self._give_back(place)
 
@@ -169,7 +169,7 @@ class RasaPool(RasaClient):
             words = "; ".join(f"{client.name}: {one}" for client, one in found)
             raise EngineError(
                 f"the Rasa servers differ in {what} ({words})",
-                remedy="Start all of them with the same model and the same version of Rasa.",
+                hint="Start all of them with the same model and the same version of Rasa.",
             )
         return found[0][1]
 
@@ -378,7 +378,7 @@ def _as_engine_error() -> Iterator[None]:
     except EngineError:
         raise
     except UserError as error:
-        raise EngineError(error.what, location=error.location, remedy=error.remedy) from error
+        raise EngineError(error.message, location=error.location, hint=error.hint) from error
 
 
 def _free_ports(number: int) -> list[int]:

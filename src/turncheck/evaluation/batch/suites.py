@@ -287,7 +287,7 @@ def _as_far_as(suite: Suite, stopped: CutShortError, can: Capabilities) -> Suite
     finished = stopped.finished
     if isinstance(finished, SuiteAnswers):
         return finished
-    why = f"not run: {first_line(stopped.what)}"
+    why = f"not run: {first_line(stopped.message)}"
     parses = list(finished or ())[: len(suite.cases)]
     parses += [None] * (len(suite.cases) - len(parses))
     pairs = zip(suite.cases, parses, strict=True)
@@ -297,7 +297,7 @@ def _as_far_as(suite: Suite, stopped: CutShortError, can: Capabilities) -> Suite
 
 
 def _unanswered(suite: Suite, stopped: CutShortError) -> SuiteAnswers:
-    why = f"not run: {first_line(stopped.what)}"
+    why = f"not run: {first_line(stopped.message)}"
     return SuiteAnswers(tuple(UtteranceAnswer(error=why) for _ in suite.cases))
 
 

@@ -57,11 +57,11 @@ def _parsed(path: Path) -> YamlMapping:
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror or error}", location=here) from None
     except UnicodeDecodeError:
-        raise UserError("is not UTF-8", location=here, remedy="Save it in UTF-8.") from None
+        raise UserError("is not UTF-8", location=here, hint="Save it in UTF-8.") from None
     except EscapeError as error:
         raise UserError(f"{error}", location=here) from None
     for finding in document.findings:
-        raise UserError(finding.message.rstrip("."), location=finding.location, remedy=finding.hint or None)
+        raise UserError(finding.message.rstrip("."), location=finding.location, hint=finding.hint or None)
     if not isinstance(document.root, YamlMapping):
         keys = ", ".join(MAPPINGS + LISTS)
         raise UserError(f"expected word lists, the keys {keys}", location=Location(FILE, 1, 1))
@@ -85,7 +85,7 @@ def _strings(name: str, nodes: Iterable[YamlNode]) -> list[str]:
     found = []
     for node in nodes:
         if not isinstance(node, YamlScalar) or not isinstance(node.value, str) or not node.value.strip():
-            raise UserError(f"'{name}': expected a string", location=node.location, remedy="Put it in quotes.")
+            raise UserError(f"'{name}': expected a string", location=node.location, hint="Put it in quotes.")
         found.append(node.value)
     return found
 

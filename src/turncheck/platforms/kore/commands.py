@@ -101,7 +101,7 @@ def _with_states(platform: Platform, suite: StoredSuite) -> StoredSuite:
                 state = platform.status(suite.name, run.id)
             except (KoreError, KoreRefusedError, KoreFaultError) as error:  # it may take another scope than the list
                 is_gone = isinstance(error, KoreRefusedError) and error.is_gone
-                state = RunState("deleted" if is_gone else f"its state is not known: {error.what}")
+                state = RunState("deleted" if is_gone else f"its state is not known: {error.message}")
         return state.status if state.status and not state.is_under_way else "under way"
 
     return replace(suite, runs=tuple(replace(run, status=state_of(run)) for run in suite.runs))
@@ -233,7 +233,7 @@ def run_on_both(
         except KoreError as error:
             if not any(one.run for one in columns):
                 raise
-            column.problem = error.what
+            column.problem = error.message
     if wait:
         for column in columns:
             _end(column, name, csv, notes, screen)
@@ -261,7 +261,7 @@ def _begin(column: _Column, name: str, notes: str, screen: Console) -> None:
         column.run = column.platform.run(name, notes)
         screen.note(f"The platform runs '{text(name)}' ({column.version}) as '{text(column.run)}'.")
     except (KoreRefusedError, KoreFaultError) as error:
-        column.problem = error.what
+        column.problem = error.message
 
 
 def _end(column: _Column, name: str, csv: Path | None, notes: str, screen: Console) -> None:
@@ -279,7 +279,7 @@ def _end(column: _Column, name: str, csv: Path | None, notes: str, screen: Conso
         if notes:
             _say_if_not_kept(notes, column.done, content, screen)
     except (KoreError, KoreRefusedError, KoreFaultError) as error:
-        column.problem, column.cancelled = error.what, isinstance(error, KoreCancelledError)
+        column.problem, column.cancelled = error.message, isinstance(error, KoreCancelledError)
     except ReportError as error:
         column.problem = str(error)
 

@@ -123,5 +123,5 @@ def _task_of_run(namespace: argparse.Namespace) -> str:
     if len(namespace.notes) > MAX_NOTES:
         raise UserError(f"--notes has {len(namespace.notes):,} characters; at most {MAX_NOTES:,} are allowed")
     if namespace.both_versions and namespace.kore_version is not None:
-        raise UserError("--both-versions and --kore-version contradict each other", remedy="Omit one of them.")
+        raise UserError("--both-versions and --kore-version contradict each other", hint="Omit one of them.")
     return "run_on_both" if namespace.both_versions else "run_suite"

@@ -72,7 +72,7 @@ def import_batch_csv(path: str, text: str, known: KnownNames | None = None, *, r
         read = read_run_report(text, raw=raw)
     except RunReportError as error:
         raise UserError(
-            str(error), location=Location(path, error.line), remedy="Download the CSV report of a batch test."
+            str(error), location=Location(path, error.line), hint="Download the CSV report of a batch test."
         ) from None
     names = known or KnownNames()
     cases = tuple(_case(path, case, names) for case in read.cases)
@@ -179,9 +179,9 @@ def run_import_batch(
 
 def _text(folder: ProjectFolder, path: Path) -> str:
     if not path.is_file():
-        raise UserError(f"there is no file '{path}'", remedy="Name the CSV report of a batch test.")
+        raise UserError(f"there is no file '{path}'", hint="Name the CSV report of a batch test.")
     content = folder.read_bytes(path)
     source = None if content is None else decode(folder.name(path), content)[0]
     if source is None:
-        raise UserError("cannot be read as text", location=Location(folder.name(path)), remedy="Save it as UTF-8.")
+        raise UserError("cannot be read as text", location=Location(folder.name(path)), hint="Save it as UTF-8.")
     return source.file_text

@@ -349,7 +349,7 @@ class _Reader:
         raise UserError(
             f"the assistant has no language '{language}'",
             location=Location(self.file.source.path),
-            remedy=suggestion(language, spoken) or f"Its languages are: {', '.join(spoken)}.",
+            hint=suggestion(language, spoken) or f"Its languages are: {', '.join(spoken)}.",
         )
 
     def _other_languages(self) -> list[str]:

@@ -540,7 +540,7 @@ class StandIn(EmbeddedEngine):
             UserError: a model is named; or as ``ensure``.
         """
         if self.models is not None and self.models.named is not None:
-            raise UserError("--model names a model of a Rasa project", remedy="Omit it.")
+            raise UserError("--model names a model of a Rasa project", hint="Omit it.")
         ensure()
         with screen.step("train", "Training"):
             _ = self.nlu

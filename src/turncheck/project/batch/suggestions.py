@@ -188,7 +188,7 @@ def successful_utterances(source: Source) -> Successful:
         raise UserError(
             f"the log lacks {' and '.join(lacking)}",
             location=Location(source.path),
-            remedy="Only utterances whose task ran to its end belong in this suite; export them with these fields.",
+            hint="Only utterances whose task ran to its end belong in this suite; export them with these fields.",
         )
     kept: dict[SuiteCase, None] = {}
     left_out = 0
@@ -211,7 +211,7 @@ def _records(source: Source) -> list[Mapping[str, Any]]:
     except (ValueError, RecursionError, csv.Error) as error:
         line = getattr(error, "lineno", None)
         raise UserError(
-            "the log is neither JSON nor CSV", location=Location(source.path, line), remedy="Export it as one of them."
+            "the log is neither JSON nor CSV", location=Location(source.path, line), hint="Export it as one of them."
         ) from None
 
 

@@ -77,7 +77,7 @@ def _ensure_same(
     raise UserError(
         f"the case '{shortened(case.text)}' cannot be written as {what}: {why.rstrip('.')}",
         location=where,
-        remedy=(fault.hint if fault else "")
+        hint=(fault.hint if fault else "")
         or "Put another case between the two, write JSON, or rename what holds `|` or `>`.",
     )
 

@@ -343,8 +343,8 @@ def _form(form: Form, converted: Converted) -> dict[str, Any]:
         what = (
             f"What the form '{form.name}' asks for is not in the files: it is code of the action server (FormAction)."
         )
-        remedy = "List its slots below `required_slots`, and move its checks to a `validate_` action of the SDK 3."
-        converted.note(what, form.location, remedy)
+        hint = "List its slots below `required_slots`, and move its checks to a `validate_` action of the SDK 3."
+        converted.note(what, form.location, hint)
     written: dict[str, Any] = {"required_slots": list(form.required_slots)}
     if form.ignored_intents:
         written["ignored_intents"] = list(form.ignored_intents)

@@ -54,7 +54,7 @@ class Left:
 
     what: str
     location: Location
-    remedy: str
+    hint: str
 
 
 @dataclass(slots=True)
@@ -79,9 +79,9 @@ class Converted:
             name = f"{prefix}{len(self.files)}_{parts[-1]}.yml"
         self.files[name] = content
 
-    def note(self, what: str, location: Location, remedy: str) -> None:
+    def note(self, what: str, location: Location, hint: str) -> None:
         """Note what could not be converted."""
-        self.left.append(Left(what, location, remedy))
+        self.left.append(Left(what, location, hint))
 
 
 def document(content: Mapping[str, Any], comments: str = "") -> str:

@@ -122,7 +122,7 @@ SECTIONS: Final = ("intent", "synonym", "regex", "lookup")
 MARKERS: Final = tuple(f"## {section}:" for section in SECTIONS)
 """Headers that make a file NLU data, wherever they are in it."""
 _EXAMPLES: Final = "`- intent: NAME` with `examples: |` and a line `- text` for each"
-_REMEDY: Final = f"In YAML it is {_EXAMPLES}; `turncheck data convert nlu` writes that."
+_HINT: Final = f"In YAML it is {_EXAMPLES}; `turncheck data convert nlu` writes that."
 
 
 class _Places:
@@ -210,10 +210,10 @@ def _begin_section(reading: _Reading, line: Line, section: str, title: str) -> N
         what = (
             f"'{shown(line.text)}' in '{path}' is not an item: the '##' in it begins the {section} '{title.strip()}'."
         )
-        reading.notes.otherwise(what, place, f"Write the line without '##'. {_REMEDY}")
+        reading.notes.otherwise(what, place, f"Write the line without '##'. {_HINT}")
     if section not in SECTIONS:
         what = f"The section '{section}' in '{path}' is not one of {', '.join(SECTIONS)}; Rasa ends here."
-        reading.notes.refused(what, place, f"Write `## intent:NAME`, without a blank before the colon. {_REMEDY}")
+        reading.notes.refused(what, place, f"Write `## intent:NAME`, without a blank before the colon. {_HINT}")
         reading.is_skipping = True
         return
     reading.is_skipping, reading.too_deep = False, None
@@ -232,7 +232,7 @@ def _read_item(reading: _Reading, line: Line, item: str, origin: _Places) -> Non
     if reading.section is None:
         place = reading.text.location(line.start)
         what = f"'{shown(line.text)}' in '{place.path}' comes before the first header; it is lost."
-        reading.notes.ignored(what, place, f"Put it below a header such as `## intent:NAME`. {_REMEDY}")
+        reading.notes.ignored(what, place, f"Put it below a header such as `## intent:NAME`. {_HINT}")
     elif reading.section == "intent":
         _read_example(reading, item, start, origin)
     elif reading.section == "synonym":
@@ -283,7 +283,7 @@ def _read_other(reading: _Reading, line: Line) -> None:
         return
     what = f"'{shown(line.text)}' in '{place.path}' is neither a header nor an item; it is ignored."
     hint = "Begin a header with '## intent:' and an item with '- ', or remove the line."
-    reading.notes.ignored(what, place, f"{hint} {_REMEDY}")
+    reading.notes.ignored(what, place, f"{hint} {_HINT}")
 
 
 # --- lookup tables ---------------------------------------------------------------------------------------------------
@@ -315,7 +315,7 @@ def _lookup(folder: ProjectFolder, notes: Notes, table: _Table) -> Lookup:
 
 # The responses of retrieval intents in the Markdown of Rasa 1.x: ``* faq/ask_name`` and its texts below.
 
-_REMEDY_OF_RESPONSES: Final = "In YAML it is `responses:` with `utter_INTENT/KEY:` and a line `- text: …` for each."
+_HINT_OF_RESPONSES: Final = "In YAML it is `responses:` with `utter_INTENT/KEY:` and a line `- text: …` for each."
 _HEADER: Final = re.compile(r"##(?:[^\n]*+\n|\s*+(?<=\n)|\s*+[^\n]*+\n)\*")
 """A header and the line of an intent after it; if the header has no title, only white space is between them."""
 
@@ -380,7 +380,7 @@ def read_markdown_responses(source: Source) -> tuple[dict[str, Response], list[F
             intent = "*".join(line.split("* ")[1:]), place
         else:
             what = f"'{shown(line)}' in '{source.path}' is neither a header, an intent nor a response; it is ignored."
-            notes.ignored(what, place, f"Begin a response with '- ', or remove the line. {_REMEDY_OF_RESPONSES}")
+            notes.ignored(what, place, f"Begin a response with '- ', or remove the line. {_HINT_OF_RESPONSES}")
     finish()
     return found, notes.findings
 
@@ -388,10 +388,10 @@ def read_markdown_responses(source: Source) -> tuple[dict[str, Response], list[F
 def _note_changed(notes: Notes, line: str, text: str, place: Location) -> None:
     if "<!--" in line:
         what = f"The comment in '{shown(line)}' stays in the text: Rasa removes none from responses."
-        notes.otherwise(what, place, f"Remove it. {_REMEDY_OF_RESPONSES}")
+        notes.otherwise(what, place, f"Remove it. {_HINT_OF_RESPONSES}")
     elif not text:
         what = f"'{shown(line)}' in '{place.path}' is an empty response: Rasa requires a blank after the dash."
-        notes.otherwise(what, place, f"Write '- ' before the text. {_REMEDY_OF_RESPONSES}")
+        notes.otherwise(what, place, f"Write '- ' before the text. {_HINT_OF_RESPONSES}")
     elif "- " in line[2:]:
         what = f"In '{shown(line)}' Rasa 1 drops the blank after a dash: the text is '{shown(text)}'."
-        notes.otherwise(what, place, _REMEDY_OF_RESPONSES)
+        notes.otherwise(what, place, _HINT_OF_RESPONSES)

@@ -54,7 +54,7 @@ _FORM_LINE: Final = re.compile(r"[*-]\s+form: ")
 _FORM_PREFIX: Final = "form: "
 _VARIABLE: Final = re.compile(r"`([^`]+)`")
 _CONFIDENCE: Final = re.compile(r"@[0-9.]+")
-_REMEDY: Final = "`turncheck data convert core` writes the story in YAML."
+_HINT: Final = "`turncheck data convert core` writes the story in YAML."
 _STEPS: Final = "In YAML the steps are `- intent: NAME` and `- action: NAME`."
 
 EVENTS_AS_ACTIONS: Final = frozenset({"restart", "rewind", "undo", "reset_slots", "pause", "resume"})
@@ -102,7 +102,7 @@ def read_markdown_stories(source: Source, *, end_to_end: bool | None = None) -> 
             _read_line(reading, line, place)
         except _RefusedError as error:
             what = str(error).rstrip(".")
-            reading.notes.refused(f"{what}; Rasa ends here ('{source.path}').", place, f"{error.hint} {_REMEDY}")
+            reading.notes.refused(f"{what}; Rasa ends here ('{source.path}').", place, f"{error.hint} {_HINT}")
     _finish(reading)
     _note_mixture(reading)
     return tuple(reading.stories), reading.notes.findings

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from turncheck.yaml_tree.source import Source
 
-_REMEDY: Final = "`turncheck data convert nlu` writes Rasa's YAML format."
+_HINT: Final = "`turncheck data convert nlu` writes Rasa's YAML format."
 _NEWEST_LUIS: Final = 5
 _IGNORED: Final = "@sys.ignore"
 
@@ -41,7 +41,7 @@ class _Collected:
     findings: list[Finding] = field(default_factory=list)
     texts: list[YamlScalar] = field(default_factory=list)
 
-    def note(self, code: str, severity: Severity, what: str, place: Location, hint: str = _REMEDY) -> None:
+    def note(self, code: str, severity: Severity, what: str, place: Location, hint: str = _HINT) -> None:
         self.findings.append(Finding(code, severity, what, place, hint))
 
     def violation(self, node: YamlNode, what: str) -> None:

@@ -62,7 +62,7 @@ def out_of_range(entity: EntityAnnotation, text: str, place: Location) -> Iterat
 
 TOP_KEY: Final = "rasa_nlu_data"
 _EXAMPLES: Final = ("common_examples", "intent_examples", "entity_examples")
-_REMEDY: Final = "`rasa data convert nlu` writes Rasa's YAML format."
+_HINT: Final = "`rasa data convert nlu` writes Rasa's YAML format."
 
 
 def _read(file: Opened) -> Parts:
@@ -89,7 +89,7 @@ def _read(file: Opened) -> Parts:
 def _without_key(source: Source) -> Finding:
     """Why Rasa does not read a file as NLU data, although it has the key for it."""
     what = f"'{source.path}' is not read: its top level has no key '{TOP_KEY}'."
-    return Finding("format-not-read", "warning", what, Location(source.path, 1, 1), _REMEDY)
+    return Finding("format-not-read", "warning", what, Location(source.path, 1, 1), _HINT)
 
 
 def _read_root(folder: ProjectFolder, root: YamlMapping) -> tuple[NluData, list[Finding]]:
@@ -100,7 +100,7 @@ def _read_root(folder: ProjectFolder, root: YamlMapping) -> tuple[NluData, list[
             "warning",
             f"'{root.source.path}' is NLU data in JSON: Rasa 3 is the last version that reads it.",
             root.key_location(TOP_KEY),
-            _REMEDY,
+            _HINT,
         ),
     ]
     section = root.items[TOP_KEY]
@@ -223,7 +223,7 @@ def _plain(node: YamlMapping, key: str) -> Any:
 
 def _violation(node: YamlNode, what: str) -> Finding:
     place = text_location(node) if isinstance(node, YamlScalar) and isinstance(node.value, str) else node.location
-    return Finding("schema-violation", "error", f"In '{node.source.path}' {what}.", place, _REMEDY)
+    return Finding("schema-violation", "error", f"In '{node.source.path}' {what}.", place, _HINT)
 
 
 FORMAT: Final = Format(

@@ -80,7 +80,7 @@ def annotated(example: Example) -> str:
             raise UserError(
                 f"the entities of {text!r} overlap in part, which cannot be written as training data",
                 location=example.location,
-                remedy="Give them the same borders, or let one begin where the other ends.",
+                hint="Give them the same borders, or let one begin where the other ends.",
             )
         surface = text[start:end]
         marks = [_mark(entity, surface) for entity in entities]

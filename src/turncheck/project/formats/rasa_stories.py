@@ -136,8 +136,8 @@ def _read_steps(findings: _Findings, nodes: Sequence[YamlNode], kind: str) -> li
                 message = (
                     f"A step of a {kind} in '{node.source.path}' holds {names}, which is not a step; it is skipped."
                 )
-                remedy = "Write what the user says or the bot does."
-                findings.note("step-unexpected", "warning", message, node.location, remedy)
+                hint = "Write what the user says or the bot does."
+                findings.note("step-unexpected", "warning", message, node.location, hint)
             else:
                 near = next((near for key in node.items if (near := suggestion(str(key), _READERS))), "")
                 findings.schema(node, f"a step of a {kind} holds {names}, which is not a step", near)

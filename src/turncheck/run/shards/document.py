@@ -48,13 +48,13 @@ _PartNumber = Annotated[int, msgspec.Meta(ge=1, le=MOST_SHARDS)]
 
 
 class Refusal(Part, frozen=True, kw_only=True):
-    """Why an evaluation could not be trained: an error's message, place and remedy."""
+    """Why an evaluation could not be trained: an error's message, place and hint."""
 
     what: str
     path: str | None = None
     line: int | None = None
     column: int | None = None
-    remedy: str | None = None
+    hint: str | None = None
 
 
 class EngineHead(Part, frozen=True, kw_only=True):
@@ -149,7 +149,7 @@ def read_head(folder: Path) -> ShardHead:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UserError(
             f"{folder / HEAD_NAME} was not written by a shard of this version of turncheck: {error}",
-            remedy="Measure all shards and merge them with one version.",
+            hint="Measure all shards and merge them with one version.",
         ) from None
 
 
@@ -161,7 +161,7 @@ def ensure_undamaged(folder: Path, head: ShardHead) -> None:
     """
     path = folder / ANSWERS_NAME
     if hashlib.sha256(_bytes(path)).hexdigest() != head.answers:
-        raise UserError(f"{path} is not what its shard wrote: it is damaged, or from another run", remedy=_AGAIN)
+        raise UserError(f"{path} is not what its shard wrote: it is damaged, or from another run", hint=_AGAIN)
 
 
 def read_answers(folder: Path) -> Iterator[tuple[str, Any]]:
@@ -179,11 +179,11 @@ def read_answers(folder: Path) -> Iterator[tuple[str, Any]]:
                 left -= len(line)
                 if left < 0 or len(line) > _LONGEST_LINE or sum(map(line.count, _BEFORE_VALUES)) > _MOST_VALUES:
                     raise UserError(
-                        f"{path} is too large to be merged", remedy="Measure the run in more shards, all of them again."
+                        f"{path} is too large to be merged", hint="Measure the run in more shards, all of them again."
                     )
                 yield from _units_of(line.strip()).items()
     except (OSError, EOFError, zlib.error, ValueError, RecursionError):
-        raise UserError(f"{path} cannot be read", remedy=_AGAIN) from None
+        raise UserError(f"{path} cannot be read", hint=_AGAIN) from None
 
 
 def _units_of(line: bytes) -> dict[str, Any]:
@@ -202,7 +202,7 @@ def _bytes(path: Path) -> bytes:
     except OSError as error:
         raise UserError(
             f"cannot read {path}: {error.strerror or error}",
-            remedy="Name the folders that `turncheck run --shard` wrote (--out).",
+            hint="Name the folders that `turncheck run --shard` wrote (--out).",
         ) from None
 
 
@@ -241,7 +241,7 @@ def refuse_shards_of_several(given: Mapping[str, Any]) -> None:
     if given.get("shard") is not None or given.get("shards"):
         raise UserError(
             "a shard is a part of one assistant's run, but several are named here",
-            remedy="Of several assistants each is measured by a job of its own: name one with --project in each.",
+            hint="Of several assistants each is measured by a job of its own: name one with --project in each.",
         )
 
 
@@ -303,7 +303,7 @@ def settings_given(shared: Mapping[str, Any], own: Mapping[str, Any], *, takes_p
         more = "".join(f"\n- {fault}" for fault in faults)
         raise UserError(
             f"the settings of the merging job differ from those of the shards:{more}",
-            remedy="Give the merging job the same values. What it judges by and where the project is, it is always"
+            hint="Give the merging job the same values. What it judges by and where the project is, it is always"
             " given itself.",
         )
     return {**taken, **own}

@@ -171,9 +171,9 @@ def _engine_head(engines: Engine, run: RunInProgress) -> EngineHead:
 def _refusal(error: UserError) -> Refusal:
     place = error.location
     return Refusal(
-        what=error.what,
+        what=error.message,
         path=place.path if place else None,
         line=place.line if place else None,
         column=place.column if place else None,
-        remedy=error.remedy,
+        hint=error.hint,
     )

@@ -84,7 +84,7 @@ class Shards:
             parts |= cast("dict[Part, EngineInfo]", head.engine.parts)
             for name, refusal in head.refused.items():
                 place = None if refusal.path is None else Location(refusal.path, refusal.line, refusal.column)
-                refused[name] = UserError(refusal.what, location=place, remedy=refusal.remedy)
+                refused[name] = UserError(refusal.what, location=place, hint=refusal.hint)
         # An engine that only needs files is created from its project; others were asked where the shards ran.
         engines = None if ENGINES[engine].from_files else self._engines
         return PrecomputedAnswers(MergedAnswers(self.folders, shared), parts, refused, engines, self.ensure_same_state)
@@ -111,7 +111,7 @@ class Shards:
             faults.append(f"the shards were measured with software that differs from the one here: {libraries}")
         if faults:
             more = "".join(f"\n- {fault}" for fault in faults)
-            raise UserError(f"the shards cannot be merged here:{more}", remedy=_AGAIN)
+            raise UserError(f"the shards cannot be merged here:{more}", hint=_AGAIN)
 
 
 class MergedAnswers:
@@ -232,9 +232,7 @@ def explain_missing_answers() -> Iterator[None]:
     try:
         yield
     except (MissingAnswerError, UnfitAnswerError) as error:
-        raise UserError(
-            f"the shards cannot be merged: none of them has the answer to `{error}`", remedy=_AGAIN
-        ) from None
+        raise UserError(f"the shards cannot be merged: none of them has the answer to `{error}`", hint=_AGAIN) from None
 
 
 def find_shards(folders: Iterable[Path]) -> list[Path]:
@@ -242,7 +240,7 @@ def find_shards(folders: Iterable[Path]) -> list[Path]:
     found: list[Path] = []
     for folder in folders:
         if not folder.is_dir():
-            raise UserError(f"no such folder: {folder}", remedy="Name the folders that `run --shard` wrote (--out).")
+            raise UserError(f"no such folder: {folder}", hint="Name the folders that `run --shard` wrote (--out).")
         below = [] if (folder / HEAD_NAME).is_file() else sorted(path.parent for path in folder.glob(f"*/{HEAD_NAME}"))
         found += below or [folder]
     return found
@@ -258,7 +256,7 @@ def read_shards(folders: Sequence[Path]) -> Shards:
     pairs = sorted(((read_head(folder), folder) for folder in find_shards(folders)), key=lambda pair: pair[0].number)
     heads, places = tuple(head for head, _ in pairs), tuple(folder for _, folder in pairs)
     if not heads:
-        raise UserError("no shards are named", remedy="Name the folders that `run --shard` wrote (--out).")
+        raise UserError("no shards are named", hint="Name the folders that `run --shard` wrote (--out).")
     faults = [*_incomplete(pairs), *_foreign(pairs), *_invalid(pairs)]
     faults += [
         f"shard {head.number}/{head.count} ({folder}) failed: {head.stopped}"
@@ -267,7 +265,7 @@ def read_shards(folders: Sequence[Path]) -> Shards:
     ]
     if faults:
         more = "".join(f"\n- {fault}" for fault in faults)
-        raise UserError(f"the shards cannot be merged:{more}", remedy=_AGAIN)
+        raise UserError(f"the shards cannot be merged:{more}", hint=_AGAIN)
     return Shards(heads, places)
 
 
@@ -292,14 +290,14 @@ def _shared_answers(folder: Path, head: ShardHead) -> dict[str, Any]:
         raise UserError(
             f"shard {shard} ({folder}) has answers of another shard: `{foreign[0]}`"
             + (f" and {count(len(foreign) - 1, 'other')}" if len(foreign) > 1 else ""),
-            remedy=_AGAIN,
+            hint=_AGAIN,
         )
     if wrong := [kind for kind in sorted({*units, *head.units}) if units[kind] != head.units.get(kind, 0)]:
         kind = wrong[0]
         raise UserError(
             f"shard {shard} ({folder}) has {count(units[kind], 'answer')} of the kind `{kind}`, but measured "
             f"{head.units.get(kind, 0)}",
-            remedy=_AGAIN,
+            hint=_AGAIN,
         )
     return shared
 

@@ -282,7 +282,7 @@ def require_known(component: Component, rasa: int = NEWEST) -> KnownComponent:
             if known is None
             else f"the pipeline component {component.name!r} is gone since Rasa {known.last + 1}",
             location=component.location,
-            remedy=f"Did you mean {' or '.join(near)}?" if near else f"Rasa {rasa} has: {', '.join(sorted(there))}.",
+            hint=f"Did you mean {' or '.join(near)}?" if near else f"Rasa {rasa} has: {', '.join(sorted(there))}.",
         )
     return known
 
@@ -303,7 +303,7 @@ def parameters_of(component: Component, known: KnownComponent) -> dict[str, Any]
             raise UserError(
                 f"{known.name} has no parameter {name!r}",
                 location=component.location,
-                remedy=f"Did you mean {' or '.join(near)}?" if near else f"Its parameters are: {allowed}.",
+                hint=f"Did you mean {' or '.join(near)}?" if near else f"Its parameters are: {allowed}.",
             )
         _check_type(component, name, value, known.defaults[name])
         parameters[name] = value

@@ -343,7 +343,7 @@ def _opened(content: bytes) -> SequenceTagger:
     except ValueError as error:  # CRFsuite does not report that it could not write
         raise UserError(
             f"the CRF that was trained could not be stored completely: {error}",
-            remedy="Is there room in memory and in the temporary folder (TMPDIR), and may a file be as large?",
+            hint="Is there room in memory and in the temporary folder (TMPDIR), and may a file be as large?",
         ) from None
 
 

@@ -141,7 +141,7 @@ class CustomComponent:
         del members
         raise UserError(
             f"{self.name} is code of the project, which a model cannot hold",
-            remedy="Test without saving a model.",
+            hint="Test without saving a model.",
         )
 
 
@@ -180,7 +180,7 @@ def _faults_named(name: str) -> Iterator[None]:
     except (Exception, SystemExit) as error:
         raise UserError(
             f"the project's component {name} failed: {type(error).__name__}: {error}",
-            remedy="Fix it, or omit --allow-custom-code.",
+            hint="Fix it, or omit --allow-custom-code.",
         ) from error
 
 

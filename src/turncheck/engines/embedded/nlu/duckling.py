@@ -90,7 +90,7 @@ class DucklingEntityExtractor:
                 except (requests.RequestException, AnswerTooLargeError, ValueError, RecursionError) as error:
                     raise UserError(
                         f"the Duckling server at {self.url} stopped answering: {_short(error)}",
-                        remedy="Start it again, or leave DucklingEntityExtractor out of the pipeline.",
+                        hint="Start it again, or leave DucklingEntityExtractor out of the pipeline.",
                     ) from None
 
     def _ask(self, session: requests.Session, text: str) -> list[PredictedEntity]:

@@ -236,7 +236,7 @@ def check_windows(component: str, windows: object, known: frozenset[str]) -> Non
     unknown = [name for window in windows for name in window if name not in known]
     if unknown:
         raise UserError(
-            f"{component} has no feature {unknown[0]!r}", remedy=f"The features are: {', '.join(sorted(known))}."
+            f"{component} has no feature {unknown[0]!r}", hint=f"The features are: {', '.join(sorted(known))}."
         )
 
 

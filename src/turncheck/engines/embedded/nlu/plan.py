@@ -107,7 +107,7 @@ def make_plan(
         raise UserError(
             f"the pipeline has more than one tokenizer: {', '.join(step.component.name for step in tokenizers)}",
             location=tokenizers[1].component.location,
-            remedy="Keep one of them.",
+            hint="Keep one of them.",
         )
     default = Component("WhitespaceTokenizer", {}, config.location)
     tokenizer = (

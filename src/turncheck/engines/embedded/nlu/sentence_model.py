@@ -110,11 +110,11 @@ class SentenceModules:
             return cls(folder, folder, folder / _POOLING)
         modules = decoded(folder / _MODULES, list[_Module])
         if others := sorted({module.kind for module in modules} - _KNOWN):
-            raise UserError(f"the model at {folder} has a part {quoted(others[0])}, which is not known", remedy=OTHER)
+            raise UserError(f"the model at {folder} has a part {quoted(others[0])}, which is not known", hint=OTHER)
         kinds = [module.kind for module in modules]
         if kinds[:2] != ["Transformer", "Pooling"] or {"Transformer", "Pooling"} & set(kinds[2:]):
             raise UserError(
-                f"the model at {folder} has the parts {quoted(', '.join(kinds))}, in this order", remedy=OTHER
+                f"the model at {folder} has the parts {quoted(', '.join(kinds))}, in this order", hint=OTHER
             )
         places = [folder / module.path for module in modules]
         return cls(folder, places[0], places[1], tuple(zip(kinds[2:], places[2:], strict=True)))
@@ -140,11 +140,11 @@ class SentenceModules:
         if len(modes) != 1 or modes[0] not in {_MEAN, *_FIRST}:
             words = quoted(", ".join(sorted(modes)) or "nothing")
             raise UserError(
-                f"the model at {self.folder} pools by {words}; known are the mean and the first token", remedy=OTHER
+                f"the model at {self.folder} pools by {words}; known are the mean and the first token", hint=OTHER
             )
         if stated.get("include_prompt") is False and self.prompt():
             raise UserError(
-                f"the model at {self.folder} leaves its prompt out of the mean, which is not known", remedy=OTHER
+                f"the model at {self.folder} leaves its prompt out of the mean, which is not known", hint=OTHER
             )
         return modes[0] in _FIRST
 
@@ -175,14 +175,14 @@ class SentenceModules:
             if (value := getattr(shape, name)) not in (known, None):
                 raise UserError(
                     f"the model at {self.folder} has a dense layer with the {name} {quoted(value)}; known is {known!r}",
-                    remedy=OTHER,
+                    hint=OTHER,
                 )
         tanh = _ACTIVATIONS.get(shape.activation_function) if isinstance(shape.activation_function, str) else None
         if tanh is None:
             raise UserError(
                 f"the model at {self.folder} has a dense layer with the activation"
                 f" {quoted(shape.activation_function)}; known are the hyperbolic tangent and none",
-                remedy=OTHER,
+                hint=OTHER,
             )
         tensors = dict(read_tensors(place / WEIGHTS))
         if not shape.bias:
@@ -255,11 +255,11 @@ class SentenceModel:
         return numbers
 
 
-def read_sentence_model(folder: Path, remedy: str) -> SentenceModel:
+def read_sentence_model(folder: Path, hint: str) -> SentenceModel:
     """Read tokenizer and encoder, and try them on a sentence.
 
     Raises:
-        UserError: a file cannot be read, or they do not fit together (``remedy`` says what to do); the architecture is
+        UserError: a file cannot be read, or they do not fit together (``hint`` says what to do); the architecture is
             not supported.
     """
     from safetensors import SafetensorError
@@ -276,17 +276,17 @@ def read_sentence_model(folder: Path, remedy: str) -> SentenceModel:
         model = SentenceModel(tokenizer, encoder, prompt)
         _try(model)
     except KeyError as error:
-        raise unreadable(folder, f"model.safetensors lacks {error}", remedy) from None
+        raise unreadable(folder, f"model.safetensors lacks {error}", hint) from None
     except (OSError, ValueError, TypeError, IndexError, OverflowError, SafetensorError) as error:
-        raise unreadable(folder, error, remedy) from None
+        raise unreadable(folder, error, hint) from None
     return model
 
 
-def unreadable(folder: Path, error: Exception | str, remedy: str) -> UserError:
+def unreadable(folder: Path, error: Exception | str, hint: str) -> UserError:
     """Say that a model cannot be read."""
     if isinstance(error, OSError) and error.strerror and error.filename:
         error = f"{os.path.relpath(error.filename, folder)}: {error.strerror}"
-    return UserError(f"the model of sentence vectors at {folder} cannot be read: {error}", remedy=remedy)
+    return UserError(f"the model of sentence vectors at {folder} cannot be read: {error}", hint=hint)
 
 
 def _tokenizer(folder: Path) -> Any:
@@ -324,7 +324,7 @@ def _shape(modules: SentenceModules) -> tuple[str, Shape]:
     kind = decoded(modules.encoder / _CONFIG, _Kind).model_type
     if not isinstance(kind, str) or kind not in ARCHITECTURES:
         raise UserError(
-            f"the model at {modules.folder} has the architecture {quoted(kind)}, which is not known", remedy=OTHER
+            f"the model at {modules.folder} has the architecture {quoted(kind)}, which is not known", hint=OTHER
         )
     try:
         shape = read_shape(kind, read_regular(modules.encoder / _CONFIG, most=MOST_DESCRIBED))
@@ -336,7 +336,7 @@ def _shape(modules: SentenceModules) -> tuple[str, Shape]:
     ):
         if value != known:
             raise UserError(
-                f"the model at {modules.folder} has the {name} {quoted(value)}; known is {known!r}", remedy=OTHER
+                f"the model at {modules.folder} has the {name} {quoted(value)}; known is {known!r}", hint=OTHER
             )
     return kind, shape
 

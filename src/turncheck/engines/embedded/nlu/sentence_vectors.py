@@ -73,7 +73,7 @@ class SentenceVectors:
             missing.append(PACKAGE)
         if missing or package is None or not package.submodule_search_locations:
             raise UserError(
-                f"sentence vectors are asked for, and not installed here: {', '.join(missing)}", remedy=f"{INSTALL}."
+                f"sentence vectors are asked for, and not installed here: {', '.join(missing)}", hint=f"{INSTALL}."
             )
         return _at(Path(package.submodule_search_locations[0]) / "model")
 
@@ -92,7 +92,7 @@ class SentenceVectors:
                 with open_regular(path, most=MOST_WEIGHTS) as weights:
                     hashlib.file_digest(weights, lambda: digest)
         except (OSError, ValueError) as error:
-            raise unreadable(folder, error, _remedy(folder)) from None
+            raise unreadable(folder, error, _hint(folder)) from None
         return cls(folder, digest.hexdigest())
 
     @staticmethod
@@ -106,12 +106,12 @@ class SentenceVectors:
         if missing := [name for name in _LIBRARIES if importlib.util.find_spec(name) is None]:
             raise UserError(
                 f"sentence vectors are asked for, and not installed here: {', '.join(missing)}",
-                remedy="Install them: pip install 'turncheck[vectors]'.",
+                hint="Install them: pip install 'turncheck[vectors]'.",
             )
         if not folder.is_dir():
             raise UserError(
                 f"vectors: no such folder: {named}",
-                remedy="Name the folder of a sentence-transformers model, or leave the path out for the package.",
+                hint="Name the folder of a sentence-transformers model, or leave the path out for the package.",
             )
         return _of_folder(folder.resolve())
 
@@ -141,7 +141,7 @@ class SentenceVectors:
             where = f"in {folder}" if folder else f"of {PACKAGE} that are installed here"
             raise UserError(
                 f"the model was trained with other sentence vectors than those {where}",
-                remedy="Train it again: turncheck train --vectors.",
+                hint="Train it again: turncheck train --vectors.",
             )
         return found
 
@@ -228,7 +228,7 @@ def _model(folder: Path) -> SentenceModel:
     """Read tokenizer and encoder; once per process."""
     from turncheck.engines.embedded.nlu.sentence_model import read_sentence_model
 
-    return read_sentence_model(folder, _remedy(folder))
+    return read_sentence_model(folder, _hint(folder))
 
 
 def _encoded(folder: Path, texts: Sequence[str]) -> list[Levels]:
@@ -258,6 +258,6 @@ def _encoded(folder: Path, texts: Sequence[str]) -> list[Levels]:
     return [(vector[:border], vector[border:]) for vector in vectors]
 
 
-def _remedy(folder: Path) -> str:
+def _hint(folder: Path) -> str:
     ours = folder.parent.name == _MODULE
     return f"{INSTALL}." if ours else "Name the folder of a model as sentence-transformers saves it."

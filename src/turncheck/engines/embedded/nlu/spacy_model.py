@@ -168,7 +168,7 @@ def _model(parameters: Mapping[str, Any]) -> SpacyModel:
     """The plan puts the model that ``SpacyNLP`` names among the parameters of the steps that use it."""
     name = parameters["spacy_model"]["name"]
     if importlib.util.find_spec("spacy") is None or importlib.util.find_spec(name) is None:
-        raise UserError(f"the spaCy model {name} is not installed here", remedy=f"Install spaCy and {name}.")
+        raise UserError(f"the spaCy model {name} is not installed here", hint=f"Install spaCy and {name}.")
     return SpacyModel(name, parameters["spacy_model"]["case_sensitive"])
 
 
@@ -231,7 +231,7 @@ def _dictionaries(component: Component, path: object, root: Path) -> tuple[str, 
         raise UserError(
             "JiebaTokenizer needs the package jieba, which is not installed",
             location=component.location,
-            remedy="Install turncheck[jieba].",
+            hint="Install turncheck[jieba].",
         )
     if path is None:
         return ()

@@ -360,7 +360,7 @@ class SklearnIntentClassifier:
         if features is None:
             raise UserError(
                 "SklearnIntentClassifier needs dense features, and no featurizer before it gives any",
-                remedy="Put a dense featurizer before it, or use LogisticRegressionClassifier.",
+                hint="Put a dense featurizer before it, or use LogisticRegressionClassifier.",
             )
         labels = [str(training.examples[row].base_intent) for row in rows]
         names = sorted(set(labels))
@@ -497,7 +497,7 @@ def train_step(step: Step, training: Training) -> Component | None:
         trained: Component | None = _PLAIN[step.kind].train(step.parameters, training)
     except UserError as error:
         if error.location is None:
-            raise UserError(error.what, location=step.component.location, remedy=error.remedy) from None
+            raise UserError(error.message, location=step.component.location, hint=error.hint) from None
         raise
     return trained
 

@@ -85,7 +85,7 @@ def train_ensemble(
         raise TrainingRefusedError(
             "The configuration names no policy that can decide on the next action",
             location=project.config.location,
-            remedy="Add MemoizationPolicy and RulePolicy to 'policies'.",
+            hint="Add MemoizationPolicy and RulePolicy to 'policies'.",
         )
     return Ensemble(domain, tuple(policies), tuple(substitutions), tuple(trained))
 
@@ -104,7 +104,7 @@ def _refuse_forms_without_rules(components: Sequence[Component], domain: Dialogu
         raise TrainingRefusedError(
             "The domain has forms, and no RulePolicy is configured to run them",
             location=next(iter(domain.domain.forms.values())).location,
-            remedy="Add RulePolicy to 'policies', or remove the forms.",
+            hint="Add RulePolicy to 'policies', or remove the forms.",
         )
 
 
@@ -119,20 +119,20 @@ def _refuse_as_older(components: Sequence[Component], domain: DialogueDomain, pr
         raise TrainingRefusedError(
             "The configuration names no policies, which Rasa 1 demands",
             location=project.config.location,
-            remedy="Add 'policies', such as MemoizationPolicy.",
+            hint="Add 'policies', such as MemoizationPolicy.",
         )
     if domain.domain.forms and names.keys().isdisjoint({older.FORM, "RulePolicy"}):
         raise TrainingRefusedError(
             "The domain has forms, and no FormPolicy is configured to run them",
             location=next(iter(domain.domain.forms.values())).location,
-            remedy="Add FormPolicy to 'policies', or remove the forms.",
+            hint="Add FormPolicy to 'policies', or remove the forms.",
         )
     triggering = next((intent for intent in domain.domain.intents.values() if intent.triggers), None)
     if triggering is not None and older.MAPPING not in names:
         raise TrainingRefusedError(
             f"The intent '{triggering.name}' triggers an action, and no MappingPolicy is configured",
             location=triggering.location,
-            remedy="Add MappingPolicy to 'policies', or remove the triggers.",
+            hint="Add MappingPolicy to 'policies', or remove the triggers.",
         )
     two_stage = names.get(older.TWO_STAGE)
     if two_stage is not None:
@@ -141,7 +141,7 @@ def _refuse_as_older(components: Sequence[Component], domain: DialogueDomain, pr
             raise TrainingRefusedError(
                 f"The intent '{deny}', which TwoStageFallbackPolicy needs, is not in the domain",
                 location=two_stage.location,
-                remedy="Add it to the intents, or name another with 'deny_suggestion_intent_name'.",
+                hint="Add it to the intents, or name another with 'deny_suggestion_intent_name'.",
             )
     unknown = next(
         (component for name, component in names.items() if name not in OF_OLDER and "." not in component.name), None
@@ -150,7 +150,7 @@ def _refuse_as_older(components: Sequence[Component], domain: DialogueDomain, pr
         raise TrainingRefusedError(
             f"The policy '{unknown.name}' is not known to Rasa {domain.domain.rasa}",
             location=unknown.location,
-            remedy="Correct its name.",
+            hint="Correct its name.",
         )
 
 
@@ -247,7 +247,5 @@ def _substitutions(shapes: Sequence[Mapping[str, Any]]) -> tuple[Substitution, .
 def _policy(component: Component, shape: Mapping[str, Any], domain: DialogueDomain) -> Policy:
     kind = kind_of(component, domain)
     if kind is None:
-        raise UserError(
-            f"the model has an unknown policy: '{component.name}'", remedy="Train it again: turncheck train."
-        )
+        raise UserError(f"the model has an unknown policy: '{component.name}'", hint="Train it again: turncheck train.")
     return kind.read(component.parameters, shape, domain)

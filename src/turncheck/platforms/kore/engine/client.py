@@ -200,14 +200,14 @@ class KoreCancelledError(KoreRunError):
 class KoreRefusedError(EngineError):
     """The platform refuses this one call; ``status``: that of its answer."""
 
-    def __init__(self, what: str, *, status: int, remedy: str | None = None) -> None:
-        super().__init__(what, remedy=remedy)
+    def __init__(self, what: str, *, status: int, hint: str | None = None) -> None:
+        super().__init__(what, hint=hint)
         self.status = status
 
     @property
     def is_gone(self) -> bool:
         """Whether what the call is about does not exist there (any more)."""
-        return self.status in {400, 404} and "not found" in self.what.lower()
+        return self.status in {400, 404} and "not found" in self.message.lower()
 
 
 class KoreFaultError(PassingError):
@@ -415,7 +415,7 @@ class KoreClient:
         except requests.exceptions.SSLError:
             raise KoreError(
                 f"the platform at {self.name} cannot be trusted: its certificate is not valid here, or it has no TLS",
-                remedy="Name the file of your certificates in the environment variable SSL_CERT_FILE.",
+                hint="Name the file of your certificates in the environment variable SSL_CERT_FILE.",
             ) from None
         except requests.ConnectTimeout:
             raise self._unreachable("it does not answer") from None
@@ -439,7 +439,7 @@ class KoreClient:
     def _unreachable(self, why: str) -> Exception:
         error = KoreError(
             f"the platform at {self.name} cannot be reached: {why}",
-            remedy="Is --kore-host right, and can it be reached from here?",
+            hint="Is --kore-host right, and can it be reached from here?",
         )
         return _MayPassError(error, may_have_arrived=False) if self._was_there else error
 
@@ -453,17 +453,17 @@ class KoreClient:
         if status < 400:
             target = shown(origin_of(leads_to).host, 200)
             return KoreError(
-                f"{what}: a redirect{target and f' to {target}'}", remedy="Give the address that it leads to."
+                f"{what}: a redirect{target and f' to {target}'}", hint="Give the address that it leads to."
             )
         if status >= 500:
             return _MayPassError(KoreFaultError(f"{what}: {reason or 'no reason given'}"))
-        remedy = "Is --kore-host the address of the platform?" if status == 404 else None
-        return KoreRefusedError(f"{what}: {reason or 'no reason given'}", status=status, remedy=remedy)
+        hint = "Is --kore-host the address of the platform?" if status == 404 else None
+        return KoreRefusedError(f"{what}: {reason or 'no reason given'}", status=status, hint=hint)
 
     def _locked_out(self, reason: str, status: int) -> KoreError:
         return KoreError(
             f"the platform at {self.name} refuses the credentials ({status}: {reason or 'no reason given'})",
-            remedy="Check three things: the client id and its secret; the bot id; whether the app's scopes are"
+            hint="Check three things: the client id and its secret; the bot id; whether the app's scopes are"
             " published (they take effect only after the bot is published). This machine's clock must be right, too.",
         )
 
@@ -478,7 +478,7 @@ class KoreClient:
             raise KoreError(
                 f"the platform at {self.name} answers that its rate limit is reached{after}{asks}"
                 f" (it was asked to {question.what}); a run waits for {duration(LONGEST_WAIT)} at most",
-                remedy="Does something else ask this assistant? Try again later.",
+                hint="Does something else ask this assistant? Try again later.",
             )
         self.say(f"The platform's rate limit is reached: waiting for {duration(pause)}.")
         self._waited += pause

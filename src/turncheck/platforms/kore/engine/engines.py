@@ -280,7 +280,7 @@ class KoreEngines(Engine):
                 progress.step()
         except (EngineError, KeyboardInterrupt) as error:
             stopped = CutShortError(error)
-            not_asked = UtteranceAnswer(error=f"not run: {first_line(stopped.what)}")
+            not_asked = UtteranceAnswer(error=f"not run: {first_line(stopped.message)}")
             rest = [not_asked] * (len(suite.cases) - len(answers))
             there = SuiteAnswers((*answers, *rest), self.platform.version, setting=self._setting())
             raise CutShortError(error, there) from error
@@ -290,7 +290,7 @@ class KoreEngines(Engine):
         try:
             found = self.platform.find_intent(case.text, case.parent)
         except (KoreRefusedError, KoreFaultError) as error:
-            return UtteranceAnswer(error=error.what)
+            return UtteranceAnswer(error=error.message)
         return UtteranceAnswer(
             found.intents,
             found.traits,
@@ -308,7 +308,7 @@ class KoreEngines(Engine):
             return self._run_there(suite)
         except (KoreRunError, KoreRefusedError, KoreFaultError) as error:
             self.screen.alarm(f"'{suite.name}': {error}")
-            answers = (UtteranceAnswer(error=error.what),) * len(suite.cases)
+            answers = (UtteranceAnswer(error=error.message),) * len(suite.cases)
             return SuiteAnswers(answers, self.platform.version, cancelled=isinstance(error, KoreCancelledError))
         except (EngineError, KeyboardInterrupt) as error:
             raise CutShortError(error) from error
@@ -417,7 +417,7 @@ def ensure_named(bot_name: str) -> None:
     if not bot_name:
         raise UserError(
             "Find Intent needs the name of the assistant",
-            remedy="Give it with --kore-bot-name, or name the assistant's export as the project.",
+            hint="Give it with --kore-bot-name, or name the assistant's export as the project.",
         )
 
 
@@ -433,13 +433,13 @@ def platform_of(settings: Settings, environment: Mapping[str, str], bot_name: st
         given = {"--kore-bot-id": bot, "--kore-client-id": client_id, f"--kore-client-secret ({_OR})": secret}
         raise UserError(
             f"the engine 'kore' needs {', '.join(flag for flag, value in given.items() if not value)}",
-            remedy="Create an app for the bot on the platform (API extensions): it has a client id and a secret.",
+            hint="Create an app for the bot on the platform (API extensions): it has a client id and a secret.",
         )
     host = settings.kore_host
     if not is_safe(host) or "?" in host or "#" in host or "@" in host:
         raise UserError(
             f"'{without_login(host)}' is not an address of Kore.ai's platform",
-            remedy="Write it as https://platform.kore.ai.",
+            hint="Write it as https://platform.kore.ai.",
         )
     access = Access(host, bot, client_id, secret, settings.language, Network.of(environment))
     client = KoreClient(access, clock=Clock(), share=settings.shard.count if settings.shard else 1)

@@ -176,7 +176,7 @@ class Platform:
                 return
             raise
         if after.is_under_way:
-            raise KoreRunError(f"{what} goes on, although it was deleted", remedy="Cancel it there, in Batch Testing.")
+            raise KoreRunError(f"{what} goes on, although it was deleted", hint="Cancel it there, in Batch Testing.")
         if after.is_completed:
             raise KoreRunError(f"{what} was completed before it could be cancelled")
 
@@ -309,7 +309,7 @@ class Platform:
             if elapsed + pause > self.timeout:
                 raise KoreRunError(
                     f"{what} has not ended within {duration(self.timeout)}",
-                    remedy="It goes on there. Give it more time with --kore-timeout.",
+                    hint="It goes on there. Give it more time with --kore-timeout.",
                 )
             clock.sleep(pause)
             yield
