@@ -346,8 +346,8 @@ def line_hash_below(root: Path) -> Callable[[Location], str | None]:
         content = folder.read_bytes(file) if path and file.is_file() else None
         return [] if content is None else line_hashes(content)
 
-    def hash_of(place: Location) -> str | None:
-        hashes, index = hashes_of(place.path), max(place.line or 1, 1) - 1
+    def hash_of(location: Location) -> str | None:
+        hashes, index = hashes_of(location.path), max(location.line or 1, 1) - 1
         return hashes[index] if index < len(hashes) else None
 
     return hash_of
@@ -366,11 +366,11 @@ def source_lines(project: Project | None) -> Callable[[Location], str | None]:
     def source_of(path: str) -> Source | None:
         return sources.get(path) or folder.read(project.root / path)
 
-    def line_of(place: Location) -> str | None:
-        source = source_of(place.path) if place.path and place.path not in private else None
-        if source is None or place.line is None or not 0 < place.line <= len(source.line_starts):
+    def line_of(location: Location) -> str | None:
+        source = source_of(location.path) if location.path and location.path not in private else None
+        if source is None or location.line is None or not 0 < location.line <= len(source.line_starts):
             return None
-        return source.line(place.line)
+        return source.line(location.line)
 
     return line_of
 

@@ -359,14 +359,16 @@ def _sentences_of_intents(report: Report) -> dict[str, list[TrainingSentence]]:
     return dict(found)
 
 
-def _first_changed(before: Sequence[TrainingSentence], after: Sequence[TrainingSentence], place: Location) -> Location:
+def _first_changed(
+    before: Sequence[TrainingSentence], after: Sequence[TrainingSentence], location: Location
+) -> Location:
     left = Counter((one.text, one.intent, one.entities) for one in before)
     for sentence in after:
         key = (sentence.text, sentence.intent, sentence.entities)
         if left[key] <= 0:
             return sentence.location
         left[key] -= 1
-    return after[0].location if left.total() else place
+    return after[0].location if left.total() else location
 
 
 def words_of(text: str) -> frozenset[str]:

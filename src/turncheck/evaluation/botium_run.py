@@ -81,7 +81,7 @@ class ScriptRun:
             return turn
         return replace(turn, user=with_values(turn.user, self._memory))
 
-    def judge(self, part: Part, turn: Turn, place: Location) -> list[Judged]:
+    def judge(self, part: Part, turn: Turn, location: Location) -> list[Judged]:
         """Judge the sections that follow a message of the user's."""
         judged: list[Judged] = []
         self._clear(part.hooks)
@@ -91,7 +91,7 @@ class ScriptRun:
         self._set(part.hooks)
         judged += self._replies(part.replies)
         if part.must_be_read and self._waiting and not self._has_failed:
-            judged.append(self._unread(place))
+            judged.append(self._unread(location))
         self._clear(part.last_hooks)
         return judged + [self._at_end(check) for check in part.last_checks]
 
@@ -340,11 +340,11 @@ class ScriptRun:
         self._has_failed = True
         return step.failed(str(number), reason)
 
-    def _unread(self, place: Location) -> Judged:
+    def _unread(self, location: Location) -> Judged:
         self._has_failed = True
         number = len(self._waiting)
         lines = [f"- bot: {one_line(message.text)}" for message in self._waiting]
-        return _Step("BOT_CONSUMED", "", place).failed(str(number), _unread(number), lines)
+        return _Step("BOT_CONSUMED", "", location).failed(str(number), _unread(number), lines)
 
     def _clear(self, hooks: Sequence[Called]) -> None:
         if any(hook.name == "SKIP_BOT_UNCONSUMED" for hook in hooks):

@@ -216,12 +216,12 @@ GONE: Final = frozenset({"ConveRTTokenizer", "HFTransformersNLP", "LanguageModel
 _EMBEDDING: Final = "EmbeddingIntentClassifier"
 
 
-def pipeline_of(template: str, place: Location) -> tuple[Component, ...] | None:
+def pipeline_of(template: str, location: Location) -> tuple[Component, ...] | None:
     """Return the components of a pipeline template, ``None`` if there is no such template."""
     written = TEMPLATES.get(template)
     if written is None:
         return None
-    return tuple(current(Component(name, parameters, place)) for name, parameters in written)
+    return tuple(current(Component(name, parameters, location)) for name, parameters in written)
 
 
 def current(component: Component) -> Component:

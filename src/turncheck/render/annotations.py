@@ -214,13 +214,13 @@ def _misunderstood_line(misunderstood_sentence: MisunderstoodSentence, kind: str
     )
 
 
-def _sentence_remark(case: CaseChange, place: Location) -> Remark:
+def _sentence_remark(case: CaseChange, location: Location) -> Remark:
     spans = expected_intent(case.name, case.expected, case.actual, case.confidence)
     if case.because:
         near = case.because[0]
         spans = line(spans, nearest(near.text, near.intent, near.location, _drew(near)))
     return Remark(
-        "warning", "newly misclassified", one_line(plain(spans), _LINE), place, "misclassified-sentence", case.name
+        "warning", "newly misclassified", one_line(plain(spans), _LINE), location, "misclassified-sentence", case.name
     )
 
 

@@ -457,25 +457,27 @@ class SuiteWriter:
         _skip(written, quarantine_in_words(entry))
         return True
 
-    def _misunderstood(self, written: TestCase, story: StoryResult, place: Location, page: Sequence[str]) -> None:
+    def _misunderstood(self, written: TestCase, story: StoryResult, location: Location, page: Sequence[str]) -> None:
         lines = misheard(self._rooted, story)
         message = f"misunderstood: {lines[0] if lines else 'the imported files do not say which sentence'}"
         passes = "With the intents and entities as written the story passes."
-        self._add_misunderstood(written, message, [*lines, passes, *page], place)
+        self._add_misunderstood(written, message, [*lines, passes, *page], location)
 
-    def _misunderstood_case(self, written: TestCase, result: CaseResult, place: Location, page: Sequence[str]) -> None:
+    def _misunderstood_case(
+        self, written: TestCase, result: CaseResult, location: Location, page: Sequence[str]
+    ) -> None:
         lines = misheard(self._rooted, result)
         message = f"misunderstood: {lines[0] if lines else 'the report does not say which sentence'}"
         passes = "Understood as on the base, the case passes."
-        self._add_misunderstood(written, message, [*lines, passes, *result.difference, *page], place)
+        self._add_misunderstood(written, message, [*lines, passes, *result.difference, *page], location)
 
-    def _add_misunderstood(self, written: TestCase, text: str, lines: Sequence[str], place: Location) -> None:
+    def _add_misunderstood(self, written: TestCase, text: str, lines: Sequence[str], location: Location) -> None:
         """If it must not fail the run: as skipped, which is how pytest reports an expected failure."""
         message = attribute(text)
         if self._report.settings.misunderstood == "fail":
-            written.add_failure_info(message, self._text(lines, place), "misunderstood")
+            written.add_failure_info(message, self._text(lines, location), "misunderstood")
         else:
-            written.add_skipped_info(message, self._text(lines, place))
+            written.add_skipped_info(message, self._text(lines, location))
 
     def end_to_end(self) -> Iterable[Suite]:
         if self._report.e2e:

@@ -145,5 +145,5 @@ class _Common:
         """The first equal value of the same type: 1 and 1.0 are equal, too."""
         return self._values[type(value)].setdefault(value, value)
 
-    def _place(self, place: Location) -> Location:
-        return Location(self._one(place.path), self._one(place.line), place.column)
+    def _place(self, location: Location) -> Location:
+        return Location(self._one(location.path), self._one(location.line), location.column)

@@ -137,7 +137,7 @@ def _mapping(slot: str, node: YamlNode, known: Mapping[str, tuple[str, ...]]) ->
             )
 
 
-def _slot(name: str, node: YamlMapping, place: Location, project: Path, *, is_calm: bool) -> Iterator[Finding]:
+def _slot(name: str, node: YamlMapping, location: Location, project: Path, *, is_calm: bool) -> Iterator[Finding]:
     written = str(_value(node.items.get("type")))
     kind = _SLOT_CLASSES.get(written, written)
     if kind not in SLOT_TYPES:
@@ -145,7 +145,7 @@ def _slot(name: str, node: YamlMapping, place: Location, project: Path, *, is_ca
             yield found(
                 "slot-type-unknown",
                 f"The slot '{name}' has the unknown type '{kind}'.",
-                place,
+                location,
                 suggestion(kind, SLOT_TYPES),
             )
         return
@@ -158,10 +158,12 @@ def _slot(name: str, node: YamlMapping, place: Location, project: Path, *, is_ca
                 suggestion(str(key), SLOT_TYPES[kind]),
             )
     if kind == "float":
-        yield from _range(name, node, place)
+        yield from _range(name, node, location)
     values = node.items.get("values")
     if kind == "categorical" and isinstance(values, YamlSequence) and any(_is_nothing(item) for item in values.items):
-        yield found("slot-value-null", f"The slot '{name}' lists null as a value, which stands for “not set”.", place)
+        yield found(
+            "slot-value-null", f"The slot '{name}' lists null as a value, which stands for “not set”.", location
+        )
     if kind == "any" and _value(node.items.get("influence_conversation")) is True:
         yield found(
             "slot-any-influences",
@@ -170,7 +172,7 @@ def _slot(name: str, node: YamlMapping, place: Location, project: Path, *, is_ca
         )
 
 
-def _range(name: str, node: YamlMapping, place: Location) -> Iterator[Finding]:
+def _range(name: str, node: YamlMapping, location: Location) -> Iterator[Finding]:
     """Rasa compares the values as written, also two strings, and stops if they cannot be compared."""
     least = _data(node.items.get("min_value")) if "min_value" in node.items else 0.0
     most = _data(node.items.get("max_value")) if "max_value" in node.items else 1.0
@@ -182,7 +184,9 @@ def _range(name: str, node: YamlMapping, place: Location) -> Iterator[Finding]:
         is_invalid, is_outside = True, False
     if is_invalid:
         starts = "" if initial is None else f", and starts with {initial}"
-        yield found("slot-range-invalid", f"The range of the slot '{name}' goes from {least} to {most}{starts}.", place)
+        yield found(
+            "slot-range-invalid", f"The range of the slot '{name}' goes from {least} to {most}{starts}.", location
+        )
     elif is_outside:
         message = f"The initial value {initial} of the slot '{name}' is outside its range from {least} to {most}."
         yield found("slot-initial-value-outside", message, node.key_location("initial_value"))

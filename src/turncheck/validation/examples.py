@@ -419,13 +419,13 @@ def _user_steps(blocks: Sequence[Story]) -> Iterator[UserStep]:
     return (step for block in blocks for step in block.steps if isinstance(step, UserStep) and step.text)
 
 
-def _slip(slip: str, text: str, place: Location) -> Finding:
+def _slip(slip: str, text: str, location: Location) -> Finding:
     return found(
-        "annotation-broken", f"'{shown(slip)}' in '{shown(text)}' looks like an annotation but is not one.", place
+        "annotation-broken", f"'{shown(slip)}' in '{shown(text)}' looks like an annotation but is not one.", location
     )
 
 
-def _swallowed(entity: EntityAnnotation, text: str, place: Location) -> Finding:
+def _swallowed(entity: EntityAnnotation, text: str, location: Location) -> Finding:
     value = shown(text[entity.start : entity.end])
     message = f"The annotation of '{value}' as '{shown(entity.entity)}' in '{shown(text)}' holds another bracket."
-    return found("annotation-broken", message, place)
+    return found("annotation-broken", message, location)

@@ -224,8 +224,8 @@ def check_intent_names(facts: Facts) -> Iterator[Finding]:
             yield _two_slashes(step.intent, step.location)
 
 
-def _two_slashes(intent: str, place: Location) -> Finding:
-    return found("intent-name-invalid", f"The name of the intent '{intent}' has more than one slash.", place)
+def _two_slashes(intent: str, location: Location) -> Finding:
+    return found("intent-name-invalid", f"The name of the intent '{intent}' has more than one slash.", location)
 
 
 def check_empty_lists(facts: Facts) -> Iterator[Finding]:

@@ -77,21 +77,27 @@ _CASE_SENSITIVE: Final = {"RegexFeaturizer": True, "RegexEntityExtractor": False
 """The default of ``case_sensitive`` in the components that match regexes."""
 
 
-def check_pattern(pattern: str, owner: str, place: Location, flags: Sequence[int] = (0,)) -> Iterator[Finding]:
+def check_pattern(pattern: str, owner: str, location: Location, flags: Sequence[int] = (0,)) -> Iterator[Finding]:
     """Compile one pattern as Rasa would, and look for loops that can match a string in several ways."""
     try:
         problem = compile_problem(pattern)
     except PatternTooLargeError as error:
-        yield found("regex-not-checked", f"The pattern '{shown(pattern)}' of {owner} is not checked: {error}.", place)
+        yield found(
+            "regex-not-checked", f"The pattern '{shown(pattern)}' of {owner} is not checked: {error}.", location
+        )
         return
     if problem is not None:
-        yield found("regex-invalid", f"The pattern '{shown(pattern)}' of {owner} does not compile: {problem}.", place)
+        yield found(
+            "regex-invalid", f"The pattern '{shown(pattern)}' of {owner} does not compile: {problem}.", location
+        )
         return
     for flag in flags:
         cost = _cost(pattern, flag)
         if cost is not None:
             ignoring = ", since case is ignored" if flag & re.IGNORECASE and 0 not in flags else ""
-            yield found("regex-backtracks", f"The pattern '{shown(pattern)}' of {owner} can {cost}{ignoring}.", place)
+            yield found(
+                "regex-backtracks", f"The pattern '{shown(pattern)}' of {owner} can {cost}{ignoring}.", location
+            )
             return
 
 

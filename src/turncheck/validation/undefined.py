@@ -176,7 +176,7 @@ def filled_payload(payload: str) -> str:
     return filled.replace("{{", "{").replace("}}", "}")
 
 
-def _payload(facts: Facts, response: str, payload: str, place: Location) -> Iterator[Finding]:
+def _payload(facts: Facts, response: str, payload: str, location: Location) -> Iterator[Finding]:
     match = _PAYLOAD.fullmatch(filled_payload(payload))
     where = f"The payload '{payload}' of a button of '{response}'"
     entities: Any = {}
@@ -186,18 +186,18 @@ def _payload(facts: Facts, response: str, payload: str, place: Location) -> Iter
         except (ValueError, RecursionError):
             entities = None
     if match is None or match["rest"] or not isinstance(entities, dict):
-        yield found("button-payload-invalid", f"{where} cannot be read.", place)
+        yield found("button-payload-invalid", f"{where} cannot be read.", location)
         return
     left = _SLOT.search(match["entities"] or "")
     if left is not None:
         advice = "Double the braces of the JSON: '/intent{{…}}'."
-        yield found("button-payload-invalid", f"{where} is said with '{left[0]}' as is.", place, advice)
+        yield found("button-payload-invalid", f"{where} is said with '{left[0]}' as is.", location, advice)
     intent = match["intent"].strip()
     if intent.partition("/")[0] not in facts.intents:
         yield found(
             "button-intent-undefined",
             f"{where} names the intent '{intent}', which the domain does not list.",
-            place,
+            location,
             suggestion(intent, facts.intents),
             names=(Name("payload", payload), Name("intent", intent.partition("/")[0])),
         )
@@ -206,7 +206,7 @@ def _payload(facts: Facts, response: str, payload: str, place: Location) -> Iter
             yield found(
                 "button-entity-undefined",
                 f"{where} names the entity '{name}', which the domain does not list.",
-                place,
+                location,
                 suggestion(name, facts.entities),
                 names=(Name("payload", payload), Name("entity", name)),
             )
@@ -276,14 +276,14 @@ _EntityKey = tuple[str, str | None, str | None]
 
 
 def _entity(
-    facts: Facts, used: EntityAnnotation | StoryEntity, where: str, place: Location, others: tuple[Location, ...]
+    facts: Facts, used: EntityAnnotation | StoryEntity, where: str, location: Location, others: tuple[Location, ...]
 ) -> Iterator[Finding]:
     entity = facts.domain.entities.get(used.entity)
     if entity is None:
         yield found(
             "entity-undefined",
             f"{where} has the entity '{used.entity}', which the domain does not list.",
-            place,
+            location,
             suggestion(used.entity, facts.entities),
             others,
             subject=used.entity,
@@ -295,7 +295,7 @@ def _entity(
             yield found(
                 "entity-role-undefined",
                 f"{where} gives the entity '{used.entity}' the {kind} '{name}', which the domain does not list.",
-                place,
+                location,
                 suggestion(name, listed),
                 others,
                 subject=f"{used.entity} {kind} {name}",

@@ -75,8 +75,8 @@ def _beside(value: Any) -> tuple[float, ...]:
     return tuple(other for other in (round((1 + value) / 2, 4), round(value / 2, 4)) if other != value)
 
 
-def _mutant(operator: str, what: str, place: Location, config: Config, project: Project) -> Mutant:
-    return Mutant(BY_NAME[operator], what, place, replace(project, config=config), places=(place,))
+def _mutant(operator: str, what: str, location: Location, config: Config, project: Project) -> Mutant:
+    return Mutant(BY_NAME[operator], what, location, replace(project, config=config), places=(location,))
 
 
 def _with_components(config: Config, key: str, components: tuple[Component, ...]) -> Config:
@@ -358,8 +358,8 @@ def story_faults(project: Project) -> Iterator[Mutant]:
     for story in (*project.stories, *project.rules):
         name = f"{story.kind} '{story.name}'"
 
-        def mutant(operator: str, what: str, place: Location, new: Story | None, of: Story = story) -> Mutant:
-            return Mutant(BY_NAME[operator], what, place, _with_story(project, of, new), touched_by(of), (place,))
+        def mutant(operator: str, what: str, location: Location, new: Story | None, of: Story = story) -> Mutant:
+            return Mutant(BY_NAME[operator], what, location, _with_story(project, of, new), touched_by(of), (location,))
 
         said = [number for number, step in enumerate(story.steps) if isinstance(step, ActionStep | BotStep)]
         for number, step in enumerate(story.steps):

@@ -57,9 +57,9 @@ class Mutant:
         return original.variant(self.project, self.operator.trains, self.operator.steps)
 
 
-def is_changed(place: Location, changed: Lines) -> bool:
+def is_changed(location: Location, changed: Lines) -> bool:
     """Whether a place is on one of these lines."""
-    return place.line in changed.get(place.path, ())
+    return location.line in changed.get(location.path, ())
 
 
 OPERATORS: Final[tuple[Operator, ...]] = (

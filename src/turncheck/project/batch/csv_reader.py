@@ -308,6 +308,6 @@ def _torn_by_typographic_quotes(fields: tuple[Field, ...]) -> Field | None:
     return None
 
 
-def _open_quote(place: Location, rules: Rules) -> None:
+def _open_quote(location: Location, rules: Rules) -> None:
     message = "A quote is opened here and never closed."
-    rules.error("suite-open-quote", message, place, 'Close it; a quote inside a quoted field is written "".')
+    rules.error("suite-open-quote", message, location, 'Close it; a quote inside a quoted field is written "".')

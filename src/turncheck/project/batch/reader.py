@@ -162,6 +162,6 @@ def decode(name: str, content: bytes) -> tuple[Source | None, tuple[Finding, ...
     return Source(name, text), (Finding("suite-encoding", "warning", message, place, hint),)
 
 
-def _undecodable(name: str, place: Location) -> Finding:
+def _undecodable(name: str, location: Location) -> Finding:
     message = f"'{name}' is neither UTF-8 nor Windows-1252."
-    return Finding("file-not-utf8", "error", message, place, "Save the file in the encoding UTF-8.")
+    return Finding("file-not-utf8", "error", message, location, "Save the file in the encoding UTF-8.")

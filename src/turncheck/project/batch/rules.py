@@ -452,6 +452,6 @@ class Rules:
                     self.warn("suite-contradiction", message, case.location, "Keep one of them.", places)
 
 
-def _behind(place: Location, characters: int) -> Location:
-    column = None if place.column is None else place.column + characters
-    return Location(place.path, place.line, column)
+def _behind(location: Location, characters: int) -> Location:
+    column = None if location.column is None else location.column + characters
+    return Location(location.path, location.line, column)

@@ -83,8 +83,8 @@ def read_convo_cases(suite: Suite, path: str) -> E2ECases:
     return E2ECases(tuple(cases), findings=tuple(findings), files=(path,))
 
 
-def _finding(message: str, place: Location, severity: Severity = "warning", hint: str = "") -> Finding:
-    return Finding("botium-syntax" if severity == "error" else "botium-doubtful", severity, message, place, hint)
+def _finding(message: str, location: Location, severity: Severity = "warning", hint: str = "") -> Finding:
+    return Finding("botium-syntax" if severity == "error" else "botium-doubtful", severity, message, location, hint)
 
 
 # What cannot be judged, and why.

@@ -80,14 +80,14 @@ def _included(suite: Suite, sections: Sequence[Section], inside: tuple[str, ...]
             yield from _of_partial(suite, name, section.location, inside)
 
 
-def _of_partial(suite: Suite, name: str, place: Location, inside: tuple[str, ...]) -> Iterator[Section]:
+def _of_partial(suite: Suite, name: str, location: Location, inside: tuple[str, ...]) -> Iterator[Section]:
     if name in inside:
         way = " → ".join((*inside[inside.index(name) :], name))
-        raise FaultyConvoError(f"The partial conversation '{name}' includes itself: {way}.", place)
+        raise FaultyConvoError(f"The partial conversation '{name}' includes itself: {way}.", location)
     partial = suite.partials.get(name)
     if partial is None:
         hint = suggestion(name, suite.partials) or "It needs a file *.pconvo.txt whose first line is this name."
-        raise FaultyConvoError(f"There is no partial conversation '{name}'.", place, hint)
+        raise FaultyConvoError(f"There is no partial conversation '{name}'.", location, hint)
     yield from _included(suite, partial.sections, (*inside, name))
 
 

@@ -89,21 +89,21 @@ class Notes:
 
     findings: list[Finding] = field(default_factory=list)
 
-    def note(self, code: str, severity: Severity, message: str, place: Location, hint: str) -> None:
+    def note(self, code: str, severity: Severity, message: str, location: Location, hint: str) -> None:
         """Note a finding."""
-        self.findings.append(Finding(code, severity, message, place, hint))
+        self.findings.append(Finding(code, severity, message, location, hint))
 
-    def ignored(self, message: str, place: Location, hint: str) -> None:
+    def ignored(self, message: str, location: Location, hint: str) -> None:
         """Note what Rasa skips silently."""
-        self.note(IGNORED, "warning", message, place, hint)
+        self.note(IGNORED, "warning", message, location, hint)
 
-    def refused(self, message: str, place: Location, hint: str) -> None:
+    def refused(self, message: str, location: Location, hint: str) -> None:
         """Note a fault at which Rasa ends."""
-        self.note(REFUSED, "error", message, place, hint)
+        self.note(REFUSED, "error", message, location, hint)
 
-    def otherwise(self, message: str, place: Location, hint: str) -> None:
+    def otherwise(self, message: str, location: Location, hint: str) -> None:
         """Note what is read differently than one expects."""
-        self.note(OTHERWISE, "warning", message, place, hint)
+        self.note(OTHERWISE, "warning", message, location, hint)
 
 
 def item_of(line: str) -> str | None:
@@ -267,10 +267,10 @@ def _read_example(reading: _Reading, item: str, start: int, origin: _Places) -> 
     reading.synonyms += _implied(text, entities, place)
 
 
-def _implied(text: str, entities: tuple[EntityAnnotation, ...], place: Location) -> list[Synonym]:
+def _implied(text: str, entities: tuple[EntityAnnotation, ...], location: Location) -> list[Synonym]:
     """Return the synonyms that annotations imply: a value that differs from the text applies to the whole project."""
     marked = ((entity, text[entity.start : entity.end]) for entity in entities)
-    return [Synonym(entity.value, word, place) for entity, word in marked if word != entity.value]
+    return [Synonym(entity.value, word, location) for entity, word in marked if word != entity.value]
 
 
 def _read_other(reading: _Reading, line: Line) -> None:
@@ -289,14 +289,14 @@ def _read_other(reading: _Reading, line: Line) -> None:
 # --- lookup tables ---------------------------------------------------------------------------------------------------
 
 
-def _read_element(reading: _Reading, item: str, place: Location) -> None:
+def _read_element(reading: _Reading, item: str, location: Location) -> None:
     table = next((table for table in reading.tables if table.name == reading.title), None)
     if table is None:
-        table = _Table(reading.title, place)
+        table = _Table(reading.title, location)
         reading.tables.append(table)
     if table.path is not None:
-        what = f"The lookup table '{reading.title}' in '{place.path}' has a file and then items; Rasa ends here."
-        reading.notes.refused(what, place, "Put the items into the file, or the lines of the file here.")
+        what = f"The lookup table '{reading.title}' in '{location.path}' has a file and then items; Rasa ends here."
+        reading.notes.refused(what, location, "Put the items into the file, or the lines of the file here.")
         return
     table.items.append(item)
 
@@ -385,13 +385,13 @@ def read_markdown_responses(source: Source) -> tuple[dict[str, Response], list[F
     return found, notes.findings
 
 
-def _note_changed(notes: Notes, line: str, text: str, place: Location) -> None:
+def _note_changed(notes: Notes, line: str, text: str, location: Location) -> None:
     if "<!--" in line:
         what = f"The comment in '{shown(line)}' stays in the text: Rasa removes none from responses."
-        notes.otherwise(what, place, f"Remove it. {_HINT_OF_RESPONSES}")
+        notes.otherwise(what, location, f"Remove it. {_HINT_OF_RESPONSES}")
     elif not text:
-        what = f"'{shown(line)}' in '{place.path}' is an empty response: Rasa requires a blank after the dash."
-        notes.otherwise(what, place, f"Write '- ' before the text. {_HINT_OF_RESPONSES}")
+        what = f"'{shown(line)}' in '{location.path}' is an empty response: Rasa requires a blank after the dash."
+        notes.otherwise(what, location, f"Write '- ' before the text. {_HINT_OF_RESPONSES}")
     elif "- " in line[2:]:
         what = f"In '{shown(line)}' Rasa 1 drops the blank after a dash: the text is '{shown(text)}'."
-        notes.otherwise(what, place, _HINT_OF_RESPONSES)
+        notes.otherwise(what, location, _HINT_OF_RESPONSES)

@@ -146,22 +146,22 @@ def _without_comments(line: str) -> str:
     return "".join([*parts, line[done:]])
 
 
-def _read_line(reading: _Reading, line: str, place: Location) -> None:
+def _read_line(reading: _Reading, line: str, location: Location) -> None:
     if line.startswith("#"):
         _finish(reading)
-        reading.name, reading.place = line[1:].strip("# "), place
+        reading.name, reading.place = line[1:].strip("# "), location
     elif line.startswith(">"):
-        _checkpoint(reading, line[1:].strip(), place)
+        _checkpoint(reading, line[1:].strip(), location)
     elif _FORM_LINE.match(line):
         what = f"'{shown(line)}' in '{reading.source.path}' was written by interactive learning; Rasa skips it."
-        reading.notes.note("markdown-of-form", "info", what, place, "Nothing is lost: the form's own events count.")
+        reading.notes.note("markdown-of-form", "info", what, location, "Nothing is lost: the form's own events count.")
     elif line.startswith("-"):
-        _event(reading, line[1:], place)
+        _event(reading, line[1:], location)
     elif line.startswith("*"):
-        _messages(reading, line[1:], place)
+        _messages(reading, line[1:], location)
     else:
         what = f"'{shown(line)}' in '{reading.source.path}' is not a step of a story; Rasa skips it."
-        reading.notes.ignored(what, place, f"Begin it with '#', '*', '-' or '>', or remove it. {_STEPS}")
+        reading.notes.ignored(what, location, f"Begin it with '#', '*', '-' or '>', or remove it. {_STEPS}")
 
 
 def _finish(reading: _Reading) -> None:
@@ -184,7 +184,7 @@ def _started(reading: _Reading, what: str) -> None:
 # --- checkpoints and events ------------------------------------------------------------------------------------------
 
 
-def _checkpoint(reading: _Reading, written: str, place: Location) -> None:
+def _checkpoint(reading: _Reading, written: str, location: Location) -> None:
     name, conditions = _name_and_parameters(written)
     _started(reading, f"The checkpoint '{name}'")
     is_end = any(not isinstance(step, CheckpointStep) for step in reading.steps)
@@ -193,33 +193,33 @@ def _checkpoint(reading: _Reading, written: str, place: Location) -> None:
         hint = (
             "Write them where a story starts at the checkpoint. In YAML it is `- checkpoint: NAME` with `slot_was_set`."
         )
-        reading.notes.otherwise(what, place, hint)
+        reading.notes.otherwise(what, location, hint)
         conditions = {}
-    slots = tuple(SlotWasSetStep(slot, value, place) for slot, value in conditions.items())
-    reading.steps.append(CheckpointStep(name, place, slots))
+    slots = tuple(SlotWasSetStep(slot, value, location) for slot, value in conditions.items())
+    reading.steps.append(CheckpointStep(name, location, slots))
 
 
-def _event(reading: _Reading, written: str, place: Location) -> None:
+def _event(reading: _Reading, written: str, location: Location) -> None:
     name, parameters = _name_and_parameters(written)
     if name == "slot":
         if not parameters:
             raise _RefusedError("A slot event names no slot", 'Write `- slot{"name": "value"}`.')
         _started(reading, "A slot event")
-        reading.steps += (SlotWasSetStep(slot, value, place) for slot, value in parameters.items())
+        reading.steps += (SlotWasSetStep(slot, value, location) for slot, value in parameters.items())
         return
     _started(reading, f"'{name}'")
     named = parameters.get("name", name)
     if name == "form":
-        reading.steps.append(ActiveLoopStep(None if named is None else str(named), place))
+        reading.steps.append(ActiveLoopStep(None if named is None else str(named), location))
     elif name in EVENTS_AS_ACTIONS:
-        reading.steps.append(ActionStep(name, place))
+        reading.steps.append(ActionStep(name, location))
     elif name in _OTHER_EVENTS:
-        reading.steps.append(EventStep(name, parameters, place))
+        reading.steps.append(EventStep(name, parameters, location))
     else:
         if parameters:
             what = f"The parameters of '{name}' in '{reading.source.path}' are dropped: an action takes none."
-            reading.notes.ignored(what, place, f"Remove them. {_STEPS}")
-        reading.steps.append(ActionStep(str(named), place))
+            reading.notes.ignored(what, location, f"Remove them. {_STEPS}")
+        reading.steps.append(ActionStep(str(named), location))
 
 
 def _name_and_parameters(written: str) -> tuple[str, dict[str, Any]]:
@@ -245,18 +245,20 @@ def _name_and_parameters(written: str) -> tuple[str, dict[str, Any]]:
 # --- messages --------------------------------------------------------------------------------------------------------
 
 
-def _messages(reading: _Reading, written: str, place: Location) -> None:
+def _messages(reading: _Reading, written: str, location: Location) -> None:
     _started(reading, f"The message '{shown(written.strip())}'")
     parts = [part.strip() for part in written.split(" OR ")]
     gives_texts = reading.end_to_end or (
         reading.end_to_end is None and _text_of_message(parts[0], strict=False) is not None
     )
-    steps = [_with_text(reading, part, place) if gives_texts else _with_intent(reading, part, place) for part in parts]
-    (reading.texts if gives_texts else reading.intents).append(place)
-    reading.steps.append(steps[0] if len(steps) == 1 else OrStep(tuple((step,) for step in steps), place))
+    steps = [
+        _with_text(reading, part, location) if gives_texts else _with_intent(reading, part, location) for part in parts
+    ]
+    (reading.texts if gives_texts else reading.intents).append(location)
+    reading.steps.append(steps[0] if len(steps) == 1 else OrStep(tuple((step,) for step in steps), location))
 
 
-def _with_intent(reading: _Reading, written: str, place: Location) -> UserStep:
+def _with_intent(reading: _Reading, written: str, location: Location) -> UserStep:
     """Read ``intent{json}``: the intent extends to the first brace or confidence."""
     head = written.removeprefix("/")
     end = next((index for index, character in enumerate(head) if character in "{@"), len(head))
@@ -264,13 +266,13 @@ def _with_intent(reading: _Reading, written: str, place: Location) -> UserStep:
     confidence = _CONFIDENCE.match(head, end)
     behind = head[confidence.end() if confidence else end :]
     if not behind.startswith("{"):
-        return UserStep(intent, place)
+        return UserStep(intent, location)
     entities = _entities(behind)
     if entities is None:
         what = f"'{shown(behind)}' after the intent '{intent}' is not a JSON object; Rasa reads no entities."
         hint = 'Write it like inform{"drink": "tea"}. In YAML it is `entities: [{drink: tea}]`.'
-        reading.notes.otherwise(what, place, hint)
-    return UserStep(intent, place, None, entities or ())
+        reading.notes.otherwise(what, location, hint)
+    return UserStep(intent, location, None, entities or ())
 
 
 def _entities(written: str) -> tuple[StoryEntity, ...] | None:
@@ -309,7 +311,7 @@ def _text_of_message(written: str, *, strict: bool = True) -> tuple[str, str] | 
     return written[:end], text.strip()
 
 
-def _with_text(reading: _Reading, written: str, place: Location) -> UserStep:
+def _with_text(reading: _Reading, written: str, location: Location) -> UserStep:
     split = _text_of_message(written)
     if split is None:
         raise _RefusedError(
@@ -319,17 +321,17 @@ def _with_text(reading: _Reading, written: str, place: Location) -> UserStep:
     intent, message = split
     if intent != intent.rstrip():
         what = f"The blank after the intent '{intent}' belongs to it in Rasa 1; it is left out here."
-        reading.notes.otherwise(what, place, f"Write `* {intent.strip()}: …`.")
+        reading.notes.otherwise(what, location, f"Write `* {intent.strip()}: …`.")
     try:
         text, annotated = parse_annotations(message, lists=False)
     except AnnotationError as error:
         hint = 'Write it like [Rome]{"entity": "city", "role": "to"}, in double quotes.'
-        reading.notes.note(error.code, "error", f"{error}.", place, hint)
+        reading.notes.note(error.code, "error", f"{error}.", location, hint)
         text, annotated = message, ()
     entities = tuple(StoryEntity(a.entity, a.value, a.role, a.group, a.start, a.end) for a in annotated)
     if text.startswith("/"):
         entities = _entities_of_command(text)
-    return UserStep(intent.strip(), place, text, entities)
+    return UserStep(intent.strip(), location, text, entities)
 
 
 def _entities_of_command(text: str) -> tuple[StoryEntity, ...]:

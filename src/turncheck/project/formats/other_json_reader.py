@@ -41,8 +41,8 @@ class _Collected:
     findings: list[Finding] = field(default_factory=list)
     texts: list[YamlScalar] = field(default_factory=list)
 
-    def note(self, code: str, severity: Severity, what: str, place: Location, hint: str = _HINT) -> None:
-        self.findings.append(Finding(code, severity, what, place, hint))
+    def note(self, code: str, severity: Severity, what: str, location: Location, hint: str = _HINT) -> None:
+        self.findings.append(Finding(code, severity, what, location, hint))
 
     def violation(self, node: YamlNode, what: str) -> None:
         self.note("schema-violation", "error", f"In '{node.source.path}' {what}.", node.location)

@@ -44,20 +44,20 @@ def not_json(document: JsonDocument) -> Finding | None:
     return Finding("data-not-json", "error", what, fault.location, hint)
 
 
-def lookup_file_missing(name: str, path: str, place: Location) -> Finding:
+def lookup_file_missing(name: str, path: str, location: Location) -> Finding:
     """A lookup table whose file does not exist."""
     what = f"The file '{path[:60]}' of the lookup table '{name}' does not exist; training fails."
-    return Finding("lookup-file-missing", "error", what, place, "Correct the path; it counts from the project.")
+    return Finding("lookup-file-missing", "error", what, location, "Correct the path; it counts from the project.")
 
 
-def out_of_range(entity: EntityAnnotation, text: str, place: Location) -> Iterator[Finding]:
+def out_of_range(entity: EntityAnnotation, text: str, location: Location) -> Iterator[Finding]:
     """An entity whose offsets are outside its sentence; Rasa does not check offsets."""
     if not 0 <= entity.start < entity.end <= len(text):
         what = (
             f"The entity '{entity.entity}' at {entity.start} to {entity.end} lies outside of its sentence of "
             f"{len(text)} characters, and nothing is learnt from it."
         )
-        yield Finding("entity-out-of-range", "warning", what, place, _COUNT)
+        yield Finding("entity-out-of-range", "warning", what, location, _COUNT)
 
 
 TOP_KEY: Final = "rasa_nlu_data"

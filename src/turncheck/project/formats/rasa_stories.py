@@ -50,10 +50,10 @@ class _Findings:
     def note(self, code: str, severity: Severity, message: str, location: Location, hint: str = "") -> None:
         self.notes.append(Finding(code, severity, message, location, hint))
 
-    def schema(self, node: YamlNode, what: str, near: str = "", *, place: Location | None = None) -> None:
+    def schema(self, node: YamlNode, what: str, near: str = "", *, location: Location | None = None) -> None:
         message = f"In '{node.source.path}' {what}." + (f" {near}" if near else "")
         hint = "See Rasa's format of stories and rules."
-        self.note("schema-violation", "error", message, place or node.location, hint)
+        self.note("schema-violation", "error", message, location or node.location, hint)
 
 
 def read_rasa_stories(root: YamlMapping, *, checks_keys: bool = False) -> tuple[tuple[Story, ...], list[Finding]]:
@@ -151,7 +151,7 @@ def _check_keys(findings: _Findings, node: YamlMapping, kind_of_step: str) -> No
     for key in node.items:
         if key not in allowed:
             what = f"the key '{key}' is not known beside '{kind_of_step}'"
-            findings.schema(node, what, suggestion(str(key), allowed), place=node.key_location(key))
+            findings.schema(node, what, suggestion(str(key), allowed), location=node.key_location(key))
 
 
 # --- the steps -------------------------------------------------------------------------------------------------------
