@@ -81,7 +81,7 @@ def run_action(environment: MutableMapping[str, str], write: Callable[[str], obj
 
 
 def _measure(
-    given: Mapping[str, Any],
+    overrides: Mapping[str, Any],
     context: GitHubContext | None,
     variables: Mapping[str, str],
     write: Callable[[str], object],
@@ -94,14 +94,14 @@ def _measure(
     for trouble in context.troubles if context is not None else ():
         write(command("warning", trouble, title="turncheck") + "\n")
     screen = Console(stream=sys.stdout)
-    if "shard" in given and "shards" in given:
+    if "shard" in overrides and "shards" in overrides:
         raise UserError("`shard` measures, `shards` merges", hint="Give one of the two.")
-    if (chosen := choose(given)) is not None:
-        refuse_shards_of_several(given)
-        return _measure_several(chosen, given, variables, screen, write)
-    if "shard" in given:
-        return _measure_shard(given, variables, screen, write)
-    prepared, known = _prepared(given, variables)
+    if (chosen := choose(overrides)) is not None:
+        refuse_shards_of_several(overrides)
+        return _measure_several(chosen, overrides, variables, screen, write)
+    if "shard" in overrides:
+        return _measure_shard(overrides, variables, screen, write)
+    prepared, known = _prepared(overrides, variables)
     with explain_missing_answers():
         outcome = run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared), screen, known)
     folder = Path(prepared.settings.out)
@@ -115,7 +115,7 @@ def _measure(
 
 def _measure_several(
     chosen: Chosen,
-    given: Mapping[str, Any],
+    overrides: Mapping[str, Any],
     variables: Mapping[str, str],
     screen: Console,
     write: Callable[[str], object],
@@ -123,7 +123,7 @@ def _measure_several(
     def finished(name: str, outcome: Outcome) -> None:
         write(f"{name}\n{terminal_summary(outcome, outcome.links)}\n")
 
-    runs = SeveralRuns(chosen, given, variables, screen, finished, in_action=True)
+    runs = SeveralRuns(chosen, overrides, variables, screen, finished, in_action=True)
     several = runs.measure()
     folder = Path(chosen.settings.out)
     result = result_of_several(several, folder, write_results(folder, several.files()))
@@ -138,22 +138,22 @@ def _measure_several(
     return several.exit_code
 
 
-def _prepared(given: Mapping[str, Any], variables: Mapping[str, str]) -> tuple[Prepared, PrecomputedAnswers]:
+def _prepared(overrides: Mapping[str, Any], variables: Mapping[str, str]) -> tuple[Prepared, PrecomputedAnswers]:
     """Prepare a run of one piece, or the one that shards make up."""
-    if folders := given.get("shards"):
-        return prepare_merge([Path(folder) for folder in folders], given, variables, in_action=True)
-    return prepare(given, variables, in_action=True), NONE_PRECOMPUTED
+    if folders := overrides.get("shards"):
+        return prepare_merge([Path(folder) for folder in folders], overrides, variables, in_action=True)
+    return prepare(overrides, variables, in_action=True), NONE_PRECOMPUTED
 
 
 def _measure_shard(
-    given: Mapping[str, Any], variables: Mapping[str, str], screen: Console, write: Callable[[str], object]
+    overrides: Mapping[str, Any], variables: Mapping[str, str], screen: Console, write: Callable[[str], object]
 ) -> int:
     """Measure a part, and leave it in the output folder: the job that merges judges and publishes."""
     from turncheck.run.shards.measure import exit_code_of_shard, measure_shard, shard_line  # few jobs need it
 
-    prepared = prepare(given, variables, in_action=True)
+    prepared = prepare(overrides, variables, in_action=True)
     find = later_baseline_finder(prepared)
-    head, answers = measure_shard(given["shard"], prepared.inputs, given, find, screen)
+    head, answers = measure_shard(overrides["shard"], prepared.inputs, overrides, find, screen)
     write_shard(Path(prepared.settings.out), head, answers)
     write(f"{shard_line(head)}\n")
     if head.stopped is not None:
@@ -161,9 +161,9 @@ def _measure_shard(
     return exit_code_of_shard(head.stopped)
 
 
-def _run_to_publish(given: Mapping[str, Any], context: GitHubContext | None) -> str | None:
+def _run_to_publish(overrides: Mapping[str, Any], context: GitHubContext | None) -> str | None:
     """The run whose results are to be published, if any."""
-    if run_id := given.get("run_id"):
+    if run_id := overrides.get("run_id"):
         return str(run_id)
     run = context.event.get("workflow_run") if context is not None and context.event_name == "workflow_run" else None
     return str(run["id"]) if isinstance(run, dict) and isinstance(run.get("id"), int) else None
@@ -171,20 +171,20 @@ def _run_to_publish(given: Mapping[str, Any], context: GitHubContext | None) -> 
 
 def _publish_run(
     run_id: str,
-    given: Mapping[str, Any],
+    overrides: Mapping[str, Any],
     context: GitHubContext | None,
     variables: Mapping[str, str],
     write: Callable[[str], object],
 ) -> int:
     """Publish what another run measured. No file of a project is read here, not even its ``turncheck.yml``."""
-    settings = combine(given)
+    settings = combine(overrides)
     if settings.token is None or context is None:
         raise UserError("publishing another run needs GitHub and a token", hint="Give the input `token`.")
     host = GitHub(context, settings.token, variables=variables)
     reader = RunReader(
         host=host,
         artifact_name=settings.artifact_name,
-        gates={name: value for name, value in given.items() if name in GATES},
+        gates={name: value for name, value in overrides.items() if name in GATES},
         say=lambda text: write(command("warning", text, title="turncheck") + "\n"),
         flavour=settings.junit_flavour,
     )

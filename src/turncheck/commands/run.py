@@ -48,7 +48,13 @@ PUBLISHING: Final = ("comment", "check-run", "annotations", "artifact-name", "re
 
 
 def finish_run(
-    prepared: Prepared, outcome: Outcome, given: Mapping[str, Any], screen: Console, *, json: str | None, plots: bool
+    prepared: Prepared,
+    outcome: Outcome,
+    overrides: Mapping[str, Any],
+    screen: Console,
+    *,
+    json: str | None,
+    plots: bool,
 ) -> int:
     """Write and publish the outcome of a run, and return the exit code; the arguments are those of
     :func:`run_from_flags`."""
@@ -70,7 +76,7 @@ def finish_run(
     if not on_host:
         for warning in warnings_of_size(files):
             screen.alarm(f"turncheck: warning: {warning}")
-        say_unpublished(given, screen)
+        say_unpublished(overrides, screen)
     if outcome.report.stopped is not None:
         sys.stderr.write(plain(f"turncheck: {outcome.report.stopped}\n"))
     return outcome.exit_code
@@ -82,9 +88,9 @@ def _say(text: str) -> None:
     sys.stdout.flush()
 
 
-def say_unpublished(given: Mapping[str, Any], screen: Console) -> None:
+def say_unpublished(overrides: Mapping[str, Any], screen: Console) -> None:
     """Say which flags have no effect if nothing is published."""
-    asked = [f"--{name}" for name in PUBLISHING if given.get(name.replace("-", "_")) is not None]
+    asked = [f"--{name}" for name in PUBLISHING if overrides.get(name.replace("-", "_")) is not None]
     if asked:
         screen.note(f"{NOWHERE}: nothing is published ({', '.join(asked)}).")
 
@@ -122,7 +128,7 @@ def run_from_flags(flags: Mapping[str, Any], *, json: str | None, plots: bool, q
 
 
 def _run_several(
-    chosen: Chosen, given: Mapping[str, Any], *, json: str | None, plots: bool, quiet: bool, verbose: bool
+    chosen: Chosen, overrides: Mapping[str, Any], *, json: str | None, plots: bool, quiet: bool, verbose: bool
 ) -> int:
     """Measure several assistants: files for each, files for all, and one publication."""
     if json:
@@ -137,7 +143,7 @@ def _run_several(
         if outcome.report.stopped is not None:
             sys.stderr.write(plain(f"turncheck: {outcome.report.stopped}\n"))
 
-    runs = SeveralRuns(chosen, given, os.environ, screen, finished)
+    runs = SeveralRuns(chosen, overrides, os.environ, screen, finished)
     for trouble in runs.host.run.troubles:
         screen.alarm(f"turncheck: warning: {trouble}")
     several = runs.measure()
@@ -151,7 +157,7 @@ def _run_several(
         written += publish(result, folder, chosen.settings, runs.host, _say).written
     else:
         written += write_own(folder, several.texts())
-        say_unpublished(given, screen)
+        say_unpublished(overrides, screen)
     screen.note(written_line(folder, written))
     return several.exit_code
 
@@ -160,7 +166,7 @@ def _run_several(
 
 
 def run_shard(
-    shard: Shard, prepared: Prepared, given: Mapping[str, Any], screen: Console, *, wants_report: bool
+    shard: Shard, prepared: Prepared, overrides: Mapping[str, Any], screen: Console, *, wants_report: bool
 ) -> int:
     """Measure a part of a run, and return the exit code. ``wants_report``: a report or pictures are asked for.
 
@@ -172,7 +178,7 @@ def run_shard(
             "--json and --plots need a report, and a shard writes none",
             hint="Give them to `turncheck report merge`.",
         )
-    head, answers = measure_shard(shard, prepared.inputs, given, later_baseline_finder(prepared), screen)
+    head, answers = measure_shard(shard, prepared.inputs, overrides, later_baseline_finder(prepared), screen)
     folder = Path(prepared.settings.out)
     written = write_shard(folder, head, answers)
     sys.stdout.write(plain(f"{shard_line(head)}\n"))

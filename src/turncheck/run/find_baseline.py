@@ -548,9 +548,9 @@ def is_tracked(named: str, checkout: Checkout | None) -> bool:
         return True
 
 
-def words_of(given: Mapping[str, Any]) -> list[str]:
+def words_of(overrides: Mapping[str, Any]) -> list[str]:
     """Return the folders and patterns that flags or inputs name as the project."""
-    words = str(given.get("project", "."))
+    words = str(overrides.get("project", "."))
     if words.strip() and is_there(Path(words)):  # the name of a folder may have line ends
         return [words]
     return [line.strip() for line in words.splitlines() if line.strip()]

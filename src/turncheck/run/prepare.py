@@ -56,7 +56,7 @@ class Prepared:
 
 
 def prepare(
-    given: Mapping[str, Any],
+    overrides: Mapping[str, Any],
     environment: Mapping[str, str],
     *,
     in_action: bool = False,
@@ -67,7 +67,7 @@ def prepare(
     """Combine the settings and inspect the environment.
 
     Args:
-        given: the settings from flags or from the action's inputs.
+        overrides: the settings from flags or from the action's inputs.
         environment: the variables of the process.
         in_action: addresses in the project's files are only called if loopback or allowed; elsewhere this only holds if
             ``allow-hosts`` names any. These files get no variables but those of ``env``.
@@ -78,12 +78,12 @@ def prepare(
     Raises:
         UserError: no such project, or invalid settings.
     """
-    given = _with_folder(given)
-    chooser = chooser or Path(given.get("project", "."))
-    file = _settings_file(Path(given.get("project", ".")))
-    settings = combine(given, _with_folder(file.values))
+    overrides = _with_folder(overrides)
+    chooser = chooser or Path(overrides.get("project", "."))
+    file = _settings_file(Path(overrides.get("project", ".")))
+    settings = combine(overrides, _with_folder(file.values))
     host = host or find_host(environment, settings.token)
-    folder = _folder_of_one(settings, host, by_file="project" not in given)
+    folder = _folder_of_one(settings, host, by_file="project" not in overrides)
     ensure_apart_from_project(Path(settings.out), settings)  # before anything is measured
     ensure_replaceable(Path(settings.out))
     if not settings.output_format:
@@ -100,10 +100,10 @@ def prepare(
         ignored=file.ignored,
         rules={
             **file.rules,
-            **{name: place for name, place in file.gates.items() if name.replace("-", "_") not in given},
+            **{name: place for name, place in file.gates.items() if name.replace("-", "_") not in overrides},
         },
         settings_file=file.path,
-        settings_folder=Path(given.get("project", ".")),
+        settings_folder=Path(overrides.get("project", ".")),
         chooser=chooser,
         projects=named_projects(chooser),
         cache=cache_of(settings, host, folder, environment) or (None if settings.baseline == "none" else RunCache()),
@@ -118,7 +118,7 @@ def prepare(
         html_url=host.results_url(settings.out, HTML_NAME),
     )
     inputs = replace(inputs, changed=partial(changed_lines, settings, host))
-    return Prepared(settings, given, inputs, links, host)
+    return Prepared(settings, overrides, inputs, links, host)
 
 
 def _folder_of_one(settings: Settings, host: Host, *, by_file: bool) -> Path:
@@ -217,13 +217,13 @@ def later_baseline_finder(prepared: Prepared) -> Callable[[Report], Baseline]:
     return find
 
 
-def _with_folder(given: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_folder(overrides: Mapping[str, Any]) -> Mapping[str, Any]:
     """If the project is a file (say, the export of a Kore.ai assistant), use its folder, and the file as the data."""
-    path = Path(given.get("project", "."))
+    path = Path(overrides.get("project", "."))
     if not path.is_file():
-        return given
+        return overrides
     ensure_export(path)
-    return {**given, "project": str(path.parent), "data": (str(path),)}
+    return {**overrides, "project": str(path.parent), "data": (str(path),)}
 
 
 def _settings_file(folder: Path) -> SettingsFile:

@@ -71,7 +71,7 @@ UNKNOWN: Final = AssistantsOfBase()
 
 
 def assistants_of_base(
-    measured: Iterable[Path], *, given: Mapping[str, Any], settings: Settings, host: Host
+    measured: Iterable[Path], *, overrides: Mapping[str, Any], settings: Settings, host: Host
 ) -> AssistantsOfBase:
     """Return what becomes of the assistants that the base has.
 
@@ -80,7 +80,7 @@ def assistants_of_base(
 
     Args:
         measured: the folders that this run measures.
-        given: the settings from flags or inputs, which choose them together with the base's own file.
+        overrides: the settings from flags or inputs, which choose them together with the base's own file.
         settings: for all assistants.
         host: where this runs.
     """
@@ -90,7 +90,7 @@ def assistants_of_base(
     if settings.baseline not in SEARCHED or top is None:
         return UNKNOWN
     search = BaseSearch(settings, checkout, host, lambda _what, _error: None)
-    found = search.find_named(given["base"]) if given.get("base") else search.find()
+    found = search.find_named(overrides["base"]) if overrides.get("base") else search.find()
     if not isinstance(found, Base) or found.commit is None:
         return UNKNOWN
     with ExitStack() as stack:
@@ -99,10 +99,10 @@ def assistants_of_base(
         except (NoFilesError, HostError):
             return UNKNOWN
         tree = BaseTree(files.folder, top)
-        words = words_of(given)
+        words = words_of(overrides)
         if lacking := [one for word in words for path in tree.needed_for(word) if (one := files.lacks(path))]:
             return AssistantsOfBase(out_of_reach=f"not all files of the base can be had: '{lacking[0]}' is missing")
-        then = tree.projects(words, given="project" in given, flags=given)
+        then = tree.projects(words, given="project" in overrides, flags=overrides)
         now = {path: folder for folder in measured if (path := path_in_repository(folder, top)) is not None}
         pairs = paired(now, then, all_of_them=False)
     past = {str(folder): pairs[path].path for path, folder in now.items() if path in pairs}
@@ -232,7 +232,7 @@ class Chosen:
     skipped: tuple[str, ...] = ()
 
 
-def choose(given: Mapping[str, Any]) -> Chosen | None:
+def choose(overrides: Mapping[str, Any]) -> Chosen | None:
     """Return the assistants that the settings name, if they name several.
 
     They do so by several folders or a pattern (``bots/*``) as the project, or by ``projects`` in the ``turncheck.yml``
@@ -241,7 +241,7 @@ def choose(given: Mapping[str, Any]) -> Chosen | None:
     Raises:
         UserError: nothing matches, or a setting only makes sense for one assistant.
     """
-    words = words_of(given)
+    words = words_of(overrides)
     if not words:
         return None
     shared: dict[str, Any] = {}
@@ -259,13 +259,13 @@ def choose(given: Mapping[str, Any]) -> Chosen | None:
                 hint=f"It belongs in the {FILE_NAME} of each assistant.",
             )
     for name in _OF_ONE:
-        if given.get(name) is not None:
+        if overrides.get(name) is not None:
             raise UserError(
                 f"--{name.replace('_', '-')} is about one assistant, but several are named",
                 hint="Name one with --project.",
             )
     folders, skipped = _folders(words)
-    settings = combine({name: value for name, value in given.items() if name != "project"}, shared)
+    settings = combine({name: value for name, value in overrides.items() if name != "project"}, shared)
     for folder in folders.values():  # before anything is measured
         ensure_apart_from_project(Path(settings.out), replace(settings, project=str(folder)))
     ensure_replaceable(Path(settings.out))
@@ -358,7 +358,7 @@ class SeveralRuns:
         for skipped in self.chosen.skipped:
             self.screen.note(f"Skipped: {skipped}")
         self._past = assistants_of_base(
-            self.chosen.folders.values(), given=self.given, settings=settings, host=self.host
+            self.chosen.folders.values(), overrides=self.given, settings=settings, host=self.host
         )
         ones = [self._one(folder, path) for folder, path in self.chosen.folders.items()]
         interrupted = self._side_by_side(ones) if self._is_spread() else self._one_by_one(ones)

@@ -232,29 +232,29 @@ _OF_A_JOB: Final = frozenset(
 of the engine says: it has to be the same in all shards."""
 
 
-def refuse_shards_of_several(given: Mapping[str, Any]) -> None:
+def refuse_shards_of_several(overrides: Mapping[str, Any]) -> None:
     """Refuse to shard several assistants: a shard belongs to one.
 
     Raises:
         UserError: both are requested.
     """
-    if given.get("shard") is not None or given.get("shards"):
+    if overrides.get("shard") is not None or overrides.get("shards"):
         raise UserError(
             "a shard is a part of one assistant's run, but several are named here",
             hint="Of several assistants each is measured by a job of its own: name one with --project in each.",
         )
 
 
-def shared_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+def shared_settings(overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Return the flags or inputs that all shards and the merging job have in common, as JSON values.
 
     Paths are relative to the project, which may be elsewhere on each machine.
     """
     known = options()
-    folder = _project_folder(given)
+    folder = _project_folder(overrides)
     return {
         name: _relative(name, _plain(value), folder)
-        for name, value in sorted(given.items())
+        for name, value in sorted(overrides.items())
         if name not in _OF_A_JOB and not known[name.replace("_", "-")].is_private
     }
 
@@ -334,8 +334,8 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _project_folder(given: Mapping[str, Any]) -> Path:
-    path = Path(given.get("project", "."))
+def _project_folder(overrides: Mapping[str, Any]) -> Path:
+    path = Path(overrides.get("project", "."))
     return path.parent if path.is_file() else path
 
 

@@ -65,14 +65,14 @@ class ShardAnswers:
 
 
 def measure_shard(
-    shard: Shard, inputs: Inputs, given: Mapping[str, Any], find_baseline: FindBaseline, screen: Console
+    shard: Shard, inputs: Inputs, overrides: Mapping[str, Any], find_baseline: FindBaseline, screen: Console
 ) -> tuple[ShardHead, PackedAnswers]:
     """Measure one shard of a run.
 
     Args:
         shard: which one.
         inputs: what the whole run measures.
-        given: the settings from flags or inputs.
+        overrides: the settings from flags or inputs.
         find_baseline: called if cases are repeated, which takes as many runs as judging them against the base does.
         screen: where progress is shown.
 
@@ -118,7 +118,7 @@ def measure_shard(
             count=shard.count,
             project=project_digest(inputs, project, tests, run.cases),
             source=inputs.source,
-            settings=shared_settings(given),
+            settings=shared_settings(overrides),
             versions=dict(software()),
             engine=_engine_head(engines, run),
             custom_code=inputs.settings.allow_custom_code,
