@@ -231,7 +231,7 @@ def _format(name: str) -> Skeleton:
 from __future__ import annotations
 
 from turncheck.messages.location import Location
-from turncheck.project.formats.format import Format, Opened, Parts
+from turncheck.project.formats.format import Format, FormatInput, ParsedFile
 from turncheck.project.nlu_data import Example, NluData
 
 
@@ -246,11 +246,11 @@ class _Lines:
         return Location(self._path, index + 1, 1)
 
 
-def _read(file: Opened) -> Parts:
+def _read(file: FormatInput) -> ParsedFile:
     origin = _Lines(file.source.path)
     lines = enumerate(file.source.text.splitlines())
     examples = (Example(line, "TODO", origin=origin, index=index) for index, line in lines)
-    return Parts(NluData(tuple(examples)))
+    return ParsedFile(NluData(tuple(examples)))
 
 
 FORMAT = Format("TODO: its name", lambda path, _: path.suffix == ".{word}", frozenset({{"nlu"}}), _read)
@@ -431,7 +431,7 @@ from turncheck.messages.location import Location
 from turncheck.platforms.{word}.platform import {constant}
 from turncheck.process.regular_file import is_file
 from turncheck.project.batch.model import KnownNames
-from turncheck.project.formats.format import Format, Opened, Parts
+from turncheck.project.formats.format import Format, FormatInput, ParsedFile
 from turncheck.report.batch import BatchSetting
 
 if TYPE_CHECKING:
@@ -480,8 +480,8 @@ def why_no_export(name: str, content: bytes) -> Finding:  # noqa: ARG001 - TODO
     return Finding("{name}-not-an-export", "error", f"'{{name}}' is no export.", Location(name))
 
 
-def _read(file: Opened) -> Parts:  # noqa: ARG001 - TODO
-    return Parts(native=Assistant())
+def _read(file: FormatInput) -> ParsedFile:  # noqa: ARG001 - TODO
+    return ParsedFile(native=Assistant())
 
 
 FORMAT: Final = Format(

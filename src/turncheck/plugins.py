@@ -5,7 +5,7 @@ from turncheck.engines.base import Capabilities, Engine
 from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
-from turncheck.project.formats.format import Format, Opened, Parts
+from turncheck.project.formats.format import Format, FormatInput, ParsedFile
 from turncheck.project.model import Project
 from turncheck.project.nlu_data import Example, NluData
 from turncheck.registry import use_plugins
@@ -27,12 +27,12 @@ __all__ = [
     "Facts",
     "Fault",
     "Format",
+    "FormatInput",
     "Location",
     "NluData",
-    "Opened",
     "Output",
     "Parse",
-    "Parts",
+    "ParsedFile",
     "PluginFigure",
     "PredictedEntity",
     "PredictedIntent",

@@ -232,7 +232,7 @@ def read(opened):
     origin, lines = Lines(opened.source.path), opened.source.text.splitlines()
     pairs = [line.split("\\t") for line in lines]
     examples = (Example(text, intent, origin=origin, index=n) for n, (intent, text) in enumerate(pairs))
-    return Parts(NluData(tuple(examples)))
+    return ParsedFile(NluData(tuple(examples)))
 TABS = Format("tabs", lambda path, _: path.suffix == ".tabs", frozenset({"nlu"}), read)
 LINES = Output(lambda run, rules: Rendered("lines.txt", "text/plain", run.report.project.name + "\\n"))
 HOST = RegisteredHost("doors", "Loom", ("LOOM",))

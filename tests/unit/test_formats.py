@@ -12,7 +12,7 @@ from turncheck.messages.location import Location
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.e2e.model import CaseTurn, E2ECase, E2ECases
 from turncheck.project.formats import registry
-from turncheck.project.formats.format import Format, Opened, Parts
+from turncheck.project.formats.format import Format, FormatInput, ParsedFile
 from turncheck.project.model import Domain, Intent
 from turncheck.project.nlu_data import Example, NluData
 from turncheck.project.reader import read_nlu, read_project, read_stories
@@ -42,7 +42,7 @@ class Lines:
         return Location(self.path, index + 1, 1)
 
 
-def read_tabs(file: Opened) -> Parts:
+def read_tabs(file: FormatInput) -> ParsedFile:
     origin = Lines(file.source.path)
     examples, findings = [], []
     for index, line in enumerate(file.source.text.splitlines()):
@@ -52,7 +52,7 @@ def read_tabs(file: Opened) -> Parts:
         else:
             message = f"In '{file.source.path}' a line must be an intent, a tab and a sentence."
             findings.append(Finding("schema-violation", "error", message, origin.locate(index)))
-    return Parts(NluData(tuple(examples)), findings=tuple(findings))
+    return ParsedFile(NluData(tuple(examples)), findings=tuple(findings))
 
 
 TABS = Format("Tabs", lambda path, _: path.suffix == ".tsv", frozenset({"nlu"}), read_tabs)
@@ -128,9 +128,9 @@ def test_what_is_named_must_be_there(tmp_path: Path) -> None:
 
 
 def test_a_file_may_hold_a_whole_domain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def read_whole(file: Opened) -> Parts:
+    def read_whole(file: FormatInput) -> ParsedFile:
         place = Location(file.source.path, 1, 1)
-        return Parts(domain=Domain(intents={"greet": Intent("greet", place)}, location=place))
+        return ParsedFile(domain=Domain(intents={"greet": Intent("greet", place)}, location=place))
 
     whole = Format("Whole", lambda path, _: path.suffix == ".bot", frozenset({"domain"}), read_whole)
     monkeypatch.setitem(registry.FORMATS.built_in, "whole", whole)
@@ -154,10 +154,10 @@ def test_it_is_found_and_read_among_the_tests(tmp_path: Path) -> None:
 
 
 def test_end_to_end_cases_come_through_the_same_door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def read_cases_of(file: Opened) -> Parts:
+    def read_cases_of(file: FormatInput) -> ParsedFile:
         place = Location(file.source.path, 1, 1)
         turn = CaseTurn(user=file.source.text.strip(), location=place)
-        return Parts(cases=E2ECases((E2ECase("greets", place, (turn,)),)))
+        return ParsedFile(cases=E2ECases((E2ECase("greets", place, (turn,)),)))
 
     plain = Format("Plain", lambda path, _: path.suffix == ".case", frozenset({"test_cases"}), read_cases_of)
     monkeypatch.setitem(registry.FORMATS.built_in, "plain", plain)

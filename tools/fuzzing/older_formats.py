@@ -10,7 +10,7 @@ from tools.fuzzing.project_files import ORACLES
 from tools.fuzzing.trial import Trial
 
 from turncheck.project.folder import ProjectFolder
-from turncheck.project.formats.format import Opened
+from turncheck.project.formats.format import FormatInput
 from turncheck.project.formats.registry import FORMATS
 from turncheck.project.project_file import DATA_KEYS
 
@@ -39,7 +39,7 @@ def read(place: Path, name: str, content: bytes) -> str:
     source = folder.decode(name, content)
     if source is None:
         return str(folder.findings)
-    opened = Opened(source, folder, frozenset(DATA_KEYS))
+    opened = FormatInput(source, folder, frozenset(DATA_KEYS))
     formats = [FORMATS["rasa_markdown"]] if name.endswith(".md") else [FORMATS["rasa_json"], FORMATS["other_json"]]
     said = []
     for parts in (one.read(opened) for one in formats if one.read is not None):

@@ -95,7 +95,7 @@ _COMMON: Final = frozenset({WrittenStep.__name__, Alternative.__name__, _MAPPING
 _NAME: Final = 80
 """Longer strings are hardly names."""
 _PART: Final = 1_000
-"""Parts whose JSON is longer are hardly common."""
+"""ParsedFile whose JSON is longer are hardly common."""
 _MOST_SHARED: Final = 4_096
 """So many strings and parts are shared at a time: those that only one answer has would fill the memory."""
 

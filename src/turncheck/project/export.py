@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Finding
     from turncheck.platforms.base import Platform
     from turncheck.project.folder import ProjectFolder
-    from turncheck.project.formats.format import Parts
+    from turncheck.project.formats.format import ParsedFile
 
 
 # The findings of reading, in order.
@@ -53,7 +53,7 @@ def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 # Merges the contents of a project's files in the order of the files.
 
 
-def merged_nlu(parts: Sequence[Parts]) -> NluData:
+def merged_nlu(parts: Sequence[ParsedFile]) -> NluData:
     """Merge the NLU data; of equal examples the first one counts."""
     data = [part.nlu for part in parts]
     examples, duplicates = _without_duplicates(tuple(chain.from_iterable(nlu_data.examples for nlu_data in data)))
@@ -66,7 +66,7 @@ def merged_nlu(parts: Sequence[Parts]) -> NluData:
     )
 
 
-def merged_domain(domain: Domain, parts: Sequence[Parts]) -> Domain:
+def merged_domain(domain: Domain, parts: Sequence[ParsedFile]) -> Domain:
     """Add to the project's domain what its data define, such as responses in NLU files; the last definition wins."""
     for part in parts:
         if part.domain is not None:
@@ -74,7 +74,7 @@ def merged_domain(domain: Domain, parts: Sequence[Parts]) -> Domain:
     return domain
 
 
-def merged_flows(parts: Sequence[Parts]) -> dict[str, Flow]:
+def merged_flows(parts: Sequence[ParsedFile]) -> dict[str, Flow]:
     """Return the flows by name; of two with the same name the first."""
     flows: dict[str, Flow] = {}
     for flow in chain.from_iterable(part.flows for part in parts):

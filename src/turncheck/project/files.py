@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from turncheck.messages.finding import Finding
 from turncheck.project.folder import absolute_name
-from turncheck.project.formats.format import SUITES, Format, Opened, Parts
+from turncheck.project.formats.format import SUITES, Format, FormatInput, ParsedFile
 from turncheck.project.formats.registry import recognised
 from turncheck.project.project_file import ANY_KIND, DATA_KEYS, ProjectFile, Role
 from turncheck.yaml_tree.source import Source
@@ -28,7 +28,7 @@ class DataFile(NamedTuple):
     """A file below the data paths, and its parts. ``format``: ``None`` for a folder that could not be searched."""
 
     file: ProjectFile
-    parts: Parts
+    parts: ParsedFile
     format: Format | None
 
 
@@ -70,7 +70,7 @@ def read_data(
     kinds = frozenset(wanted)
     read = [_read_file(folder, *found[key], kinds, is_test=is_test, language=language) for key in sorted(found)]
     closed = [ProjectFile(name, "data", kinds=ANY_KIND) for name in folder.closed[already_closed:]]
-    return [*(file for file in read if file is not None), *(DataFile(file, Parts(), None) for file in closed)]
+    return [*(file for file in read if file is not None), *(DataFile(file, ParsedFile(), None) for file in closed)]
 
 
 def _read_file(
@@ -88,8 +88,8 @@ def _read_file(
     if source is None or file_format.read is None:
         name = folder.name(path)
         kinds = frozenset() if content is None else file_format.kinds(Source(name, content.decode("latin-1")))
-        return DataFile(ProjectFile(name, "data", kinds=kinds or ANY_KIND), Parts(), file_format)
-    parts = file_format.read(Opened(source, folder, wanted, is_test=is_test, language=language))
+        return DataFile(ProjectFile(name, "data", kinds=kinds or ANY_KIND), ParsedFile(), file_format)
+    parts = file_format.read(FormatInput(source, folder, wanted, is_test=is_test, language=language))
     folder.findings += parts.findings
     if not parts.belongs:
         return None

@@ -10,7 +10,7 @@ from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
 from turncheck.process.regular_file import is_file, is_there, read_regular
 from turncheck.project.folder import MAX_FILE_BYTES
-from turncheck.project.formats.format import Format, Opened, Parts
+from turncheck.project.formats.format import Format, FormatInput, ParsedFile
 from turncheck.report.batch import BatchSetting
 
 if TYPE_CHECKING:
@@ -78,8 +78,8 @@ def _recognises(path: Path, content: Callable[[], bytes]) -> bool:
     return path.name == _NAME and _KEY.search(content()) is not None
 
 
-def _read(file: Opened) -> Parts:  # noqa: ARG001 - the settings have read it
-    return Parts(native=HttpBot())
+def _read(file: FormatInput) -> ParsedFile:  # noqa: ARG001 - the settings have read it
+    return ParsedFile(native=HttpBot())
 
 
 FORMAT: Final = Format("bot over HTTP", _recognises, frozenset({"bot"}), _read)

@@ -14,7 +14,7 @@ from turncheck.platforms.kore.faults import not_an_export
 from turncheck.platforms.kore.platform import KORE
 from turncheck.process.regular_file import is_file, is_link, is_there, read_regular
 from turncheck.project.folder import MAX_FILE_BYTES, ProjectFolder
-from turncheck.project.formats.format import Format, Opened, Parts
+from turncheck.project.formats.format import Format, FormatInput, ParsedFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -86,14 +86,14 @@ def why_no_export(name: str, content: bytes) -> Finding:
     return unpacked
 
 
-def _read_export(file: Opened) -> Parts:
+def _read_export(file: FormatInput) -> ParsedFile:
     from turncheck.platforms.kore.reader import NotAnExportError, read_bot  # most projects are Rasa's
 
     try:
         bot, nlu = read_bot(file.source, file.language)
     except NotAnExportError as error:
-        return Parts(findings=(error.finding,))
-    return Parts(nlu, native=bot)
+        return ParsedFile(findings=(error.finding,))
+    return ParsedFile(nlu, native=bot)
 
 
 FORMAT: Final = Format("Kore.ai export", _recognises, frozenset({"nlu"}), _read_export, unpack=_unpack)

@@ -15,7 +15,7 @@ from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
 from turncheck.process.regular_file import is_folder, is_there
 from turncheck.project.folder import ProjectFolder, absolute_name
-from turncheck.project.formats.format import SUITES, Opened
+from turncheck.project.formats.format import SUITES, FormatInput
 from turncheck.project.formats.registry import CSV_SUITE, JSON_SUITE, recognised
 from turncheck.yaml_tree.source import Source
 
@@ -33,7 +33,7 @@ _MARKS_OF_UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
 class HowToRead(NamedTuple):
-    """``name``: the name of the suite, if there is only one. The other fields are as in ``Opened``."""
+    """``name``: the name of the suite, if there is only one. The other fields are as in ``FormatInput``."""
 
     name: str | None = None
     description: str = ""
@@ -127,7 +127,7 @@ def _read_file(
     source, findings = decode(folder.name(path), content)
     if source is None:
         return (), findings
-    parts = file_format.read(Opened(source, folder, frozenset({SUITES}), strict=how.strict, upload=how.upload))
+    parts = file_format.read(FormatInput(source, folder, frozenset({SUITES}), strict=how.strict, upload=how.upload))
     refused = any(finding.severity == "error" for finding in parts.findings)
     suites = tuple(replace(suite, file=path) for suite in parts.suites)
     return suites, parts.findings if refused else (*findings, *parts.findings)

@@ -20,7 +20,7 @@ from turncheck.project.botium.others import suites_without_convos
 from turncheck.project.e2e.model import E2ECase, E2ECases, Stub
 from turncheck.project.e2e.reader import FileReader, Named
 from turncheck.project.folder import ProjectFolder, absolute_name
-from turncheck.project.formats.format import Opened
+from turncheck.project.formats.format import FormatInput
 from turncheck.project.formats.registry import recognised
 from turncheck.project.paths import path_without_data
 from turncheck.project.project_file import SHARED_FILE
@@ -122,7 +122,7 @@ def read_cases(root: Path, paths: Iterable[Path | str]) -> E2ECases:
                 wanted.setdefault(shown, set()).add(name)
             if shown in files:
                 continue
-            opened = partial(Opened, fixtures=partial(shared.of, found), botium=partial(suites.of, found))
+            opened = partial(FormatInput, fixtures=partial(shared.of, found), botium=partial(suites.of, found))
             read = _read_file(folder, found, file_format, opened, must_have_cases=not is_folder(file))
             files.append(shown)
             cases += read.cases
@@ -171,7 +171,7 @@ def _read_file(
     folder: ProjectFolder,
     path: Path,
     file_format: Format,
-    opened: Callable[[Source, ProjectFolder, frozenset[str]], Opened],
+    opened: Callable[[Source, ProjectFolder, frozenset[str]], FormatInput],
     *,
     must_have_cases: bool,
 ) -> E2ECases:

@@ -32,7 +32,7 @@ Need = Literal["domain", "config"]
 NEEDS_OF_RASA: Final[frozenset[Need]] = frozenset({"domain", "config"})
 
 
-class Opened(NamedTuple):
+class FormatInput(NamedTuple):
     """A file to be read. ``wanted``: the kinds that are asked for; a format may read others, too.
 
     ``folder``: where further files are that the file names. ``is_test``: its stories are tests, which are not compared
@@ -53,7 +53,7 @@ class Opened(NamedTuple):
     language: str | None = None
 
 
-class Parts(NamedTuple):
+class ParsedFile(NamedTuple):
     """What one file contributes to a project, each part with its location; ``findings``: what could not be read.
 
     ``belongs``: ``False`` if reading shows that nothing in the file belongs to a project. ``kinds``: what reading shows
@@ -95,7 +95,7 @@ class Format(NamedTuple):
     name: str
     recognises: Callable[[Path, Callable[[], bytes]], bool]
     holds: frozenset[str]
-    read: Callable[[Opened], Parts] | None
+    read: Callable[[FormatInput], ParsedFile] | None
     look: Callable[[Source], frozenset[str]] | None = None
     needs: frozenset[Need] = frozenset()
     has_annotations: bool = False

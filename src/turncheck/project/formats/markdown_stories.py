@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.messages.finding import Finding
 from turncheck.project.formats.annotations import AnnotationError, parse_annotations
-from turncheck.project.formats.format import Opened, Parts
+from turncheck.project.formats.format import FormatInput, ParsedFile
 from turncheck.project.formats.markdown_nlu import (
     COMMENT,
     COMMENT_END,
@@ -380,24 +380,24 @@ def is_training_data(text: str) -> bool:
     return _NLU_HEADER.search(text) is not None or all(line.search(text) for line in (_MESSAGE, _ACTION))
 
 
-def read_markdown(file: Opened) -> Parts:
+def read_markdown(file: FormatInput) -> ParsedFile:
     """Read a file of training data or test stories in Markdown."""
     source = file.source
     kinds = kinds_of(source)
     if "nlu" in kinds and not file.wanted.isdisjoint(NLU_KEYS):
         nlu, findings = read_markdown_nlu(file.folder, source)
-        return Parts(nlu, findings=(*findings, *_lost_stories(source)), kinds=kinds)
+        return ParsedFile(nlu, findings=(*findings, *_lost_stories(source)), kinds=kinds)
     if "responses" in kinds and not file.wanted.isdisjoint(NLU_KEYS):
         responses, findings = read_markdown_responses(source)
-        return Parts(domain=Domain(responses=responses), findings=tuple(findings), kinds=kinds)
+        return ParsedFile(domain=Domain(responses=responses), findings=tuple(findings), kinds=kinds)
     if "stories" in kinds and not file.wanted.isdisjoint(STORY_KEYS):
         if unseen := _unseen_nlu(source):
-            return Parts(findings=(unseen,), kinds=kinds)
+            return ParsedFile(findings=(unseen,), kinds=kinds)
         stories, findings = read_markdown_stories(source)
         if not stories and not is_training_data(source.file_text):
-            return Parts(kinds=kinds)  # a text for people to read, in which Rasa finds no stories either
-        return Parts(stories=stories, findings=tuple(findings), kinds=kinds)
-    return Parts(kinds=kinds, belongs=bool(kinds))
+            return ParsedFile(kinds=kinds)  # a text for people to read, in which Rasa finds no stories either
+        return ParsedFile(stories=stories, findings=tuple(findings), kinds=kinds)
+    return ParsedFile(kinds=kinds, belongs=bool(kinds))
 
 
 def _unseen_nlu(source: Source) -> Finding | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.messages.finding import Finding, Severity
 from turncheck.messages.location import Location
-from turncheck.project.formats.format import Opened, Parts
+from turncheck.project.formats.format import FormatInput, ParsedFile
 from turncheck.project.formats.rasa_json import not_json, out_of_range
 from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym
 from turncheck.yaml_tree.json_tree import parse_json
@@ -33,7 +33,7 @@ _IGNORED: Final = "@sys.ignore"
 
 @dataclass(slots=True)
 class _Collected:
-    file: Opened
+    file: FormatInput
     examples: list[Example] = field(default_factory=list)
     synonyms: list[Synonym] = field(default_factory=list)
     regexes: list[Regex] = field(default_factory=list)
@@ -55,25 +55,25 @@ class _Collected:
         self.examples.append(made)
 
 
-def read_other_json(file: Opened) -> Parts:
+def read_other_json(file: FormatInput) -> ParsedFile:
     """Read a file that one of these tools wrote, along with the neighbouring files that belong to it."""
     document = parse_json(file.source)
     refusal = not_json(document)
     if refusal is not None:
-        return Parts(findings=(refusal,), belongs=False)
+        return ParsedFile(findings=(refusal,), belongs=False)
     reader = _reader(document.root, file.source.path)
     if reader is None:
         what = f"'{file.source.path}' is not read: its keys are not those of Rasa, LUIS, Wit.ai or Dialogflow."
         place = Location(file.source.path, 1, 1)
         hint = "Correct its keys, or move the file out of the data folder."
-        return Parts(findings=(Finding("file-without-data", "info", what, place, hint),), belongs=False)
+        return ParsedFile(findings=(Finding("file-without-data", "info", what, place, hint),), belongs=False)
     collected = _Collected(file)
     if isinstance(document.root, YamlMapping) and "nlu" in file.wanted:
         reader(collected, document.root)
     nlu = NluData(
         tuple(collected.examples), tuple(collected.synonyms), tuple(collected.regexes), tuple(collected.lookups)
     )
-    return Parts(nlu, findings=tuple(collected.findings))
+    return ParsedFile(nlu, findings=tuple(collected.findings))
 
 
 def _reader(root: YamlNode | None, path: str) -> Callable[[_Collected, YamlMapping], None] | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
-from turncheck.project.formats.format import NEEDS_OF_RASA, Format, Opened, Parts
+from turncheck.project.formats.format import NEEDS_OF_RASA, Format, FormatInput, ParsedFile
 from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym
 from turncheck.project.rasa_version import version_too_high
 from turncheck.yaml_tree.source import ListedTexts, text_location
@@ -65,25 +65,25 @@ _EXAMPLES: Final = ("common_examples", "intent_examples", "entity_examples")
 _HINT: Final = "`rasa data convert nlu` writes Rasa's YAML format."
 
 
-def _read(file: Opened) -> Parts:
+def _read(file: FormatInput) -> ParsedFile:
     from turncheck.yaml_tree.json_tree import parse_json  # most projects have no JSON
 
     document = parse_json(file.source)
     root = document.root
     refusal = not_json(document)
     if refusal is not None:
-        return Parts(findings=(refusal,))
+        return ParsedFile(findings=(refusal,))
     if not isinstance(root, YamlMapping) or TOP_KEY not in root.items:
-        return Parts(findings=(_without_key(file.source),), belongs=False)
+        return ParsedFile(findings=(_without_key(file.source),), belongs=False)
     findings = [
         Finding("yaml-duplicate-key", "error", f"In JSON too, {fault.what}.", fault.location, fault.hint)
         for fault in document.faults
     ]
     version = version_too_high(root)
     if version is not None or "nlu" not in file.wanted:
-        return Parts(findings=(*findings, *((version,) if version else ())))
+        return ParsedFile(findings=(*findings, *((version,) if version else ())))
     nlu, more = _read_root(file.folder, root)
-    return Parts(nlu, findings=(*findings, *more))
+    return ParsedFile(nlu, findings=(*findings, *more))
 
 
 def _without_key(source: Source) -> Finding:

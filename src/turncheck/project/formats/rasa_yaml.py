@@ -17,7 +17,7 @@ from turncheck.messages.phrasing import misspelt
 from turncheck.project.components import read_flows
 from turncheck.project.folder import YAML_SUFFIXES
 from turncheck.project.formats.annotations import AnnotationError, parse_annotations
-from turncheck.project.formats.format import NEEDS_OF_RASA, Format, Opened, Parts
+from turncheck.project.formats.format import NEEDS_OF_RASA, Format, FormatInput, ParsedFile
 from turncheck.project.formats.rasa_domain import read_responses
 from turncheck.project.formats.rasa_stories import read_rasa_stories
 from turncheck.project.model import Domain, Story
@@ -336,27 +336,27 @@ def kinds_of(document: YamlDocument) -> frozenset[str]:
     )
 
 
-def _read(file: Opened) -> Parts:
+def _read(file: FormatInput) -> ParsedFile:
     try:
         source = YamlSource.of(file.source)
     except EscapeError as error:
-        return Parts(findings=(error.finding(file.source),), kinds=keys_of_lines(file.source) or ANY_KIND)
+        return ParsedFile(findings=(error.finding(file.source),), kinds=keys_of_lines(file.source) or ANY_KIND)
     if not _KEY_LINE.search(source.text, _start(source)):
         if unseen := unseen_key(source):
             meant, finding = unseen
             if not _quoted_key(source):
                 file.folder.misspelt[source.path] = meant
-            return Parts(belongs=False, findings=(finding,))
-        return Parts(belongs=False, findings=() if _names(source, DOMAIN_KEYS) else (_without_data(source),))
+            return ParsedFile(belongs=False, findings=(finding,))
+        return ParsedFile(belongs=False, findings=() if _names(source, DOMAIN_KEYS) else (_without_data(source),))
     document = parse_yaml(source)
     kinds = kinds_of(document)
     root, findings = document.root, list(document.findings)
     if not isinstance(root, YamlMapping):
         findings += () if root is None else (_no_mapping(document),)
-        return Parts(findings=tuple(findings), kinds=kinds, document=document)
+        return ParsedFile(findings=tuple(findings), kinds=kinds, document=document)
     version = version_too_high(root)
     if version is not None:
-        return Parts(findings=(*findings, version), kinds=kinds, document=document)
+        return ParsedFile(findings=(*findings, version), kinds=kinds, document=document)
     if (quoted := _quoted_key(source)) and not any(quoted[0] in keys for keys in _READ_TOGETHER if kinds & {*keys}):
         findings.append(quoted[1])
     nlu, domain, stories = NluData(), None, tuple[Story, ...]()
@@ -369,7 +369,7 @@ def _read(file: Opened) -> Parts:
         stories, of_stories = read_rasa_stories(root, checks_keys=file.is_test)
         findings += of_stories
     flows, place = read_flows(root) if "flows" in kinds else ((), None)
-    return Parts(nlu, stories, domain, flows, place, findings=tuple(findings), kinds=kinds, document=document)
+    return ParsedFile(nlu, stories, domain, flows, place, findings=tuple(findings), kinds=kinds, document=document)
 
 
 def _start(source: Source) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.platforms.registry import parts
 from turncheck.project.formats import rasa_e2e, rasa_json, rasa_yaml
-from turncheck.project.formats.format import NEEDS_OF_RASA, SUITES, Format, Opened, Parts
+from turncheck.project.formats.format import NEEDS_OF_RASA, SUITES, Format, FormatInput, ParsedFile
 from turncheck.project.project_file import BOTIUM_FILES, BOTIUM_SETTINGS, CONVO, NLU_KEYS
 from turncheck.registry import Registry, blaming
 
@@ -41,7 +41,7 @@ def _is_csv_suite(path: Path, content: Callable[[], bytes]) -> bool:
     return any(re.search(_HEADER_CELL, line) for line in lines)
 
 
-def _read_suites(file: Opened) -> Parts:
+def _read_suites(file: FormatInput) -> ParsedFile:
     from turncheck.project.batch.csv_reader import read_csv_suite  # most projects have no suites
     from turncheck.project.batch.json_reader import read_json_suite
     from turncheck.project.batch.model import Suite
@@ -51,8 +51,8 @@ def _read_suites(file: Opened) -> Parts:
     rules = Rules(path, strict=file.strict, upload=file.upload)
     cases = (read_json_suite if path.lower().endswith(".json") else read_csv_suite)(file.source, rules)
     if rules.has_errors:
-        return Parts(findings=tuple(finding for finding in rules.findings if finding.severity == "error"))
-    return Parts(suites=(Suite(PurePath(path).stem, path, cases),), findings=tuple(rules.findings))
+        return ParsedFile(findings=tuple(finding for finding in rules.findings if finding.severity == "error"))
+    return ParsedFile(suites=(Suite(PurePath(path).stem, path, cases),), findings=tuple(rules.findings))
 
 
 JSON_SUITE: Final = Format("Kore.ai batch suite (JSON)", _is_json_suite, frozenset({SUITES}), _read_suites)
@@ -72,7 +72,7 @@ def _look_into_markdown(source: Source) -> frozenset[str]:
     return kinds_of(source)
 
 
-def _read_markdown(file: Opened) -> Parts:
+def _read_markdown(file: FormatInput) -> ParsedFile:
     from turncheck.project.formats.markdown_stories import read_markdown
 
     return read_markdown(file)
@@ -93,7 +93,7 @@ _MARKDOWN: Final = Format(
 # NLU data that LUIS, Wit.ai and Dialogflow export as JSON.
 
 
-def _read_other_json(file: Opened) -> Parts:
+def _read_other_json(file: FormatInput) -> ParsedFile:
     from turncheck.project.formats.other_json_reader import read_other_json  # most projects have no JSON
 
     return read_other_json(file)
@@ -111,10 +111,10 @@ _OTHER_JSON: Final = Format(
 # Botium's conversations in text files.
 
 
-def _read_botium(file: Opened) -> Parts:
+def _read_botium(file: FormatInput) -> ParsedFile:
     from turncheck.project.botium.cases import read_file  # most projects have no such files
 
-    return Parts(cases=read_file(file.source.path, file.botium), belongs=file.source.path.endswith(CONVO))
+    return ParsedFile(cases=read_file(file.source.path, file.botium), belongs=file.source.path.endswith(CONVO))
 
 
 BOTIUM: Final = Format(
