@@ -380,7 +380,7 @@ def test_a_data_key_right_behind_a_byte_order_mark_is_unseen_by_rasa_and_that_is
     project = read_project(root)
     assert codes(project) == [("data-key-unseen", "data/nlu.yml:1:1", "error")]
     assert "byte order mark" in project.findings[0].hint
-    assert dict(project.misspelt) == {"data/nlu.yml": "nlu"}
+    assert dict(project.misnamed_files) == {"data/nlu.yml": "nlu"}
 
 
 @pytest.mark.parametrize(("key", "meant"), [('"nlu"', "nlu"), ("'stories'", "stories"), ('"rules" ', "rules")])
@@ -424,7 +424,7 @@ def test_a_data_key_that_is_misspelt_is_an_error_that_says_what_is_meant(root: P
     project = read_project(root)
     assert codes(project) == [("data-key-unseen", "data/typo.yml:2:1", "error")]
     assert f"Did you mean '{meant}'?" in project.findings[0].message
-    assert dict(project.misspelt) == {"data/typo.yml": meant}
+    assert dict(project.misnamed_files) == {"data/typo.yml": meant}
 
 
 @given(data=st.binary(max_size=200), name=st.sampled_from(sorted(PARTS)))

@@ -53,7 +53,7 @@ class ProjectFolder:
         self.root = root
         self.findings: list[Finding] = []
         self.closed: list[str] = []
-        self.misspelt: dict[str, str] = {}
+        self.misnamed_files: dict[str, str] = {}
         self.contents_read: dict[str, Path] = {}
         self._absolute = _absolute(root)
 

@@ -414,7 +414,7 @@ class Project:
     rasa: RasaVersion | None = None
     below: tuple[Path, ...] = ()
     flows: Mapping[str, Flow] = field(default_factory=dict)
-    misspelt: Mapping[str, str] = field(default_factory=dict)
+    misnamed_files: Mapping[str, str] = field(default_factory=dict)
     platform: Platform = field(default=DEFAULT, repr=False)
     native: Native | None = field(default=None, repr=False)
     files: tuple[ProjectFile, ...] = field(default=(), repr=False, compare=False)

@@ -296,7 +296,7 @@ def _read_project(
         below=below,
         calm=calm_reason(config_read, next((part.flows_location for part in parts if part.flows_location), None)),
         flows=merged_flows(parts),
-        misspelt=dict(folder.misspelt),
+        misnamed_files=dict(folder.misnamed_files),
         files=tuple(files),
     )
 

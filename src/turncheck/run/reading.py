@@ -168,7 +168,7 @@ def read_checked_stories(paths: Iterable[Path], root: Path) -> tuple[tuple[Story
 
 
 def _unseen(root: Path, path: str) -> tuple[str, Finding] | None:
-    """For a file named like tests, the intended key, if it is misspelt: its tests would be lost."""
+    """For a file named like tests, the intended key, if it is misnamed_files: its tests would be lost."""
     source = ProjectFolder(root).read(root / path)
     return unseen_key(source) if source is not None and (root / path).suffix in YAML_SUFFIXES else None
 

@@ -88,8 +88,8 @@ def _all_unreadable(project: Project) -> Iterator[tuple[str, Finding]]:
             yield _ABSENT[finding.code], finding
         elif finding.code == _UNREAD_JSON and finding.location.path.endswith(".json"):
             yield "nlu", finding
-        elif finding.location.path in project.misspelt:
-            yield _OF_KEY[project.misspelt[finding.location.path]], finding
+        elif finding.location.path in project.misnamed_files:
+            yield _OF_KEY[project.misnamed_files[finding.location.path]], finding
         elif finding.severity == "error" and finding.code != _UNSEEN:
             faults.setdefault(finding.location.path, []).append(finding)
     for component, why in refused(project):

@@ -345,7 +345,7 @@ def _read(file: FormatInput) -> ParsedFile:
         if unseen := unseen_key(source):
             meant, finding = unseen
             if not _quoted_key(source):
-                file.folder.misspelt[source.path] = meant
+                file.folder.misnamed_files[source.path] = meant
             return ParsedFile(belongs=False, findings=(finding,))
         return ParsedFile(belongs=False, findings=() if _names(source, DOMAIN_KEYS) else (_without_data(source),))
     document = parse_yaml(source)
