@@ -432,7 +432,7 @@ def test_what_runs_without_a_configuration_was_not_removed_from_it() -> None:
     ],
 )
 def test_what_a_changed_pipeline_misunderstands_is_no_noise(pipeline: dict[str, str], change: tuple[str, str]) -> None:
-    step, heard = misheard("to my savings", "go", "stay", 5)
+    step, heard = misparsed("to my savings", "go", "stay", 5)
     fine = replace(step, predicted="go", passed=True)
     whole = story("s", "utter_go")
     base = report(
@@ -475,7 +475,7 @@ def test_a_changed_intent_is_where_its_first_changed_sentence_is() -> None:
 # --- what is wrong on the base too ------------------------------------------------------------------------------------
 
 
-def misheard(text: str, expected: str, predicted: str, line: int) -> tuple[StoryStep, Misunderstanding]:
+def misparsed(text: str, expected: str, predicted: str, line: int) -> tuple[StoryStep, Misunderstanding]:
     place = Location("tests/test_stories.yml", line, 5)
     step = StoryStep(kind="intent", expected=expected, predicted=predicted, passed=False, text=text, location=place)
     return step, Misunderstanding(
@@ -485,7 +485,7 @@ def misheard(text: str, expected: str, predicted: str, line: int) -> tuple[Story
 
 @pytest.mark.parametrize("as_written", [True, False])
 def test_a_story_names_what_is_newly_wrong_before_what_the_base_misunderstands_too(*, as_written: bool) -> None:
-    old, new = misheard("hello", "greet", "bye", 2), misheard("stop", "cancel", "deny", 5)
+    old, new = misparsed("hello", "greet", "bye", 2), misparsed("stop", "cancel", "deny", 5)
     whole = story("s", "utter_bye")
     fine = replace(new[0], predicted="cancel", passed=True)
     base = replace(whole, steps=(old[0], *whole.steps, fine), misunderstood=(old[1],), passed=True, as_written=True)

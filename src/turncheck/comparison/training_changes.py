@@ -278,7 +278,7 @@ def sentences_of(compared: Comparison) -> tuple[tuple[Judged, ChangedCases], ...
     return ("intents", compared.examples), ("entities", compared.entities), ("responses", compared.responses)
 
 
-def is_likely_misheard(compared: Comparison, evaluation: Evaluation) -> bool:
+def is_likely_misparsed(compared: Comparison, evaluation: Evaluation) -> bool:
     """Whether the tests that are newly misunderstood are within noise, and nothing that this change did explains any.
 
     If it is not known what the change did to the training sentences, or if it altered the pipeline, synonyms or lookup

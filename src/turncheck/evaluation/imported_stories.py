@@ -233,16 +233,16 @@ def _result(
     messages = _messages(story, written)
     steps: list[StoryStep] = []
     misunderstood: list[Misunderstanding] = []
-    as_written, misheard = True, False
+    as_written, misparsed = True, False
     for number, one in enumerate(written):
         judged = _judged(one, location)
         steps += judged
         wrong = [step for step in judged if not step.passed]
         if {"intent", "user"} & one.step.keys():
-            misheard = bool(wrong)
-            if misheard:
+            misparsed = bool(wrong)
+            if misparsed:
                 misunderstood.append(_misunderstanding(wrong, one, messages.get(number), location))
-        elif wrong and not _differs_in_response(wrong[0], misheard=misheard):
+        elif wrong and not _differs_in_response(wrong[0], misparsed=misparsed):
             as_written = False
     return StoryResult(
         name=name,
@@ -256,14 +256,14 @@ def _result(
     )
 
 
-def _differs_in_response(step: StoryStep, *, misheard: bool) -> bool:
+def _differs_in_response(step: StoryStep, *, misparsed: bool) -> bool:
     """Whether only the response of a retrieval action differs, or is missing after a misunderstood message.
 
     The choice of the response is a part of understanding the message.
     """
     base, _, response = step.expected.partition("/")
     predicted, _, other = step.predicted.partition("/")
-    return bool(response) and base == predicted and (bool(other) or misheard)
+    return bool(response) and base == predicted and (bool(other) or misparsed)
 
 
 def _messages(story: Story | None, written: Sequence[WrittenStep]) -> dict[int, UserStep]:

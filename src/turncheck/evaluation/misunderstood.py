@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from turncheck.engines.conversation import Turn
-    from turncheck.evaluation.story_run import Misheard
+    from turncheck.evaluation.story_run import MisparsedMessage
     from turncheck.project.nlu_data import Example
 
 
@@ -26,15 +26,15 @@ _Span = tuple[int, int, str]
 
 
 def misunderstandings(
-    misheard: Sequence[Sequence[Misheard]], training: Sequence[Example]
+    misparsed: Sequence[Sequence[MisparsedMessage]], training: Sequence[Example]
 ) -> list[tuple[Misunderstanding, ...]]:
     """Return what each story's misunderstood messages were understood as, with their neighbours.
 
     Args:
-        misheard: the messages of each story.
+        misparsed: the messages of each story.
         training: the sentences that the engine was trained on, if they are known.
     """
-    return with_neighbours([[_written(message) for message in messages] for messages in misheard], training)
+    return with_neighbours([[_written(message) for message in messages] for messages in misparsed], training)
 
 
 def with_neighbours(
@@ -102,11 +102,11 @@ def _labels(text: str, entities: Sequence[Any]) -> dict[str, str]:
     return {words: label for words, label in parts if words}
 
 
-def _written(misheard: Misheard) -> Misunderstanding:
-    event, parse = misheard.event, misheard.parse
+def _written(misparsed: MisparsedMessage) -> Misunderstanding:
+    event, parse = misparsed.event, misparsed.parse
     intent, ranking, fallback = before_fallback(parse)
     selected = next(
-        (chosen for chosen in parse.responses.values() if _is_about(chosen.intent_response_key, misheard.response)),
+        (chosen for chosen in parse.responses.values() if _is_about(chosen.intent_response_key, misparsed.response)),
         None,
     )
     text = event.text or ""
@@ -115,7 +115,7 @@ def _written(misheard: Misheard) -> Misunderstanding:
         location=event.location or Location(""),
         expected=ExpectedParse(
             intent=event.intent_name,
-            response=misheard.response,
+            response=misparsed.response,
             entities=tuple(span_written(text, entity) for entity in event.entities),
         ),
         predicted=StoryParse(

@@ -150,11 +150,11 @@ class _Judge:
         seconds = time.perf_counter() - begin
         own = {text: self.tokens[text] for text in _annotated_texts([tracker]) if text in self.tokens}
         known = self.known
-        can_be = run.passed or known is None or all(_can_be(misheard.event, known) for misheard in run.misheard)
+        can_be = run.passed or known is None or all(_can_be(misparsed.event, known) for misparsed in run.misparsed)
         return StoryAnswer(run, as_written, seconds, own, can_be)
 
     def _passes_as_written(self, tracker: StoryTracker, run: StoryRun) -> bool:
-        if not self.has_nlu or self.understood is None or not run.misheard:
+        if not self.has_nlu or self.understood is None or not run.misparsed:
             return False
         return passes_as_written(tracker, self.policies, self.understood, self.shows)
 
@@ -314,7 +314,7 @@ def evaluate_stories(
         for index, one in enumerate(judged):
             timed(index, one.answer.seconds)
     # Without NLU, no message is misunderstood: the stories fail.
-    sentences = misunderstandings([one.run.misheard if nlu is not None else () for one in judged], training)
+    sentences = misunderstandings([one.run.misparsed if nlu is not None else () for one in judged], training)
     if stopped is not None:
         finished = _core(judged, sentences, twice, rasa, *_left(len(everything), len(judged)))
         raise CutShortError(stopped, finished)

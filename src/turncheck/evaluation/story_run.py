@@ -103,7 +103,7 @@ Shows = Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Misheard:
+class MisparsedMessage:
     """A message that was understood differently than the story says; ``response``: the one that the story expects."""
 
     event: UserUttered
@@ -123,7 +123,7 @@ class StoryRun:
     predicted_entities: list[Entity] = field(default_factory=list)
     before_actions: list[AnnotatedText] = field(default_factory=list)
     """The annotated messages right before a prediction."""
-    misheard: list[Misheard] = field(default_factory=list)
+    misparsed: list[MisparsedMessage] = field(default_factory=list)
     warned: bool = False
     severity: float = 0.0
 
@@ -282,7 +282,7 @@ class _Runner:
         if parse is not None and not (
             (intent_right or expected_intent is None) and entities_right and selects_this(parse, response)
         ):
-            run.misheard.append(Misheard(event, parse, response))
+            run.misparsed.append(MisparsedMessage(event, parse, response))
         if intent_right and entities_right:
             self.heard = parse
             self.tracker.append(event)

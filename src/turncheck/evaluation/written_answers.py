@@ -23,7 +23,7 @@ from turncheck.evaluation.e2e_case import CaseOutcome, RepeatedRun, RepeatedRuns
 from turncheck.evaluation.e2e_steps import Exercised
 from turncheck.evaluation.splits import FoldRun
 from turncheck.evaluation.stories import StoryAnswer
-from turncheck.evaluation.story_run import Misheard, StoryRun
+from turncheck.evaluation.story_run import MisparsedMessage, StoryRun
 from turncheck.messages.location import Location
 from turncheck.report.batch import BatchResult, BatchSetting
 from turncheck.report.model import (
@@ -52,7 +52,7 @@ _TYPES: Final[Mapping[str, type]] = {
     one.__name__: one
     for one in (
         *(Parse, PredictedEntity, PredictedIntent, SelectedResponse, SuiteAnswers, UtteranceAnswer),
-        *(EngineFacts, FoldRun, StoryAnswer, StoryRun, Misheard, AnnotatedText, CaseOutcome, Exercised),
+        *(EngineFacts, FoldRun, StoryAnswer, StoryRun, MisparsedMessage, AnnotatedText, CaseOutcome, Exercised),
         *(UserUttered, Location, Alternative, Attempt, CaseMessage, CaseResult, CaseStep, EngineInfo, EntitySpan),
         *(Misunderstanding, NearSentence, RankedIntent, StoryParse, StoryStep, Substitution, WrittenStep),
         *(TurnEvent, TurnTrace, BatchSetting, RepeatedRun, RepeatedRuns),

@@ -15,7 +15,7 @@ from turncheck.comparison.gates_on_tests import no_longer_checked
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.training_changes import (
     is_a_flip,
-    is_likely_misheard,
+    is_likely_misparsed,
     is_likely_noise,
     sentences_of,
 )
@@ -165,8 +165,8 @@ def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[Neut
     in_stories, in_cases, new = compared.misunderstood, compared.misunderstood_in_cases, entries.newly_misunderstood
     title = "Sentences newly misunderstood{}"
     for section in lists.misunderstood(MISUNDERSTOOD, title, in_stories, in_cases, report, entry=new):
-        misheard = is_likely_misheard(compared, "core" if section.name == MISUNDERSTOOD[0] else "e2e")
-        yield replace(section, title=f"Likely noise: {section.title}", unfolded=0) if misheard else section
+        misparsed = is_likely_misparsed(compared, "core" if section.name == MISUNDERSTOOD[0] else "e2e")
+        yield replace(section, title=f"Likely noise: {section.title}", unfolded=0) if misparsed else section
     collisions = compared.collisions
     title = f"Intents that began to collide ({len(collisions)})"
     yield lists.listed("collisions", title, collisions, entries.collision)

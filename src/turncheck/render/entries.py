@@ -12,7 +12,14 @@ from turncheck.comparison.changes import SINGULAR, number_of
 from turncheck.messages.finding import Finding
 from turncheck.messages.phrasing import count
 from turncheck.render.case_keys import key_of_sentence, key_of_test, key_of_text
-from turncheck.render.phrases import also_misunderstood, expected_got, expected_intent, expected_understood, heard, sure
+from turncheck.render.phrases import (
+    also_misunderstood,
+    confidence_text,
+    expected_got,
+    expected_intent,
+    expected_understood,
+    heard,
+)
 from turncheck.render.robustness_text import variant_line
 from turncheck.render.spans import Code, Entry, Place, Prose, Said, line, listed
 from turncheck.render.wording.quarantine import quarantine_in_words
@@ -149,7 +156,7 @@ def _keeps_from_passing(
     if not sentence.expected:
         return Entry(line(spoilt, ": the imported files do not say which sentence"), _at(sentence.location))
     wrong = expected_understood(sentence.expected, sentence.predicted, case=case)
-    spans = line(Said(sentence.text), ": ", wrong, sure(sentence.confidence), " in ", spoilt)
+    spans = line(Said(sentence.text), ": ", wrong, confidence_text(sentence.confidence), " in ", spoilt)
     reasons = (training(change, not_new=not_new) for change in sentence.because)
     key = key_of_test("end-to-end case" if case else "story", sentence.stories[0].name) if sentence.stories else ""
     return Entry(spans, _at(sentence.location), below=tuple(reasons), case=key)

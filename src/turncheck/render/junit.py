@@ -38,12 +38,12 @@ from turncheck.render.case_keys import CaseKeys, by_place
 from turncheck.render.links import PathResolver, places, repository_path
 from turncheck.render.phrases import (
     circumstances,
+    confidence_text,
     expected_got,
     expected_intent,
     moment,
     nearest,
     parse_and_base_parse,
-    sure,
     understood_as,
     why_unjudged,
 )
@@ -151,24 +151,24 @@ def heard(rooted: PathResolver, result: CaseResult) -> Iterator[str]:
             understanding_in_words(message.text, story_parse) for story_parse in (message.understood, message.before)
         )
         yield plain(parse_and_base_parse(message.text, now, before))
-    for sentence in misheard_lines(rooted, misparsed_messages(result), case=True):
+    for sentence in misparsed_lines(rooted, misparsed_messages(result), case=True):
         yield f"also misunderstood: {sentence}"
     if again := judged_again(result):
         yield again
 
 
-def misheard(rooted: PathResolver, test: StoryResult | CaseResult) -> list[str]:
+def misparsed_lines_of(rooted: PathResolver, test: StoryResult | CaseResult) -> list[str]:
     """A line for each sentence that is the only cause of a failed story or case."""
-    return misheard_lines(rooted, test.misunderstood, case=isinstance(test, CaseResult))
+    return misparsed_lines(rooted, test.misunderstood, case=isinstance(test, CaseResult))
 
 
-def misheard_lines(rooted: PathResolver, sentences: Iterable[Misunderstanding], *, case: bool) -> list[str]:
+def misparsed_lines(rooted: PathResolver, sentences: Iterable[Misunderstanding], *, case: bool) -> list[str]:
     """A line for each sentence that was understood differently than expected, with what drew it away."""
     lines = []
     for sentence in sentences:
         near = [nearest(near.text, near.intent, near.location) for near in sentence.neighbours[:1]]
         wrong = understood_as(sentence.text, *expected_and_predicted(sentence), case=case)
-        spans = line(Place(sentence.location), ": ", wrong, sure(confidence_of(sentence)), *near)
+        spans = line(Place(sentence.location), ": ", wrong, confidence_text(confidence_of(sentence)), *near)
         lines.append(plain(spans, rooted.location))
     return lines
 
@@ -179,7 +179,7 @@ def step_lines(rooted: PathResolver, step: StoryStep) -> Iterator[str]:
         yield f"  {step.expected}"
         return
     policy = f" by {step.policy}" if step.policy else ""
-    yield f"! {plain(expected_got(step.wanted, step.got))}{policy}{sure(step.confidence)}"
+    yield f"! {plain(expected_got(step.wanted, step.got))}{policy}{confidence_text(step.confidence)}"
     placed = replace(step, location=rooted.location(step.location)) if step.location else step
     yield from (f"    {line}" for line in circumstances(placed, attribute))
 
@@ -442,7 +442,7 @@ class SuiteWriter:
             said = (new.expected, new.actual) if new else (wrong.wanted, wrong.got) if wrong else ("", "")
             message = plain(expected_got(*said)) or "the story failed"
             lines = [line for step in story.steps for line in step_lines(self._rooted, step)]
-            also = [f"also misunderstood: {line}" for line in misheard(self._rooted, story)]
+            also = [f"also misunderstood: {line}" for line in misparsed_lines_of(self._rooted, story)]
             written.add_failure_info(attribute(message), self._text([*lines, *also, *page], place), "story")
         return written
 
@@ -458,7 +458,7 @@ class SuiteWriter:
         return True
 
     def _misunderstood(self, written: TestCase, story: StoryResult, location: Location, page: Sequence[str]) -> None:
-        lines = misheard(self._rooted, story)
+        lines = misparsed_lines_of(self._rooted, story)
         message = f"misunderstood: {lines[0] if lines else 'the imported files do not say which sentence'}"
         passes = "With the intents and entities as written the story passes."
         self._add_misunderstood(written, message, [*lines, passes, *page], location)
@@ -466,7 +466,7 @@ class SuiteWriter:
     def _misunderstood_case(
         self, written: TestCase, result: CaseResult, location: Location, page: Sequence[str]
     ) -> None:
-        lines = misheard(self._rooted, result)
+        lines = misparsed_lines_of(self._rooted, result)
         message = f"misunderstood: {lines[0] if lines else 'the report does not say which sentence'}"
         passes = "Understood as on the base, the case passes."
         self._add_misunderstood(written, message, [*lines, passes, *result.difference, *page], location)

@@ -62,7 +62,7 @@ def expected_got(expected: str, got: str, remark: str = "") -> Line:
 def expected_intent(sentence: str, expected: str, got: str, confidence: float | None = None, *, was: str = "") -> Line:
     """``'hello': expected greet, got goodbye (0.71)``; ``was``: a further remark on the sentence."""
     wrong = line(EXPECTED, Code(expected), GOT, Code(got) if got else "no intent")
-    return line(Said(sentence), was, ": ", wrong, sure(confidence))
+    return line(Said(sentence), was, ": ", wrong, confidence_text(confidence))
 
 
 def understood_as(sentence: str, expected: str, got: str, *, case: bool) -> Line:
@@ -112,7 +112,7 @@ def nearest(text: str, intent: str, location: Location, how: str = "near") -> Li
     return line(f"; {how} ", Said(text), " (", Code(intent), ", ", Place(location), ")")
 
 
-def sure(confidence: float | None) -> str:
+def confidence_text(confidence: float | None) -> str:
     """``(0.71)``, if the engine's confidence is known."""
     return f" ({confidence:.2f})" if confidence is not None else ""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from turncheck.render.phrases import expected_got, sure
+from turncheck.render.phrases import confidence_text, expected_got
 from turncheck.render.sinks.terminal import place, text
 from turncheck.render.spans import Said, line, plain
 
@@ -22,7 +22,9 @@ def variant_line(failed_variant: FailedVariant, intent: str) -> Line:
     head = line(f"{failed_variant.family}: ", Said(failed_variant.text), ": ")
     if failed_variant.intent_failed:
         return line(
-            head, expected_got(intent, failed_variant.predicted or "no intent"), sure(failed_variant.confidence)
+            head,
+            expected_got(intent, failed_variant.predicted or "no intent"),
+            confidence_text(failed_variant.confidence),
         )
     return line(head, "its entities are no longer found")
 

@@ -22,7 +22,7 @@ from turncheck.comparison.judged import BadFinding, Findings, LossesOverall
 from turncheck.comparison.tally import tallies
 from turncheck.comparison.training_changes import (
     dropped_intents,
-    is_likely_misheard,
+    is_likely_misparsed,
     is_likely_noise,
     sentences_of,
 )
@@ -202,7 +202,7 @@ def _newly_misunderstood(tally: Tally, new: int, compared: Comparison) -> str:
     old = len(tally.misunderstood) - new
     if not new:
         return f"{misunderstood_in_words(tally)} {ON_BASE_TOO}"
-    noise = ["within noise"] if is_likely_misheard(compared, tally.evaluation) else []
+    noise = ["within noise"] if is_likely_misparsed(compared, tally.evaluation) else []
     details = ", ".join([*noise, *([f"{old:,} more {ON_BASE_TOO}"] if old > 0 else [])])
     return f"{counted(tally, new)} newly misunderstood{f' ({details})' if details else ''}"
 
@@ -568,7 +568,7 @@ def _misunderstood(report: Report, comparison: Comparison | None) -> Reservation
     newly = newly_misunderstood(report, comparison)
     judged = comparison is not None and comparison.judged
     if comparison is not None and judged:
-        newly = [(name, cases) for name, cases in newly if not is_likely_misheard(comparison, name)]
+        newly = [(name, cases) for name, cases in newly if not is_likely_misparsed(comparison, name)]
     numbers = {
         tally.evaluation: sum(number_of(cases) for name, cases in newly if name == tally.evaluation)
         if judged
