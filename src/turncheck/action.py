@@ -188,15 +188,18 @@ def _publish_run(
         say=lambda text: write(command("warning", text, title="turncheck") + "\n"),
         flavour=settings.junit_flavour,
     )
-    found = reader.read(run_id)
+    found_run = reader.read(run_id)
     folder = Path(settings.out)
     published = []
-    for number, result in enumerate(found.results):
-        below = folder if len(found.results) == 1 else folder / str(number + 1)
+    for number, result in enumerate(found_run.results):
+        below = folder if len(found_run.results) == 1 else folder / str(number + 1)
         words = result_of_any(result.outcome, below, write_own(below, result.outcome.files()))
         # Annotations by workflow command would be at this run's commit, which is the default branch's.
         place = replace(
-            Place.of_this_run(host, write), target=lambda: found.target, stamp=found.stamp, annotate=lambda _: None
+            Place.of_this_run(host, write),
+            target=lambda: found_run.target,
+            stamp=found_run.stamp,
+            annotate=lambda _: None,
         )
         publishing = Publishing(words, below, settings, place, artifact_url=result.artifact_url)
         publishing.publish()

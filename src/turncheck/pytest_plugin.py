@@ -67,9 +67,9 @@ class _Assistants:
         """Measure the assistants, and add their items before any are deselected (-k)."""
         settings = dict(_setting(one) for one in config.getoption("turncheck_set"))
         for project in config.getoption("turncheck"):
-            found = list(_items_of(session, project, settings, config.getoption("turncheck_confidence")))
-            items += found
-            report = pytest.CollectReport(project, "passed", None, found)  # type: ignore[arg-type] # Items are nodes
+            turncheck_items = list(_items_of(session, project, settings, config.getoption("turncheck_confidence")))
+            items += turncheck_items
+            report = pytest.CollectReport(project, "passed", None, turncheck_items)  # type: ignore[arg-type] # Items are nodes
             config.hook.pytest_collectreport(report=report)  # so that they are counted
 
 

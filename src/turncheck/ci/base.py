@@ -287,8 +287,8 @@ def _repository_in(url: str | None) -> str:
     >>> _repository_in("/srv/git/bots"), _repository_in("file:///srv/git/bots")
     ('', '')
     """
-    found = _ADDRESS.fullmatch(url or "")
-    if found is None or (url or "").lower().startswith("file:"):
+    match = _ADDRESS.fullmatch(url or "")
+    if match is None or (url or "").lower().startswith("file:"):
         return ""
-    path = found["path"].strip("/").removesuffix(".git").lower().replace("/_git/", "/")
+    path = match["path"].strip("/").removesuffix(".git").lower().replace("/_git/", "/")
     return re.sub(_WAYS_TO_REPOSITORIES, "", path)

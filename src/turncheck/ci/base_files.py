@@ -85,8 +85,8 @@ def _pointers(folder: Path) -> Iterator[tuple[str, bytes, str]]:
     for path in _files(folder):
         if path.suffix.lower() in _READ and not path.is_symlink() and path.stat().st_size <= _MOST_OF_A_POINTER:
             content = _content(path) or b""
-            if found := _POINTER.match(content):
-                yield path.relative_to(folder).as_posix(), content, found[1].decode()
+            if match := _POINTER.match(content):
+                yield path.relative_to(folder).as_posix(), content, match[1].decode()
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -151,8 +151,8 @@ def declared(folder: Path) -> Declared:
     for line in map(str.strip, text.splitlines()):
         if not line or line.startswith(_REMARKS):
             continue
-        if found := _SECTION.fullmatch(line):
-            section = sections.setdefault(found["name"], [])
+        if match := _SECTION.fullmatch(line):
+            section = sections.setdefault(match["name"], [])
         elif section is not None and (entry := _ENTRY.fullmatch(line)):
             section.append((entry["key"].lower(), entry["value"].strip().strip('"')))
         else:
@@ -212,8 +212,8 @@ def _connection_of_submodule(url: str, around: str, connection: Mapping[str, lis
     return {name: values for name, values in connection.items() if name.lower() != "http.extraheader"}
 
 
-def _is_empty(place: Path) -> bool:
-    return place.is_dir() and not place.is_symlink() and not any(place.iterdir())
+def _is_empty(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink() and not any(path.iterdir())
 
 
 def _wrote(here: Checkout, commit: str, folder: Path) -> frozenset[str]:

@@ -96,11 +96,11 @@ def _page_of_change(remote: str, number: str) -> str:
     >>> _page_of_change("git@gitlab.example.com:group/bots.git", "7")
     'https://gitlab.example.com/group/bots/-/merge_requests/7'
     """
-    found = _REMOTE.fullmatch(remote)
-    if found is None or not (number.isascii() and number.isdecimal()):
+    match = _REMOTE.fullmatch(remote)
+    if match is None or not (number.isascii() and number.isdecimal()):
         return ""
-    way = next(way for name, way in _WAYS_TO_CHANGES if name in found["host"])
-    return f"https://{found['host']}/{found['path']}/{way}/{number}"
+    way = next(way for name, way in _WAYS_TO_CHANGES if name in match["host"])
+    return f"https://{match['host']}/{match['path']}/{way}/{number}"
 
 
 class Jenkins(Builder):
@@ -123,33 +123,33 @@ class Jenkins(Builder):
 
     @property
     def run(self) -> Run:
-        given = self.variables
+        variables = self.variables
         return Run(
-            commit=given.commit("ghprbActualCommit", "GIT_COMMIT"),
-            ref=given.branch("CHANGE_BRANCH", "ghprbSourceBranch", "gitlabSourceBranch", "BRANCH_NAME")
-            or given.branch("GIT_BRANCH").removeprefix("origin/")
+            commit=variables.commit("ghprbActualCommit", "GIT_COMMIT"),
+            ref=variables.branch("CHANGE_BRANCH", "ghprbSourceBranch", "gitlabSourceBranch", "BRANCH_NAME")
+            or variables.branch("GIT_BRANCH").removeprefix("origin/")
             or None,
-            run_id=given.text("BUILD_NUMBER") or None,
-            url=given.address("BUILD_URL"),
-            workspace=given.folder("WORKSPACE"),
-            stamp=given.stamp("BUILD_NUMBER"),
-            of_a_change=bool(given.text("CHANGE_ID", "ghprbPullId", "gitlabMergeRequestIid")),
-            of_a_fork=bool(given.text("CHANGE_FORK"))
-            or given.text("gitlabSourceNamespace") != given.text("gitlabTargetNamespace"),
+            run_id=variables.text("BUILD_NUMBER") or None,
+            url=variables.address("BUILD_URL"),
+            workspace=variables.folder("WORKSPACE"),
+            stamp=variables.stamp("BUILD_NUMBER"),
+            of_a_change=bool(variables.text("CHANGE_ID", "ghprbPullId", "gitlabMergeRequestIid")),
+            of_a_fork=bool(variables.text("CHANGE_FORK"))
+            or variables.text("gitlabSourceNamespace") != variables.text("gitlabTargetNamespace"),
         )
 
     @property
     def change_url(self) -> str:
-        given = self.variables
-        number, project = given.text("gitlabMergeRequestIid"), given.address("gitlabTargetRepoHttpUrl")
+        variables = self.variables
+        number, project = variables.text("gitlabMergeRequestIid"), variables.address("gitlabTargetRepoHttpUrl")
         in_gitlab = f"{project.removesuffix('.git')}/-/merge_requests/{number}" if number and project else ""
-        return given.text("CHANGE_URL", "ghprbPullLink") or in_gitlab
+        return variables.text("CHANGE_URL", "ghprbPullLink") or in_gitlab
 
     def base(self, warn: Callable[[str, HostError], None]) -> Base | None:  # noqa: ARG002
-        given = self.variables
-        target = given.branch("CHANGE_TARGET", "ghprbTargetBranch")
-        if not target and given.text("gitlabMergeRequestIid"):  # of a push it is the branch that was pushed to
-            target = given.branch("gitlabTargetBranch")
+        variables = self.variables
+        target = variables.branch("CHANGE_TARGET", "ghprbTargetBranch")
+        if not target and variables.text("gitlabMergeRequestIid"):  # of a push it is the branch that was pushed to
+            target = variables.branch("gitlabTargetBranch")
         return Base(target, head="HEAD") if target else None
 
 
@@ -163,22 +163,22 @@ class Buildkite(Builder):
 
     @property
     def run(self) -> Run:
-        given = self.variables
+        variables = self.variables
         return Run(
-            commit=given.commit("BUILDKITE_COMMIT"),
-            ref=given.branch("BUILDKITE_BRANCH") or None,
-            run_id=given.text("BUILDKITE_BUILD_NUMBER") or None,
-            url=given.address("BUILDKITE_BUILD_URL"),
-            workspace=given.folder("BUILDKITE_BUILD_CHECKOUT_PATH"),
-            stamp=given.stamp("BUILDKITE_BUILD_NUMBER", "BUILDKITE_RETRY_COUNT"),
-            of_a_change=given.text("BUILDKITE_PULL_REQUEST") not in {"", "false"},
+            commit=variables.commit("BUILDKITE_COMMIT"),
+            ref=variables.branch("BUILDKITE_BRANCH") or None,
+            run_id=variables.text("BUILDKITE_BUILD_NUMBER") or None,
+            url=variables.address("BUILDKITE_BUILD_URL"),
+            workspace=variables.folder("BUILDKITE_BUILD_CHECKOUT_PATH"),
+            stamp=variables.stamp("BUILDKITE_BUILD_NUMBER", "BUILDKITE_RETRY_COUNT"),
+            of_a_change=variables.text("BUILDKITE_PULL_REQUEST") not in {"", "false"},
             of_a_fork=self._is_of_a_fork(),
         )
 
     def _is_of_a_fork(self) -> bool:
         """Whether the repository of the pull request is another one than that of the pipeline."""
-        found = (_REMOTE.fullmatch(self.variables.text(f"BUILDKITE_{one}")) for one in ("PULL_REQUEST_REPO", "REPO"))
-        head, own = (one["path"].lower() if one else "" for one in found)
+        matches = (_REMOTE.fullmatch(self.variables.text(f"BUILDKITE_{one}")) for one in ("PULL_REQUEST_REPO", "REPO"))
+        head, own = (match["path"].lower() if match else "" for match in matches)
         return head not in {"", own}
 
     @property
@@ -202,17 +202,19 @@ class CircleCI(Builder):
 
     @property
     def run(self) -> Run:
-        given = self.variables
+        variables = self.variables
         return Run(
-            repository="/".join(part for part in (given.text("CIRCLE_PROJECT_USERNAME"), self._repository()) if part),
-            commit=given.commit("CIRCLE_SHA1"),
-            ref=given.branch("CIRCLE_BRANCH") or None,
-            run_id=given.text("CIRCLE_BUILD_NUM") or None,
-            url=given.address("CIRCLE_BUILD_URL"),
+            repository="/".join(
+                part for part in (variables.text("CIRCLE_PROJECT_USERNAME"), self._repository()) if part
+            ),
+            commit=variables.commit("CIRCLE_SHA1"),
+            ref=variables.branch("CIRCLE_BRANCH") or None,
+            run_id=variables.text("CIRCLE_BUILD_NUM") or None,
+            url=variables.address("CIRCLE_BUILD_URL"),
             workspace=None,
-            stamp=given.stamp("CIRCLE_BUILD_NUM"),
-            of_a_change=bool(given.text("CIRCLE_PULL_REQUEST", "CIRCLE_PR_NUMBER")),
-            of_a_fork=bool(given.text("CIRCLE_PR_REPONAME", "CIRCLE_PR_USERNAME")),
+            stamp=variables.stamp("CIRCLE_BUILD_NUM"),
+            of_a_change=bool(variables.text("CIRCLE_PULL_REQUEST", "CIRCLE_PR_NUMBER")),
+            of_a_fork=bool(variables.text("CIRCLE_PR_REPONAME", "CIRCLE_PR_USERNAME")),
         )
 
     @property
@@ -249,11 +251,11 @@ class TeamCity(Builder):
 
     @property
     def run(self) -> Run:
-        given, known = self.variables, self._parameters
+        variables, known = self.variables, self._parameters
         return Run(
-            commit=given.commit("BUILD_VCS_NUMBER"),
+            commit=variables.commit("BUILD_VCS_NUMBER"),
             ref=known.get("teamcity.pullRequest.source.branch") or known.get("teamcity.build.branch") or None,
-            run_id=known.get("teamcity.build.id") or given.text("BUILD_NUMBER") or None,
+            run_id=known.get("teamcity.build.id") or variables.text("BUILD_NUMBER") or None,
             workspace=Path(known["teamcity.build.checkoutDir"]) if "teamcity.build.checkoutDir" in known else None,
             of_a_change="teamcity.pullRequest.number" in known,
         )

@@ -44,8 +44,8 @@ class Written:
     @property
     def stamp(self) -> RunStamp:
         """Which run wrote it."""
-        found = _STAMP.search(self.body.partition("\n")[0])
-        return RunStamp(int(found[1]), int(found[2])) if found else NO_RUN
+        match = _STAMP.search(self.body.partition("\n")[0])
+        return RunStamp(int(match[1]), int(match[2])) if match else NO_RUN
 
 
 class Comments(Protocol):
@@ -144,8 +144,8 @@ class StickyComment:
     def _settle(self, mine: list[Written], body: str, stamp: RunStamp, author: str) -> CommentResult:
         """Bring the newest content into the oldest comment, and delete our own newer ones."""
         own = stamp
-        if stamp == NO_RUN and (found := max(comment.stamp for comment in mine)) != NO_RUN:
-            body, own = body.replace(str(stamp), str(found), 1), found
+        if stamp == NO_RUN and (run_stamp := max(comment.stamp for comment in mine)) != NO_RUN:
+            body, own = body.replace(str(stamp), str(run_stamp), 1), run_stamp
         self._settled = body, own, author
         posted = CommentResult(mine[0].url)
         for _ in range(_MOST_ROUNDS):
@@ -197,9 +197,9 @@ def _stamp(comment: Written, own: RunStamp) -> RunStamp:
     A number far beyond the own one is not that of a newer run, but of another host that the repository was moved from,
     or of whoever edited the comment: it would never be replaced.
     """
-    found = comment.stamp
-    is_possible = own == NO_RUN or found.run_id <= 2 * own.run_id + _MOST_MEANWHILE
-    return found if is_possible else NO_RUN
+    run_stamp = comment.stamp
+    is_possible = own == NO_RUN or run_stamp.run_id <= 2 * own.run_id + _MOST_MEANWHILE
+    return run_stamp if is_possible else NO_RUN
 
 
 def _with_line_feeds(written: Written) -> Written:

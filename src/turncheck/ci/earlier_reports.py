@@ -347,8 +347,8 @@ class Reports:
 
     def _nearest(self, runs: Mapping[str, Sequence[EarlierRun]], commit: str) -> PreviousReport | None:
         for ancestor in self.runs.ancestors(commit) if runs else ():
-            if found := self._first(runs.get(ancestor, ())):
-                return found
+            if previous_report := self._first(runs.get(ancestor, ())):
+                return previous_report
         return None
 
     @property
@@ -380,19 +380,19 @@ class Reports:
                 return None
             self._downloads += 1
             try:
-                found = self.runs.read(archive)
+                stored_reports = self.runs.read(archive)
             except NotFoundError:
                 self._unusable[EXPIRED] += 1
                 continue
             except BadArchiveError:
                 self._unusable[_NOT_READABLE] += 1
                 continue
-            if report := self._of_this_project(found, run.commit):
+            if report := self._of_this_project(stored_reports, run.commit):
                 return PreviousReport(report, run.commit, archive.run or str(run.id))
         return None
 
-    def _of_this_project(self, found: Iterable[StoredReport], commit: str) -> Report | None:
-        for stored in found:
+    def _of_this_project(self, stored_reports: Iterable[StoredReport], commit: str) -> Report | None:
+        for stored in stored_reports:
             if stored.report.project.root != self.root:
                 self.other_projects = True
                 continue  # another assistant's, which is no problem

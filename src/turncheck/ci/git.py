@@ -139,9 +139,9 @@ class Checkout:
         """Return the commit of ``HEAD``, ``HEAD~2`` or ``main^``, where ``of`` says which commit a name stands for."""
         if name == "HEAD":
             return self.head()
-        found = _EXPRESSION.fullmatch(name)
-        start = self.expression(found["name"], of) or of(found["name"]) if found else None
-        return self._ask("rev-parse", "--verify", "--quiet", f"{start}{found['steps']}") if found and start else None
+        match = _EXPRESSION.fullmatch(name)
+        start = self.expression(match["name"], of) or of(match["name"]) if match else None
+        return self._ask("rev-parse", "--verify", "--quiet", f"{start}{match['steps']}") if match and start else None
 
     def is_a_branch_there(self, name: str, remote: str) -> bool | None:
         """Ask a remote whether it has a branch; ``None`` if it cannot be asked."""
@@ -283,17 +283,17 @@ class Checkout:
                 changed[name] = LinesOfChange(frozenset(range(1, number + 2)))
         return {self.top / name: lines for name, lines in changed.items()}
 
-    def tracks(self, place: Path) -> bool:
+    def tracks(self, path: Path) -> bool:
         """Whether a file, files below a folder, or a submodule around them belong to the repository.
 
-        ``place`` is an absolute path with real parents.
+        ``path`` is an absolute path with real parents.
 
         Raises:
             GitError: git cannot say.
         """
-        if self._run("--literal-pathspecs", "ls-files", "--", str(place)):
+        if self._run("--literal-pathspecs", "ls-files", "--", str(path)):
             return True
-        below = place.relative_to(self.top).parts
+        below = path.relative_to(self.top).parts
         around = ("/".join(below[:number]) for number in range(1, len(below)))
         return any(self._ask("rev-parse", "--verify", "--quiet", "--end-of-options", f":{name}") for name in around)
 
@@ -457,8 +457,8 @@ def _lines_of_diff(diff: str) -> dict[str, LinesOfChange]:
             content -= 1  # whatever it looks like: an added line "++ b" looks like a file's name
         elif line.startswith("+++ "):
             written, beside = changed.setdefault(line.removeprefix("+++ ").rstrip("\t"), (set(), set()))
-        elif found := _HUNK.match(line):
-            gone, start, number = int(found[1] or 1), int(found[2]), int(found[3] or 1)
+        elif match := _HUNK.match(line):
+            gone, start, number = int(match[1] or 1), int(match[2]), int(match[3] or 1)
             content = gone + number
             written.update(range(start, start + number))
             beside.update(() if number else (max(start, 1), start + 1))
@@ -477,9 +477,11 @@ def find_checkout(folder: Path, *, outer: bool = False) -> Checkout | None:
     leads to.
     """
     named = Path(os.path.abspath(folder))  # noqa: PTH100 - links are not followed
-    found = _checkout_above(named, outer=outer)
+    checkout = _checkout_above(named, outer=outer)
     real = folder.resolve()
-    return found if found is not None and real.is_relative_to(found.top) else _checkout_above(real, outer=outer)
+    return (
+        checkout if checkout is not None and real.is_relative_to(checkout.top) else _checkout_above(real, outer=outer)
+    )
 
 
 def _checkout_above(folder: Path, *, outer: bool) -> Checkout | None:

@@ -335,18 +335,19 @@ def _read(results: Path, settings: Settings) -> Report:
 
 
 def _lines(calibration: Calibration, ours: Report, theirs: Report, *, in_folds: bool) -> Iterator[str]:
-    found = calibration.agreements
-    trust = Trust(path=CALIBRATION_FILE, date=calibration.date, engine=calibration.engine, agreements=found)
+    agreements = calibration.agreements
+    trust = Trust(path=CALIBRATION_FILE, date=calibration.date, engine=calibration.engine, agreements=agreements)
     yield trust_line(trust)
-    if found.sentences is not None:
+    if agreements.sentences is not None:
         judged = len(theirs.nlu.predictions) if theirs.nlu else 0
-        yield f"  {found.sentences.theirs:,} of the {count(judged, 'sentence')} that your Rasa judged were compared."
+        compared = f"{agreements.sentences.theirs:,} of the {count(judged, 'sentence')}"
+        yield f"  {compared} that your Rasa judged were compared."
     if in_folds:
         yield "  They are training sentences: both are taken as cross-validated."
     if ours.nlu is not None and ours.nlu.mode == "held-out" and ours.nlu.on_training_sentences:
         number = count(ours.nlu.on_training_sentences, "sentence")
         yield f"  The stand-in was trained on {number} of them, which makes the agreement optimistic."
-    for what, parts in (("intents", found.intents), ("entities", found.entity_types)):
+    for what, parts in (("intents", agreements.intents), ("entities", agreements.entity_types)):
         yield from _lowest(what, parts)
     if calibration.confidences is None:
         yield "  Too few sentences to compare confidences: the fallback uses the stand-in's own."

@@ -267,12 +267,12 @@ def _converted(conversion: Conversion, paths: Sequence[Path], *, keep: bool = Fa
     converted = Converted()
     if conversion.kind in {"nlu", "core"}:
         return converted, _data(conversion, paths, converted, keep=keep)
-    given = paths[0]
-    domain, config = (given, None) if conversion.kind == "domain" else (None, given)
+    path = paths[0]
+    domain, config = (path, None) if conversion.kind == "domain" else (None, path)
     project = read_project(conversion.project, domain=domain, config=config)
     if project.older is None:
         raise UserError(
-            f"'{given}' is not of an older Rasa", hint="Nothing needs to be converted: Rasa 3 reads it as it is."
+            f"'{path}' is not of an older Rasa", hint="Nothing needs to be converted: Rasa 3 reads it as it is."
         )
     if conversion.kind == "domain":
         file = next(file for file in project.files if file.role == "domain")
@@ -462,9 +462,12 @@ def _without_new_fallback(before: Project, after: Project) -> Project:
 
 def _understood(parse: Parse) -> str:
     marks = []
-    for one in sorted(parse.entities, key=lambda entity: (entity.start, entity.end, entity.entity)):
-        more = "".join(f", {name}" for name in (one.role, one.group) if name)
-        marks.append(f"{one.entity}={one.value} ({one.start}-{one.end}{more})")
+    for predicted_entity in sorted(parse.entities, key=lambda entity: (entity.start, entity.end, entity.entity)):
+        more = "".join(f", {name}" for name in (predicted_entity.role, predicted_entity.group) if name)
+        marks.append(
+            f"{predicted_entity.entity}={predicted_entity.value}"
+            f" ({predicted_entity.start}-{predicted_entity.end}{more})"
+        )
     return f"{parse.intent.name or 'nothing'}{' with ' if marks else ''}{', '.join(marks)}"
 
 

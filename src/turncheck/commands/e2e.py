@@ -75,8 +75,8 @@ def run_test_e2e(
     settings = assistant.settings
     ensure_apart_from_project(options.coverage, settings, options.json, flag="--coverage-output-path")
     project = read_dialogue_assistant(settings, endpoints=assistant.endpoints)
-    found = () if options.paths else tuple(find_e2e_cases(project.root))
-    read = read_cases(project.root, options.paths or found or (project.root / DEFAULT_PATH,))
+    paths = () if options.paths else tuple(find_e2e_cases(project.root))
+    read = read_cases(project.root, options.paths or paths or (project.root / DEFAULT_PATH,))
     checked = [] if project.domain.is_empty else check_cases(read, DialogueDomain.of(project), project.flows)
     folder = settings.project
     for path in () if options.paths else find_e2e_cases_not_looked_for(project.root, ()):
@@ -190,7 +190,7 @@ class Progress:
 
 def results_yaml(cases: Sequence[E2ECase], result: EndToEnd) -> bytes:
     """Return the results as the file that Rasa Pro writes: ``test_results`` with one entry per case."""
-    entries = [_entry(case, one) for case, one in zip(cases, result.cases, strict=True)]
+    entries = [_entry(case, case_result) for case, case_result in zip(cases, result.cases, strict=True)]
     document = yaml.safe_dump({"test_results": entries}, allow_unicode=True, sort_keys=False, width=120)
     return document.encode()
 

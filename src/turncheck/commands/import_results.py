@@ -137,7 +137,7 @@ def _nlu(files: _Files, places: dict[tuple[str, str | None], Location]) -> Nlu |
         if (missing := f"{found.rpartition('_')[0]}{_REPORT}").removesuffix(_REPORT) not in named:
             raise _without_figures(files.folder, found, missing)
     extractors = {name: files.results(name) for name in named if name not in {_INTENTS, "story", _POLICY_ENTITIES}}
-    extractors = {name: one for name, one in extractors.items() if not name.startswith(RESPONSES)}
+    extractors = {name: results for name, results in extractors.items() if not name.startswith(RESPONSES)}
     if _INTENTS not in named and not extractors and RESPONSES not in named:
         return None
     return import_nlu(

@@ -173,22 +173,22 @@ def publish_report(request: PublishRequest, environment: Mapping[str, str], scre
     ensure_apart_from_project(Path(request.settings.out), request.settings)
     host = _host_of(request, environment)
     if request.settings.run_id is not None:
-        found = _reader(request, host, screen).read(request.settings.run_id)
+        found_run = _reader(request, host, screen).read(request.settings.run_id)
     else:
-        found = _given(request, host, Network.of(environment))
-    if isinstance(found.target, str):
-        raise UserError(f"there is nowhere to comment: {found.target}")
+        found_run = _given(request, host, Network.of(environment))
+    if isinstance(found_run.target, str):
+        raise UserError(f"there is nowhere to comment: {found_run.target}")
     place = Place(
         host=host,
-        target=lambda: found.target,
-        stamp=found.stamp,
+        target=lambda: found_run.target,
+        stamp=found_run.stamp,
         say=lambda _, text: screen.note(text),
         annotate=lambda _: None,
     )
     failed = []
-    for number, result in enumerate(found.results):
+    for number, result in enumerate(found_run.results):
         folder = Path(request.settings.out)
-        folder = folder if len(found.results) == 1 else folder / str(number + 1)
+        folder = folder if len(found_run.results) == 1 else folder / str(number + 1)
         published = result_of_any(result.outcome, folder, write_own(folder, result.outcome.files()))
         publishing = Publishing(published, folder, request.settings, place, artifact_url=result.artifact_url)
         failed += publishing.publish()
@@ -300,7 +300,7 @@ def change_notes(path: Path, notes: str, suite: str | None, screen: Console) -> 
         raise UserError(f"the notes have {len(notes):,} characters; at most {MAX_NOTES:,} are allowed")
     report = read_report(path)
     suites = report.batch.suites if report.batch else ()
-    named = [one for one in suites if suite in {None, one.name}]
+    named = [batch_suite for batch_suite in suites if suite in {None, batch_suite.name}]
     if report.batch is None or not named:
         known = ", ".join(f"'{one.name}'" for one in suites) or "none"
         what = "has no batch suites" if suite is None else f"has no batch suite '{suite}'"

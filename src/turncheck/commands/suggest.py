@@ -204,7 +204,9 @@ def _known_texts(project: Project, suggested: Iterable[Path]) -> set[str]:
 
 def _lines(found: _Found) -> Iterator[str]:
     suggested = found.strength.suggested
-    noticed = {(fault.operator, fault.what, fault.location) for one in suggested for fault in one.notices}
+    noticed = {
+        (fault.operator, fault.what, fault.location) for suggested_test in suggested for fault in suggested_test.notices
+    }
     if suggested:
         yield f"{count(len(suggested), 'test')} would notice {count(len(noticed), 'fault')} that no test notices now."
     for suggestion in suggested:

@@ -231,13 +231,13 @@ def run_suggest(  # noqa: PLR0917 - what a command is given
         UserError: nothing can be generated from the project's sentences.
     """
     target = _suite_target(out)
-    found = suggested_cases(_read(folder, data, language), intent, most)
-    write_cases(found.cases, target, screen)
-    if found.near:
-        screen.note(f"{count(found.near, 'other')} dropped: too close to a training sentence.")
+    suggestions = suggested_cases(_read(folder, data, language), intent, most)
+    write_cases(suggestions.cases, target, screen)
+    if suggestions.near:
+        screen.note(f"{count(suggestions.near, 'other')} dropped: too close to a training sentence.")
     for names, why in (
-        (found.without, "they have no sentence that can be varied"),
-        (found.unwritable, "a suite cannot hold their names"),
+        (suggestions.without, "they have no sentence that can be varied"),
+        (suggestions.unwritable, "a suite cannot hold their names"),
     ):
         if names:
             more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
@@ -258,25 +258,25 @@ def suggested_cases(
 
     if intent is not None:
         intent = _known_intent(project, intent)
-    found = suggest_cases(project, intent=intent, most=most, known=known)
-    if not found.cases and found.unwritable and not known:
+    suggestions = suggest_cases(project, intent=intent, most=most, known=known)
+    if not suggestions.cases and suggestions.unwritable and not known:
         raise UserError(
-            f"nothing can be suggested: a suite cannot hold the name '{found.unwritable[0]}'",
+            f"nothing can be suggested: a suite cannot hold the name '{suggestions.unwritable[0]}'",
             hint="Rename what holds `|`, or begins with `trait:`.",
         )
-    if not found.cases and not known:
+    if not suggestions.cases and not known:
         raise UserError(
             f"nothing can be suggested{f' for {intent!r}' if intent else ''}: no sentence can be varied",
             hint="Name an intent that has sentences of several words, or annotate entities and list their values.",
         )
-    return found
+    return suggestions
 
 
 def _known_intent(project: Project, name: str) -> str:
     """Return the name that an intent's sentences have; it may be given by an older one, or one in another language."""
     known = known_names(project)
-    if (found := known.intents.get(comparable(name))) is not None:
-        return found.name
+    if (known_intent := known.intents.get(comparable(name))) is not None:
+        return known_intent.name
     if comparable(name) in known.traits:
         raise UserError(f"'{name}' is a trait", hint="Cases are suggested for dialogs, FAQs and small talk.")
     names = [intent.name for intent in known.intents.values()]

@@ -30,7 +30,7 @@ def tests_because_of(compared: Comparison) -> dict[Location, list[tuple[str, Cas
             places |= {name: finding.location for name in broken_references(finding) if name not in places}
     found: dict[Location, list[tuple[str, CaseChange]]] = {}
     for kind, case in newly_failing_tests(compared):
-        place = next((places[name] for name in case.rests_on if name in places), None)
-        if place is not None:
-            found.setdefault(place, []).append((kind, case))
+        location = next((places[name] for name in case.rests_on if name in places), None)
+        if location is not None:
+            found.setdefault(location, []).append((kind, case))
     return found

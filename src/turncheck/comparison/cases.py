@@ -186,8 +186,8 @@ class Case:
     def heard(self, text: str) -> str:
         """Return what a message of an end-to-end case was understood as; empty for any other kind of case."""
         messages = self.result.messages if isinstance(self.result, CaseResult) else ()
-        found = [message for message in messages if message.text == text]
-        return understanding_in_words(text, found[-1].understood) if found else ""
+        case_messages = [message for message in messages if message.text == text]
+        return understanding_in_words(text, case_messages[-1].understood) if case_messages else ""
 
     @property
     def failed(self) -> bool:

@@ -162,7 +162,7 @@ def changed_names(base: Report, head: Report, kind: str) -> ChangedNames:
     if not before or not after:
         return ChangedNames()
     return ChangedNames(
-        added=tuple(Named(name=name, location=place) for name, place in after.items() if name not in before),
+        added=tuple(Named(name=name, location=location) for name, location in after.items() if name not in before),
         removed=tuple(Named(name=name, location=place) for name, place in before.items() if name not in after),
     )
 

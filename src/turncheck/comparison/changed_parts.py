@@ -32,7 +32,7 @@ def removed_items(base: Report, head: Report, renamed: Iterable[Renamed]) -> tup
         if kind in _NAMED_ELSEWHERE or kind not in base.coverage or kind not in head.coverage:
             continue
         before, after = base.coverage[kind].items, head.coverage[kind].items
-        contents = Counter(one.content for one in _new(before, after))
+        contents = Counter(coverage_item.content for coverage_item in _new(before, after))
         for item, now in paired(before, after):
             if now is not None:
                 continue
@@ -47,7 +47,7 @@ def cut_word_lists(base: Report, head: Report) -> tuple[ChangedPart, ...]:
     """Return the synonyms, lookup tables and patterns that are gone or have other words, but not only more of them."""
     if is_read_in_part(head):
         return ()
-    after = {(one.kind, one.name): one for one in head.word_lists}
+    after = {(word_list.kind, word_list.name): word_list for word_list in head.word_lists}
     found = []
     for old in base.word_lists:
         new = after.get((old.kind, old.name))
@@ -73,12 +73,12 @@ def changed_components(base: Report, head: Report) -> tuple[ChangedPart, ...]:
         or base.engine.version != head.engine.version
     ):
         return ()
-    one, other = base.engine.configured, head.engine.configured
-    if one is None or other is None or run_alike(one, other):
+    configured_components, other = base.engine.configured, head.engine.configured
+    if configured_components is None or other is None or run_alike(configured_components, other):
         return ()
-    if not all(any(part.location.path for part in side) for side in (one, other)):
+    if not all(any(part.location.path for part in side) for side in (configured_components, other)):
         return ()
-    before, after = ([part for part in side if part.runs is not None] for side in (one, other))
+    before, after = ([part for part in side if part.runs is not None] for side in (configured_components, other))
     gone, new = _unpaired(before, after, _runs), _unpaired(after, before, _runs)
     removed, added = _unpaired(gone, new, _name), _unpaired(new, gone, _name)
     changed = [part for part in new if part not in added]

@@ -137,7 +137,9 @@ def fallback_change(
         value=thresholds[1][0],
         base_ambiguity=thresholds[0][1],
         ambiguity=thresholds[1][1],
-        lost=tuple(LessUnderstood(intent=intent, sentences=tuple(found)) for intent, found in by_number),
+        lost=tuple(
+            LessUnderstood(intent=intent, sentences=tuple(similar_sentence)) for intent, similar_sentence in by_number
+        ),
         newly_wrong=tuple(newly_wrong),
     )
 
@@ -220,7 +222,9 @@ def compare(report: Report, baseline: Baseline) -> Comparison:
                 reason = "the baseline is a report of this same commit, and says the same"
                 return _alone(report, BaselineUsed(status="missing", reason=reason), agreed=True)
             validation, suspects = validation_beside(report, base), not_yet_recorded(report, base)
-            messages = tuple(CaseMessages(case=number, messages=found) for number, found in suspects.items())
+            messages = tuple(
+                CaseMessages(case=number, messages=case_messages) for number, case_messages in suspects.items()
+            )
             head = _beside(report, validation or UNSET, messages)
             compared = _beside_quarantine(_compare(head, base, _used(baseline)), head, base, agreed=baseline.agreed)
             return structs.replace(

@@ -111,7 +111,7 @@ def _all(report: Report) -> Iterator[_Answered]:
         yield _dialogue(case, "story")
     for case in end_to_end_cases(report):
         yield _dialogue(case, "end-to-end case")
-    results = (one for suite in (report.batch.suites if report.batch else ()) for one in suite.cases)
+    results = (batch_case for suite in (report.batch.suites if report.batch else ()) for batch_case in suite.cases)
     for case, result in zip(batch_cases(report), results, strict=True):
         entities = {entity.name: entity.matched for entity in result.entities}
         found = ", ".join(f"{name}: {value or 'not found'}" for name, value in entities.items())
@@ -212,15 +212,15 @@ def read_engine_rules(lines: Sequence[str], engines: Sequence[str]) -> tuple[Thr
     """
 
     def ensure_known(name: str) -> None:
-        found = _METRIC.fullmatch(name)
-        if found is None or (found["what"] == "right" and found["engine"] is None):
+        match = _METRIC.fullmatch(name)
+        if match is None or (match["what"] == "right" and match["engine"] is None):
             raise UserError(
                 f"thresholds: a comparison of engines has no figure '{name[:200]}'",
                 hint=f"It has {', '.join(_KNOWN)}.",
             )
-        if found["engine"] is not None and found["engine"] not in engines:
+        if match["engine"] is not None and match["engine"] not in engines:
             raise UserError(
-                f"thresholds: '{found['engine'][:200]}' is not among the engines",
+                f"thresholds: '{match['engine'][:200]}' is not among the engines",
                 hint=f"They are {', '.join(engines)}.",
             )
 
@@ -228,13 +228,13 @@ def read_engine_rules(lines: Sequence[str], engines: Sequence[str]) -> tuple[Thr
 
 
 def _judged(document: EnginesCompared, rule: Threshold) -> EngineGate:
-    found = _METRIC.fullmatch(rule.name)
-    name = found["engine"] if found else None
+    match = _METRIC.fullmatch(rule.name)
+    name = match["engine"] if match else None
     columns = [engine for engine in document.engines if name in {None, engine.name}]
-    if found is None or name is None:
+    if match is None or name is None:
         value = document.agreement
     else:
-        value = columns[0].share_right if found["what"] == "right" else columns[0].agreement
+        value = columns[0].share_right if match["what"] == "right" else columns[0].agreement
     about = EngineGate(
         rule=rule.text,
         outcome="not judged",

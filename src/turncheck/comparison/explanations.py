@@ -52,8 +52,8 @@ def paired(
 ) -> list[tuple[CoverageItem, CoverageItem | None]]:
     """Each item of the base with the one of its name now, or with none; of several of a name, equal ones first."""
     left: dict[str, list[CoverageItem]] = defaultdict(list)
-    for one in after:
-        left[one.name].append(one)
+    for coverage_item in after:
+        left[coverage_item.name].append(coverage_item)
     unchanged: dict[int, CoverageItem] = {}
     for place, item in enumerate(before):
         equal = next((one for one in left[item.name] if one.digest == item.digest), None)
@@ -320,10 +320,10 @@ def at_their_changes(items: Sequence[ChangedItem], base: Report, head: Report) -
     steps = _changed_steps(base, head)
 
     def placed(item: ChangedItem) -> ChangedItem:
-        place = steps.get((item.kind, item.location), item.location)
+        location = steps.get((item.kind, item.location), item.location)
         if item.kind == "intents" and item.change == "changed" and item.name in after:
-            place = _first_changed(before.get(item.name, []), after[item.name], item.location)
-        return msgspec.structs.replace(item, location=place)
+            location = _first_changed(before.get(item.name, []), after[item.name], item.location)
+        return msgspec.structs.replace(item, location=location)
 
     return tuple(map(placed, items))
 
@@ -331,11 +331,11 @@ def at_their_changes(items: Sequence[ChangedItem], base: Report, head: Report) -
 def _changed_steps(base: Report, head: Report) -> dict[tuple[str, Location], Location]:
     """The place of the first changed step of each changed rule and story, by kind and place."""
     return {
-        (kind, new.location): place
+        (kind, new.location): location
         for kind in LEADING
         if kind in base.coverage and kind in head.coverage
         for old, new in paired(base.coverage[kind].items, head.coverage[kind].items)
-        if new is not None and new.digest != old.digest and (place := _first_changed_step(old, new))
+        if new is not None and new.digest != old.digest and (location := _first_changed_step(old, new))
     }
 
 
@@ -362,7 +362,9 @@ def _sentences_of_intents(report: Report) -> dict[str, list[TrainingSentence]]:
 def _first_changed(
     before: Sequence[TrainingSentence], after: Sequence[TrainingSentence], location: Location
 ) -> Location:
-    left = Counter((one.text, one.intent, one.entities) for one in before)
+    left = Counter(
+        (training_sentence.text, training_sentence.intent, training_sentence.entities) for training_sentence in before
+    )
     for sentence in after:
         key = (sentence.text, sentence.intent, sentence.entities)
         if left[key] <= 0:

@@ -139,22 +139,22 @@ def read_threshold(line: str, ensure_known: Callable[[str], object] = metric_of)
     Raises:
         UserError: it cannot be read, or as ``ensure_known``.
     """
-    found = _THRESHOLD.fullmatch(line.strip()) if len(line) <= _LONGEST else None
-    if found is None:
+    match = _THRESHOLD.fullmatch(line.strip()) if len(line) <= _LONGEST else None
+    if match is None:
         raise UserError(
             f"thresholds: cannot read '{line[:200]}'",
             hint="This is a largest drop: it belongs in max-regression."
             if _REGRESSION.fullmatch(line[:_LONGEST].strip())
             else "Write a metric, one of >= <= > < ==, and a number: nlu.intents.f1 >= 0.85",
         )
-    ensure_known(found["name"])
-    sign = next(known for known in get_args(Operator) if known == found["operator"])
-    return Threshold(line.strip(), found["name"], sign, _limit(found))
+    ensure_known(match["name"])
+    sign = next(known for known in get_args(Operator) if known == match["operator"])
+    return Threshold(line.strip(), match["name"], sign, _limit(match))
 
 
 def _regression(line: str) -> Regression:
-    found = _REGRESSION.fullmatch(line.strip()) if len(line) <= _LONGEST else None
-    if found is None or not (found["limit"] or found["significant"]):
+    match = _REGRESSION.fullmatch(line.strip()) if len(line) <= _LONGEST else None
+    if match is None or not (match["limit"] or match["significant"]):
         raise UserError(
             f"max-regression: cannot read '{line[:200]}'",
             hint="This is a limit for the metric itself: it belongs in thresholds."
@@ -162,16 +162,16 @@ def _regression(line: str) -> Regression:
             else "Write a metric, a colon and the largest drop: nlu.intents.f1: 0.01 (add 'significant' to fail on a"
             " real drop only)",
         )
-    metric = metric_of(found["name"])
+    metric = metric_of(match["name"])
     if metric.better == "neither" and metric.noise != "as it says":
-        raise UserError(f"max-regression: '{found['name'][:200]}' cannot become worse, it is only a number")
-    limit = _limit(found) if found["limit"] else 0.0
+        raise UserError(f"max-regression: '{match['name'][:200]}' cannot become worse, it is only a number")
+    limit = _limit(match) if match["limit"] else 0.0
     if limit < 0:
         raise UserError(
             f"max-regression: the drop in '{line[:200]}' is negative", hint="Write it as 0.01, for example."
         )
-    return Regression(line.strip(), found["name"], limit, bool(found["significant"]))
+    return Regression(line.strip(), match["name"], limit, bool(match["significant"]))
 
 
-def _limit(found: re.Match[str]) -> float:
-    return float(found["limit"]) / (100 if found["percent"] else 1)
+def _limit(match: re.Match[str]) -> float:
+    return float(match["limit"]) / (100 if match["percent"] else 1)

@@ -90,7 +90,7 @@ def judge_threshold(report: Report, comparison: Comparison | None, rule: Thresho
         return Judged(name, "not judged", "", (NoFigure(metric.reason),), metric=rule.name, needs_base=change)
     of_runs = JUDGED_BY_BOUND.get(rule.name)
     if of_runs is not None and rule.operator in {">=", ">"} and section_of(report, of_runs) is not None:
-        first = [first_runs(one) for one in repeats_of(report, of_runs)]
+        first = [first_runs(repeats) for repeats in repeats_of(report, of_runs)]
         return _judge_share_of_runs(report, comparison, rule, metric, sum(runs for _, runs in first))
     holds = rule.holds(metric.value)
     unclear = unclear_tests(report) if rule.name == _PASSED else ()
@@ -361,8 +361,10 @@ def _no_findings(report: Report, comparison: Comparison | None, severity: Severi
     found = (
         [finding for finding in report.validation.findings if finding.severity == severity] if report.validation else []
     )
-    places = {finding.location for finding in found}
-    unsaid = [skipped for skipped in faults_of(report) if skipped.location not in places] if severity == "error" else []
+    locations = {finding.location for finding in found}
+    unsaid = (
+        [skipped for skipped in faults_of(report) if skipped.location not in locations] if severity == "error" else []
+    )
     if report.validation is None and not unsaid:
         return not_validated(report, name)
     facts = (Findings(severity, tuple(found), tuple(unsaid)),)

@@ -66,10 +66,14 @@ def _unclear(name: str, report: Report, sentences: Iterable[NotRunTest] = ()) ->
 
 def unclear_sentences(report: Report) -> Iterator[NotRunTest]:
     """Yield the test sentences whose runs do not say how they fare, unless they are in quarantine."""
-    for one in report.nlu.predictions if report.nlu else ():
-        if one.unclear and entry_of(report, one.text, one.location) is None:
-            runs = "" if isinstance(one.repeats, UnsetType) else f"{one.repeats.passed} of {len(one.repeats.runs)} runs"
-            yield NotRunTest("nlu", one.text, f"{runs} pass", location=one.location)
+    for nlu_prediction in report.nlu.predictions if report.nlu else ():
+        if nlu_prediction.unclear and entry_of(report, nlu_prediction.text, nlu_prediction.location) is None:
+            runs = (
+                ""
+                if isinstance(nlu_prediction.repeats, UnsetType)
+                else f"{nlu_prediction.repeats.passed} of {len(nlu_prediction.repeats.runs)} runs"
+            )
+            yield NotRunTest("nlu", nlu_prediction.text, f"{runs} pass", location=nlu_prediction.location)
 
 
 def unclear_tests(report: Report) -> tuple[NotRunTest, ...]:
@@ -145,8 +149,8 @@ def regressed_sentences(report: Report, comparison: Comparison) -> Iterator[Fail
 def _newly_unexpected(report: Report, comparison: Comparison) -> list[FailedTest]:
     """Return the tests that are expected to fail and pass, and did not on the base."""
     better = {(name, case.name) for name, cases in tests_of(comparison) for case in cases.better}
-    found = (test for tally in tallies(report) for test in tally.unexpected)
-    return [test for test in found if (test.evaluation, test.name) in better]
+    failed_tests = (test for tally in tallies(report) for test in tally.unexpected)
+    return [test for test in failed_tests if (test.evaluation, test.name) in better]
 
 
 def failing_of(report: Report, cases: ChangedCases) -> tuple[CaseChange, ...]:
@@ -213,7 +217,10 @@ def _judged_sentences(report: Report) -> int:
     """How many test sentences were judged that are neither unclear nor in quarantine."""
     if report.nlu is None:
         return 0
-    held = sum(one.unclear or entry_of(report, one.text, one.location) is not None for one in report.nlu.predictions)
+    held = sum(
+        nlu_prediction.unclear or entry_of(report, nlu_prediction.text, nlu_prediction.location) is not None
+        for nlu_prediction in report.nlu.predictions
+    )
     return report.nlu.examples - held
 
 
@@ -353,8 +360,8 @@ def judge_new_errors(report: Report, comparison: Comparison | None) -> Judged:
     With a base that could not be reached or read, it is not known which are new.
     """
     found, faults = _new(report, comparison)
-    place = {finding.location for finding in found}
-    unsaid = tuple(fault for fault in faults if fault.location not in place)
+    locations = {finding.location for finding in found}
+    unsaid = tuple(fault for fault in faults if fault.location not in locations)
     if report.validation is None and not unsaid:
         return not_validated(report, NEW_ERRORS)
     if not found and not unsaid:
@@ -397,8 +404,8 @@ def judge_new_suppressions(comparison: Comparison | None) -> Judged:
     """Judge errors that a comment or the setting ``ignore`` suppresses here and did not on the base."""
     if comparison is None or not comparison.judged:
         return Judged(NEW_SUPPRESSIONS, "not judged", "no base")
-    if found := comparison.new_suppressions:
-        causes = tuple(_bad(change, change.message) for change in found)
+    if finding_changes := comparison.new_suppressions:
+        causes = tuple(_bad(change, change.message) for change in finding_changes)
         return Judged(NEW_SUPPRESSIONS, "failed", "suppressed", causes=causes)
     if not comparison.suppressions_known:
         return Judged(NEW_SUPPRESSIONS, "not judged", "suppressions not known")

@@ -460,9 +460,9 @@ class ResultsByPlace(Generic[Result]):
         wanted = {change.base_location for change in changes}
         self._found: dict[Location, list[Result]] = {}
         for result in results:
-            for place in dict.fromkeys(places_of(result)):
-                if place in wanted:
-                    self._found.setdefault(place, []).append(result)
+            for location in dict.fromkeys(places_of(result)):
+                if location in wanted:
+                    self._found.setdefault(location, []).append(result)
 
     def base_of(self, change: CaseChange) -> Result | None:
         """Return the base's result of a changed test; if several share its place, the one with its name."""

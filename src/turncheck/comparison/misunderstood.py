@@ -38,9 +38,13 @@ def misunderstood_sentences(
 
 
 def _unknown(story: CaseChange) -> MisunderstoodSentence:
-    place = story.location or Location("")
+    location = story.location or Location("")
     return MisunderstoodSentence(
-        text="", location=place, expected="", predicted="", stories=(Named(name=story.name, location=story.location),)
+        text="",
+        location=location,
+        expected="",
+        predicted="",
+        stories=(Named(name=story.name, location=story.location),),
     )
 
 

@@ -138,8 +138,10 @@ def without_tests_in_quarantine(report: Report) -> Report:
     if e2e is not None:
         e2e = structs.replace(e2e, cases=tuple(case for case in e2e.cases if kept(case.name, case.location)))
     if nlu is not None:
-        found = tuple(one for one in nlu.predictions if kept(one.text, one.location))
-        nlu = structs.replace(nlu, predictions=found)
+        nlu_predictions = tuple(
+            nlu_prediction for nlu_prediction in nlu.predictions if kept(nlu_prediction.text, nlu_prediction.location)
+        )
+        nlu = structs.replace(nlu, predictions=nlu_predictions)
     if batch is not None:
         suites = (
             structs.replace(suite, cases=tuple(case for case in suite.cases if kept(case.text, case.location)))
@@ -184,7 +186,10 @@ def _results(report: Report) -> Iterator[tuple[str, str, str]]:
         if case.outcome != "skipped":
             yield case.name, case.location.path, _runs(case.repeats, passed=case.passed)
     for suite in report.batch.suites if report.batch else ():
-        yield from ((one.text, one.location.path, _runs(one.repeats, passed=one.passed)) for one in suite.cases)
+        yield from (
+            (batch_case.text, batch_case.location.path, _runs(batch_case.repeats, passed=batch_case.passed))
+            for batch_case in suite.cases
+        )
     for example in report.nlu.predictions if report.nlu else ():
         yield example.text, example.location.path, _runs(example.repeats, passed=example.correct)
 

@@ -51,7 +51,7 @@ def renamed_names(base: Report, head: Report) -> tuple[Renamed, ...]:
 
 def message_of(finding: Finding, renamed: Sequence[Renamed]) -> str:
     """Return a finding's message; a name in it that this change replaced is shown with the current one."""
-    named = {(kind, one.name) for one in finding.names for kind in _KINDS_OF_NAME.get(one.kind, ())}
+    named = {(kind, name.name) for name in finding.names for kind in _KINDS_OF_NAME.get(name.kind, ())}
     now = [
         rename for rename in renamed if (rename.kind, rename.old) in named and (rename.kind, rename.new) not in named
     ]
@@ -151,7 +151,7 @@ _ADVICE_REMOVED: Final = "Remove what uses it, too, or keep it."
 
 def broken_references(finding: FindingChange) -> tuple[str, ...]:
     """Return the names that such a finding is about, including the new name after a rename; none for other findings."""
-    return tuple(one.name for one in finding.names if one.kind in {_REMOVED, _RENAMED})
+    return tuple(name.name for name in finding.names if name.kind in {_REMOVED, _RENAMED})
 
 
 def validation_beside(report: Report, base: Report) -> Validation | None:
@@ -232,15 +232,15 @@ def _missed(finding: Finding, gone: Mapping[str, frozenset[str]]) -> tuple[str, 
     """The kind and name of what the change removed, if that is the name that the finding reports as undefined."""
     if finding.code not in _USES:
         return None
-    for one in finding.names:
-        for kind in _KINDS_OF_NAME.get(one.kind, ()):
-            if one.name in gone.get(kind, ()):
-                return kind, one.name
+    for name in finding.names:
+        for kind in _KINDS_OF_NAME.get(name.kind, ()):
+            if name.name in gone.get(kind, ()):
+                return kind, name.name
     return None
 
 
 def _names(finding: Finding) -> frozenset[str]:
-    return frozenset(one.name for one in finding.names if one.kind in _KINDS_OF_NAME)
+    return frozenset(name.name for name in finding.names if name.kind in _KINDS_OF_NAME)
 
 
 def _still_unused(finding: Finding, before: Mapping[str, str]) -> Finding:
@@ -251,16 +251,18 @@ def _still_unused(finding: Finding, before: Mapping[str, str]) -> Finding:
     return replace(finding, hint=f"It was called '{old}' before this change: use the new name where it belongs.")
 
 
-def _as_one(old: str, new: str | None, found: Sequence[Finding]) -> Finding:
+def _as_one(old: str, new: str | None, findings: Sequence[Finding]) -> Finding:
     """All uses of a name as one finding; uses in the data come before those in tests."""
-    first = min(found, key=lambda one: (one.code.startswith(("test-", "e2e-")), one.order))
-    places = _distinct(place for finding in (first, *found) for place in (finding.location, *finding.others))
-    uses = f"{count(len(places), 'use')} {'keeps' if len(places) == 1 else 'keep'}"
+    first = min(findings, key=lambda one: (one.code.startswith(("test-", "e2e-")), one.order))
+    locations = _distinct(
+        location for finding in (first, *findings) for location in (finding.location, *finding.others)
+    )
+    uses = f"{count(len(locations), 'use')} {'keeps' if len(locations) == 1 else 'keep'}"
     if new is None:
         message, hint = f"'{old}' was removed in this change; {uses} its name.", _ADVICE_REMOVED
     else:
         message, hint = f"'{old}' was renamed to '{new}' in this change; {uses} the old name.", _ADVICE
-    rest = sorted(places[1:], key=lambda place: place.sort_key)
+    rest = sorted(locations[1:], key=lambda place: place.sort_key)
     names = (Name(_REMOVED, old), *((Name(_RENAMED, new),) if new is not None else ()))
     return replace(first, severity="error", message=message, hint=hint, others=tuple(rest), names=names, suggestion="")
 

@@ -37,9 +37,9 @@ def many_losses(report: Report) -> ManyLosses | UnsetType:
     rarely reached.
     """
     allowed = [how.false_alarms for name in REPEATED if (how := how_repeated(report, name)) is not None]
-    repeated = [one for name in REPEATED for one in repeats_of(report, name)]
+    repeated = [repeats for name in REPEATED for repeats in repeats_of(report, name)]
     strata = [Stratum(*_failed(one.runs), *_failed(one.base)) for one in repeated]
-    strata = [one for one in strata if one.runs and one.base_runs]
+    strata = [stratum for stratum in strata if stratum.runs and stratum.base_runs]
     if not strata or not allowed:
         return UNSET
     p_value = p_value_of_losses(strata)
@@ -72,7 +72,9 @@ def tested_runs(section: Evaluation, pairs: Iterable[Pair]) -> dict[str, Tested]
     if not sides:
         return {}
     before, after = ([side[number] for side in sides] for number in (0, 1))
-    tested = {f"{section}.flaky": flipped([_is_flaky(one) for one in before], [_is_flaky(one) for one in after])}
+    tested = {
+        f"{section}.flaky": flipped([_is_flaky(repeats) for repeats in before], [_is_flaky(one) for one in after])
+    }
     old, new = dict(figures_of_runs(section, before)), dict(figures_of_runs(section, after))
     p_value = min(1.0, 2 * min(_p_value(before, after), _p_value(after, before)))
     significance = Significance(

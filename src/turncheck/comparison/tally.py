@@ -94,14 +94,20 @@ def _ran(report: Report, evaluation: Evaluation) -> Iterator[tuple[FailedTest, b
     """Yield the tests that ran, and whether they passed."""
     if evaluation == "core":
         tests = report.core.stories if report.core else ()
-        yield from ((FailedTest("core", one.name, location=one.location), one.passed) for one in tests)
+        yield from (
+            (FailedTest("core", story_result.name, location=story_result.location), story_result.passed)
+            for story_result in tests
+        )
     elif evaluation == "e2e":
         cases = [case for case in (report.e2e.cases if report.e2e else ()) if case.outcome != "skipped"]
-        yield from ((FailedTest("e2e", one.name, location=one.location), one.passed) for one in cases)
+        yield from (
+            (FailedTest("e2e", case_result.name, location=case_result.location), case_result.passed)
+            for case_result in cases
+        )
     else:
         suites = report.batch.suites if report.batch else ()
-        for one in (case for suite in suites for case in suite.cases):
-            yield FailedTest("batch", one.text, location=one.location), one.passed
+        for batch_case in (case for suite in suites for case in suite.cases):
+            yield FailedTest("batch", batch_case.text, location=batch_case.location), batch_case.passed
 
 
 def _stories(report: Report) -> Tally:

@@ -43,7 +43,10 @@ def cut_intents(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple
     before, after = _by_name(base.training_sentences), _by_name(head.training_sentences)
     if not before or not after:
         return ()
-    judged, unjudged = _judged(base), {one.intent for one in (head.nlu.unjudged if head.nlu else ())}
+    judged, unjudged = (
+        _judged(base),
+        {unjudged_intent.intent for unjudged_intent in (head.nlu.unjudged if head.nlu else ())},
+    )
     found = []
     for name, had in before.items():
         now = keys.get(f"{_UTTER}{name}", "").removeprefix(_UTTER) or _with_intent_of(name, now_called)
@@ -51,9 +54,9 @@ def cut_intents(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple
         no_longer = name in judged and now in unjudged
         cut = not has or (len(had) - len(has) >= _FEWEST_LOST and len(has) <= _MOST_KEPT * len(had))
         if cut or (no_longer and len(has) < len(had)):
-            place = (has or had)[0].location
-            found.append(CutIntent(intent=now, base=len(had), now=len(has), unjudged=no_longer, location=place))
-    whole = {one.intent for one in found}
+            location = (has or had)[0].location
+            found.append(CutIntent(intent=now, base=len(had), now=len(has), unjudged=no_longer, location=location))
+    whole = {cut_intent.intent for cut_intent in found}
     found = [one for one in found if one.intent.partition("/")[0] not in whole - {one.intent}]
     return tuple(sorted(found, key=lambda one: (not one.unjudged, one.now - one.base, one.intent)))
 
@@ -102,7 +105,7 @@ def stripped(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple[St
             come[sentence.intent] += now - before
             changed[sentence.intent] += min(lost.total(), (now - before).total())
             sentences[sentence.intent].append(sentence)
-    found = [
+    stripped_intents = [
         StrippedIntent(
             intent=intent,
             annotations=types.total() - changed[intent],
@@ -115,7 +118,16 @@ def stripped(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple[St
         )
         for intent, types in gone.items()
     ]
-    return tuple(sorted(found, key=lambda one: (-one.annotations, -one.changed, one.intent)))
+    return tuple(
+        sorted(
+            stripped_intents,
+            key=lambda stripped_intent: (
+                -stripped_intent.annotations,
+                -stripped_intent.changed,
+                stripped_intent.intent,
+            ),
+        )
+    )
 
 
 def _annotated_before(
@@ -129,7 +141,10 @@ def _annotated_before(
         if (sentence.text, sentence.intent) in waiting:
             here[sentence.text, sentence.intent].append(sentence)
     for key, copies in here.items():
-        before = [Counter(now_called.get(name, name) for name in one.entities) for one in waiting[key]]
+        before = [
+            Counter(now_called.get(name, name) for name in training_sentence.entities)
+            for training_sentence in waiting[key]
+        ]
         left = []
         for sentence in copies:
             annotations = Counter(sentence.entities)

@@ -23,10 +23,12 @@ def unseen_changes(base: Report, head: Report) -> tuple[UnseenChange, ...]:
 
     Not known if one of the engines does not say what it ignores.
     """
-    one, other = (side.engine.configured if side.engine is not None else None for side in (base, head))
-    if one is None or other is None:
+    configured_components, other = (
+        side.engine.configured if side.engine is not None else None for side in (base, head)
+    )
+    if configured_components is None or other is None:
         return ()
-    return differences(one, other)
+    return differences(configured_components, other)
 
 
 def differences(_components: _Components, other: _Components) -> tuple[UnseenChange, ...]:
@@ -65,7 +67,11 @@ def _of_section(before: Sequence[ConfiguredComponent], after: Sequence[Configure
             gone += (one for one in before[first:end] if all(one is not pair[0] for pair in replaced))
             new += (one for one in after[start:stop] if all(one is not pair[1] for pair in replaced))
     moved = Counter(map(_class, gone)) & Counter(map(_class, new))
-    found += (_whole("removed", one) for one in gone if one.runs is None and not moved[_class(one)])
+    found += (
+        _whole("removed", configured_component)
+        for configured_component in gone
+        if configured_component.runs is None and not moved[_class(configured_component)]
+    )
     found += (_whole("moved" if moved[_class(one)] else "added", one) for one in new if one.runs is None)
     return sorted(found, key=_place)
 
@@ -127,5 +133,5 @@ def _of_parameter(
 
 
 def _place(change: UnseenChange) -> tuple[str, int]:
-    place = change.location or change.base_location
-    return ("", 0) if place is None else (place.path, place.line or 0)
+    location = change.location or change.base_location
+    return ("", 0) if location is None else (location.path, location.line or 0)

@@ -445,8 +445,8 @@ class _Talk:
     def take(self, expected: CaseTurn, turn: Turn, slot_order: SlotOrder) -> None:
         """Judge a turn."""
         self.note(turn)
-        if (heard := heard_in(turn)) is not None:
-            self.heard[len(self.judged)] = heard
+        if (story_parse := heard_in(turn)) is not None:
+            self.heard[len(self.judged)] = story_parse
         self.traces[len(self.judged)] = trace_of(turn)
         if self._lacks_action:
             self.leave_out(expected)
@@ -512,9 +512,11 @@ class _Talk:
         steps: list[CaseStep] = []
         for number, (turn, judged) in enumerate(self.judged):
             if turn.user is not None:
-                heard = self.heard.get(number)
+                story_parse = self.heard.get(number)
                 trace = self.traces.get(number)
-                messages.append(CaseMessage(text=turn.user, location=turn.location, understood=heard, trace=trace))
+                messages.append(
+                    CaseMessage(text=turn.user, location=turn.location, understood=story_parse, trace=trace)
+                )
             steps += [replace(one.step, message=len(messages) - 1 if messages else None) for one in judged]
         said = len(self.judged)
         left = [turn for turn in self.case.turns[said:] if turn.user is not None]

@@ -58,8 +58,9 @@ def _is_same_test(base: CaseResult, now: CaseResult) -> bool:
         said
         and len(base.steps) == len(now.steps)
         and all(
-            one.kind == other.kind and (one.expected == other.expected or "skipped" in {one.outcome, other.outcome})
-            for one, other in steps
+            case_step.kind == other.kind
+            and (case_step.expected == other.expected or "skipped" in {case_step.outcome, other.outcome})
+            for case_step, other in steps
         )
     )
 
@@ -198,7 +199,10 @@ def _part_of(share: Share, own: Sequence[E2ECase], cases: Sequence[E2ECase]) -> 
 
 def _test(number: int, case: E2ECase, known: RepeatedRuns | None) -> Repeated[CaseOutcome]:
     if known is not None:
-        runs = [_run(one.outcome)._replace(base=one.base, seconds=one.outcome.seconds or 0.0) for one in known.runs]
+        runs = [
+            _run(repeated_run.outcome)._replace(base=repeated_run.base, seconds=repeated_run.outcome.seconds or 0.0)
+            for repeated_run in known.runs
+        ]
         return Repeated(number, turns_of(case), runs, known.why)
     test: Repeated[CaseOutcome] = Repeated(number, turns_of(case))
     if (why_not := _why_not_run(case)) is not None:
@@ -226,8 +230,8 @@ def _error_of(test: Repeated[CaseOutcome]) -> CaseResult:
 def _outcome(case: E2ECase, test: Repeated[CaseOutcome], why_unclear: str) -> CaseOutcome:
     """Return a case's result: that of the first run that shows what became of it, with all of its runs."""
     exercised = Exercised()
-    for one in test.answers:
-        exercised = exercised.with_all(one.answer.exercised)
+    for run in test.answers:
+        exercised = exercised.with_all(run.answer.exercised)
     if not test.runs:
         not_run = skipped_case(case, f"not run: {test.why_unclear(why_unclear)}")
         return CaseOutcome(test.answers[-1].answer.result if test.answers else not_run, exercised, test.seconds)

@@ -233,7 +233,7 @@ def import_nlu(
         (places.get((sentence.text, sentence.intent)) or places.get((sentence.text, None)), sentence)
         for sentence in sentences
     ]
-    if all(place is not None for place, _ in known):  # the order of the test data, which the files do not keep
+    if all(location is not None for location, _ in known):  # the order of the test data, which the files do not keep
         known.sort(key=lambda pair: pair[0].sort_key if pair[0] else ("", 0, 0))
     nowhere = Location(folder, 1)
     predictions = tuple(_prediction(sentence, place or nowhere) for place, sentence in known)
@@ -244,7 +244,7 @@ def import_nlu(
         folds=None,
         examples=max(len(predictions), _supported(intents)),
         intents=_intent_scores(intents),
-        entities={name: _entity_scores(name, one, cases) for name, one in extractors.items()},
+        entities={name: _entity_scores(name, results, cases) for name, results in extractors.items()},
         entity_spans=score_spans(cases) if extractors and complete else None,
         response_selection=_response_scores(responses),
         predictions=predictions,
@@ -262,10 +262,10 @@ def _remarks(intents: Results, extractors: Mapping[str, Results]) -> Iterable[st
         yield NO_SUCCESSES
     if wrong and intents.errors is None:
         yield NO_ERRORS
-    for name, one in extractors.items():
-        if one.errors is None and not _flawless(one):
+    for name, results in extractors.items():
+        if results.errors is None and not _flawless(results):
             yield f"{name}: its wrong sentences are not listed: `rasa test nlu` was called with --no-errors."
-        if one.successes is None:
+        if results.successes is None:
             yield f"{name}: figures of exact spans need the file {name}_successes.json (--successes)."
 
 
@@ -468,8 +468,8 @@ def _of_extractor(nlu: Nlu, extractor: str, words: int) -> dict[str, Any]:
     pairs: Pairs = Counter()
     for prediction in nlu.predictions:
         tokens = read_tokens(prediction.predicted.tokens)
-        found = found_by(extractor, prediction.predicted.entities)
+        entity_spans = found_by(extractor, prediction.predicted.entities)
         expected = to_find(extractor, prediction.expected.entities, nlu.entities)
-        pairs.update(zip(token_labels(tokens, expected), token_labels(tokens, found), strict=True))
+        pairs.update(zip(token_labels(tokens, expected), token_labels(tokens, entity_spans), strict=True))
     pairs[NO_ENTITY, NO_ENTITY] += words - pairs.total()
     return score_every_label(pairs)

@@ -116,8 +116,8 @@ def _as_written(stories: Sequence[StoryResult]) -> StoriesAsWritten | None:
     )
 
 
-def _policy_entities(found: Results) -> PolicyEntities:
-    return PolicyEntities(report=dict(found.report or {}), errors=tuple(found.errors or ()))
+def _policy_entities(results: Results) -> PolicyEntities:
+    return PolicyEntities(report=dict(results.report or {}), errors=tuple(results.errors or ()))
 
 
 def _unnamed(
@@ -234,14 +234,14 @@ def _result(
     steps: list[StoryStep] = []
     misunderstood: list[Misunderstanding] = []
     as_written, misparsed = True, False
-    for number, one in enumerate(written):
-        judged = _judged(one, location)
+    for number, written_step in enumerate(written):
+        judged = _judged(written_step, location)
         steps += judged
         wrong = [step for step in judged if not step.passed]
-        if {"intent", "user"} & one.step.keys():
+        if {"intent", "user"} & written_step.step.keys():
             misparsed = bool(wrong)
             if misparsed:
-                misunderstood.append(_misunderstanding(wrong, one, messages.get(number), location))
+                misunderstood.append(_misunderstanding(wrong, written_step, messages.get(number), location))
         elif wrong and not _differs_in_response(wrong[0], misparsed=misparsed):
             as_written = False
     return StoryResult(
@@ -279,7 +279,7 @@ def _misunderstanding(
     intent = next((step for step in wrong if step.kind == "intent"), None)
     known = str(written.step.get("intent")) if "intent" in written.step else None
     comment = (written.comment or "").removeprefix("predicted: ").partition(": ")[2]
-    text, found = _read(comment)
+    text, entity_spans = _read(comment)
     said, expected = _read(str(written.step.get("user", "")).strip())
     if message is not None and message.text:
         said = message.text.strip()
@@ -290,7 +290,7 @@ def _misunderstanding(
         text=said or text,
         location=message.location if message else location,
         expected=ExpectedParse(intent=base, response=response, entities=expected),
-        predicted=StoryParse(intent=predicted, response=chosen, entities=found),
+        predicted=StoryParse(intent=predicted, response=chosen, entities=entity_spans),
     )
 
 

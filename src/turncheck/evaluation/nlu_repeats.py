@@ -51,8 +51,11 @@ def repeat_sentences(
         known = how.base()
         before = known.predictions if known is not None and known.mode == "held-out" else ()
         runs = (
-            ((one.text, one.expected.intent, one.expected.response), base_runs(one.repeats, passed=one.correct))
-            for one in before
+            (
+                (nlu_prediction.text, nlu_prediction.expected.intent, nlu_prediction.expected.response),
+                base_runs(nlu_prediction.repeats, passed=nlu_prediction.correct),
+            )
+            for nlu_prediction in before
         )
         asked = (examples[test.number] for test in judged)
         keys = [(example.text, example.base_intent, example.retrieval_label) for example in asked]

@@ -148,7 +148,7 @@ def advise(
     )
 
 
-def _net_sentences(plans: Sequence[RunPlan], one: Sequence[Score], other: Sequence[Score]) -> tuple[int, int]:
+def _net_sentences(plans: Sequence[RunPlan], scores: Sequence[Score], other: Sequence[Score]) -> tuple[int, int]:
     """Count the sentences that the one pipeline understands more often than the other, and those less often.
 
     A sentence may be tested in several runs; it counts once, since its outcomes are not independent.
@@ -156,7 +156,7 @@ def _net_sentences(plans: Sequence[RunPlan], one: Sequence[Score], other: Sequen
     net: Counter[tuple[str | None, str]] = Counter()
     tests = {plan.number: plan.test for plan in plans}
     others = {score.run: score for score in other}
-    for score in one:
+    for score in scores:
         pairs = zip(tests[score.run], score.correct, others[score.run].correct, strict=False)
         for example, right, other_right in pairs:
             net[example.intent, example.text] += right - other_right

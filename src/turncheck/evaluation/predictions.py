@@ -185,7 +185,7 @@ def judge(
     response = example.retrieval_label
     selected = judged_selector(response, parse)[1] if response else None
     expected_entities = tuple(_annotated(entity) for entity in example.entities)
-    found = tuple(span_found(entity) for entity in parse.entities if entity.extractor not in without)
+    entity_spans = tuple(span_found(entity) for entity in parse.entities if entity.extractor not in without)
     return NluPrediction(
         text=example.text,
         location=example.location,
@@ -197,9 +197,9 @@ def judge(
             ranking=ranked(ranking),
             response=selected.intent_response_key if selected else None,
             response_confidence=selected.confidence if selected else None,
-            entities=found,
+            entities=entity_spans,
             fallback=fallback,
-            tokens=write_tokens(judged.tokens) if expected_entities or found else "",
+            tokens=write_tokens(judged.tokens) if expected_entities or entity_spans else "",
         ),
         neighbours=tuple(Neighbour(training=index, similarity=similarity) for index, similarity in neighbours),
         fold=judged.fold,

@@ -302,10 +302,12 @@ def _score_extractor(cases: Sequence[EntityCase], extractor: str, scored: Sequen
     by_fold: dict[int | None, Pairs] = {}
     cases = [replace(case, expected=tuple(to_find(extractor, case.expected, scored))) for case in cases]
     for case in cases:
-        found = case.predicted_by(extractor)
+        entity_spans = case.predicted_by(extractor)
         pairs = by_fold.setdefault(case.fold, Counter())
-        if case.expected or found:
-            pairs.update(zip(token_labels(case.tokens, case.expected), token_labels(case.tokens, found), strict=True))
+        if case.expected or entity_spans:
+            pairs.update(
+                zip(token_labels(case.tokens, case.expected), token_labels(case.tokens, entity_spans), strict=True)
+            )
         elif case.tokens:
             pairs[NO_ENTITY, NO_ENTITY] += len(case.tokens)
     pooled = score_pairs(sum(by_fold.values(), Counter()), excluded=NO_ENTITY)

@@ -168,7 +168,7 @@ def _run_asked(
                 progress(len(runs), len(folds))
     except (EngineError, KeyboardInterrupt) as error:
         raise CutShortError(error, sorted(runs, key=lambda one: one.fold) or None) from error
-    return sorted(runs, key=lambda one: one.fold)
+    return sorted(runs, key=lambda fold_run: fold_run.fold)
 
 
 def _run_fold(shared: tuple[Project, NluTrainer, Folds], fold: int) -> FoldRun:

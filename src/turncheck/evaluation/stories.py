@@ -301,13 +301,13 @@ def evaluate_stories(
         judge = StoryJudge(policies, trained, tokenize, end_to_end, shows, known)
         return judged_elsewhere(judge, asked, work, done)
 
-    given: Sequence[StoryAnswer | None]
-    given, stopped = finished_part(
+    story_answers: Sequence[StoryAnswer | None]
+    story_answers, stopped = finished_part(
         lambda: answered(answers, units_of("story", (tracker.name for tracker in everything)), ask)
     )
     judged = [
         _Judged(tracker, story_answer)
-        for tracker, story_answer in zip(everything, given, strict=True)
+        for tracker, story_answer in zip(everything, story_answers, strict=True)
         if story_answer is not None
     ]
     if timed is not None:

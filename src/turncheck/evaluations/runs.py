@@ -89,7 +89,7 @@ def figures_of_runs(section: Evaluation, repeated: Iterable[Repeats]) -> Iterato
     enough = first and all(runs >= _OF for _, runs in first)
     of_three = _mean([share_of_all_passing(*one, _OF) for one in first]) if enough else None
     yield f"{section}.{OF_THREE}", of_three
-    yield f"{section}.flaky", sum(one.outcome == "flaky" for one in repeated)
+    yield f"{section}.flaky", sum(repeats.outcome == "flaky" for repeats in repeated)
     yield f"{section}.runs", sum(len(one.runs) for one in repeated)
 
 

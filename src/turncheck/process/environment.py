@@ -83,7 +83,7 @@ def expand(text: str, variables: FileVariables | Mapping[str, str], location: Lo
         UserError: the variable is not set, is private, or was not handed over.
     """
     of = FileVariables(environment=variables) if isinstance(variables, Mapping) else variables
-    return _VARIABLE.sub(lambda found: of.value_of(found[1], location), text)
+    return _VARIABLE.sub(lambda match: of.value_of(match[1], location), text)
 
 
 _NUMBERS_OF_LIBRARIES = (

@@ -33,19 +33,19 @@ def assistants_below(root: Path) -> list[Path]:
     A Rasa assistant has a ``config.yml`` or training data next to its domain (``domain.yml`` or a folder ``domain``),
     one of another platform its export. Anything below an assistant belongs to it.
     """
-    found: list[Path] = []
+    paths: list[Path] = []
     for seen, (current, folders, files) in enumerate(os.walk(root)):
-        if seen >= _MOST_FOLDERS or len(found) >= _MOST_FOUND:
+        if seen >= _MOST_FOLDERS or len(paths) >= _MOST_FOUND:
             break
         folder = Path(current)
         depth = len(folder.relative_to(root).parts)
         if depth and _is_assistant(folders, files):
-            found.append(folder)
+            paths.append(folder)
             folders.clear()
         elif depth >= _DEEPEST:
             folders.clear()
         folders[:] = sorted(name for name in folders if not (name.startswith(".") or name in _FOREIGN))
-    return sorted(found)
+    return sorted(paths)
 
 
 def is_assistant(folder: Path) -> bool:
@@ -63,10 +63,10 @@ def may_be_assistant(path: Path) -> bool:
     return any(is_there(path / name) for name in (*_PARTS, *_EXPORTS))
 
 
-def assistants_in_words(found: Sequence[Path]) -> str:
+def assistants_in_words(paths: Sequence[Path]) -> str:
     """``bots/a, bots/b and 3 more``."""
-    shown = ", ".join(path.as_posix() for path in found[:_MOST_SHOWN])
-    return f"{shown} and {len(found) - _MOST_SHOWN} more" if len(found) > _MOST_SHOWN else shown
+    shown = ", ".join(path.as_posix() for path in paths[:_MOST_SHOWN])
+    return f"{shown} and {len(paths) - _MOST_SHOWN} more" if len(paths) > _MOST_SHOWN else shown
 
 
 def _is_assistant(folders: list[str], files: list[str]) -> bool:

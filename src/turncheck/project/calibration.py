@@ -122,9 +122,9 @@ def read_calibration(root: Path) -> Calibration | None:
 
 def _fault_of(calibration: Calibration) -> str:
     """What cannot have been measured, since files may be edited by hand; empty if nothing is wrong."""
-    found, confidences = calibration.agreements, calibration.confidences
-    overall = {"sentences": found.sentences, "entities": found.entities, "stories": found.stories}
-    for what, parts in (("", overall), ("intent ", found.intents), ("entity ", found.entity_types)):
+    agreements, confidences = calibration.agreements, calibration.confidences
+    overall = {"sentences": agreements.sentences, "entities": agreements.entities, "stories": agreements.stories}
+    for what, parts in (("", overall), ("intent ", agreements.intents), ("entity ", agreements.entity_types)):
         for name, agreement in parts.items():
             if (
                 agreement is not None

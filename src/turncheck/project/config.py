@@ -249,16 +249,16 @@ def files_apart(root: Path, sections: tuple[str, ...] = SECTIONS) -> list[Path]:
 
     If several files hold a section, the one with the usual name counts, else the first.
     """
-    found = sorted(
+    paths = sorted(
         path
         for path in root.glob("*")
         if path.suffix in _SUFFIXES and not path.name.startswith(_OTHERS) and is_file(path)
     )
-    found.sort(key=lambda path: _USUAL.index(path.name) if path.name in _USUAL else len(_USUAL))
+    paths.sort(key=lambda path: _USUAL.index(path.name) if path.name in _USUAL else len(_USUAL))
     chosen = []
     for section in sections:
         key = re.compile(rf"""^[ \t]*[{{]?[ \t]*["']?{section}["']?[ \t]*:""", re.MULTILINE)
-        with_section = (path for path in found if key.search(_beginning(path)))
+        with_section = (path for path in paths if key.search(_beginning(path)))
         chosen += [path for path in [next(with_section, None)] if path is not None and path not in chosen]
     return chosen
 

@@ -147,10 +147,10 @@ class ProjectFolder:
     def read_bytes(self, path: Path, *, fence: Path | None = None) -> bytes | None:
         """Return the bytes of a regular file inside the fence, or ``None`` after noting the finding."""
         name = self.name(path)
-        place = _whole(name)
+        location = _whole(name)
         if not _leads_into(path, fence or self._fence(path)):
             message = f"'{name}' is a symbolic link out of the project and is not read."
-            self._note("file-outside-project", place, message, "Put the file itself into the project.")
+            self._note("file-outside-project", location, message, "Put the file itself into the project.")
             return None
         self.contents_read[name] = path
         try:
@@ -158,10 +158,10 @@ class ProjectFolder:
         except (IsADirectoryError, NotRegularError) as error:
             kind = "a folder" if isinstance(error, IsADirectoryError) else "not a regular file"
             message = f"'{name}' should be a file, but it is {kind}."
-            self._note("file-unreadable", place, message, "Put a file there, or remove it.")
+            self._note("file-unreadable", location, message, "Put a file there, or remove it.")
         except TooLargeError:
             message = f"'{name}' has {_size(path)} bytes; files up to {MAX_FILE_BYTES:,} bytes are read."
-            self._note("file-too-large", place, message, "Split it into several files.")
+            self._note("file-too-large", location, message, "Split it into several files.")
         except OSError as error:
             self._note_refusal(name, error)
         return None

@@ -68,10 +68,10 @@ def _how_to_name(folder: ProjectFolder, default: Path, option: str) -> str:
     return f"Put it at '{folder.name(default)}', or name its path with --{option}."
 
 
-def data_paths(folder: ProjectFolder, given: Sequence[Path] | None) -> list[Path]:
+def data_paths(folder: ProjectFolder, paths: Sequence[Path] | None) -> list[Path]:
     """Return where the training data is."""
-    if given is not None:
-        return existing(folder, given)
+    if paths is not None:
+        return existing(folder, paths)
     default = folder.root / DEFAULT_DATA
     return [default] if _is_there(default) else []
 

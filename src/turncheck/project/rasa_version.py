@@ -187,7 +187,7 @@ def recognise(folder: ProjectFolder, files: Sequence[ProjectFile], older: Mappin
         older: the training data files in Markdown, by path, with the place of their first header.
     """
     signs = [sign for file in files for sign in _signs_of(file)]
-    signs += [Sign("training data in Markdown", place, last=2, typical=1) for place in [*older.values()][:1]]
+    signs += [Sign("training data in Markdown", location, last=2, typical=1) for location in [*older.values()][:1]]
     if any(sign.typical < 2 for sign in signs):
         signs += (
             Sign(f"'{name}' belonged to Rasa Core and NLU 0.x", Location(name, 1, 1), last=0, typical=0)
@@ -248,8 +248,8 @@ def _domain_signs(root: YamlMapping) -> Iterator[Sign]:
     if "templates" in root.items:
         yield Sign("'templates' became 'responses'", root.key_location("templates"), last=1, typical=1)
     if "action_factory" in root.items:
-        place = root.key_location("action_factory")
-        yield Sign("'action_factory' is of Rasa Core", place, last=1, typical=0)
+        location = root.key_location("action_factory")
+        yield Sign("'action_factory' is of Rasa Core", location, last=1, typical=0)
     forms = root.items.get("forms")
     if isinstance(forms, YamlSequence) and forms.items:
         yield Sign("'forms' is a list", root.key_location("forms"), last=2, typical=1)
@@ -289,8 +289,8 @@ def _trigger_signs(intents: YamlNode | None) -> Iterator[Sign]:
         if isinstance(options, YamlMapping) and "triggers" in options.items
     }
     if triggering:
-        name, place = min(triggering.items())
-        yield Sign(f"the intent '{name}' triggers an action", place, last=2, typical=1)
+        name, location = min(triggering.items())
+        yield Sign(f"the intent '{name}' triggers an action", location, last=2, typical=1)
 
 
 def _slot_signs(root: YamlMapping) -> Iterator[Sign]:
@@ -333,22 +333,22 @@ def _pipeline_signs(root: YamlMapping) -> Iterator[Sign]:
             yield Sign(what, pipeline.location, last=1, typical=1)
         elif re.fullmatch(_OLDEST_TEMPLATES, pipeline.value):
             yield Sign(what, pipeline.location, last=1, typical=0)
-    for name, place in _named(pipeline):
+    for name, location in _named(pipeline):
         if _OLDEST_NAMES.fullmatch(name):
-            yield Sign(f"'{name}' is the name of a component in Rasa NLU 0.x", place, last=1, typical=0)
+            yield Sign(f"'{name}' is the name of a component in Rasa NLU 0.x", location, last=1, typical=0)
             return
         if name in _OLD_COMPONENTS:
-            yield Sign(f"the component '{name}' is gone", place, last=_OLD_COMPONENTS[name], typical=1)
+            yield Sign(f"the component '{name}' is gone", location, last=_OLD_COMPONENTS[name], typical=1)
             return
 
 
 def _policy_signs(root: YamlMapping) -> Iterator[Sign]:
-    for name, place in _named(root.items.get("policies")):
+    for name, location in _named(root.items.get("policies")):
         if name in _GONE_POLICIES:
-            yield Sign(f"the policy '{name}' was replaced by TEDPolicy", place, last=_GONE_POLICIES[name], typical=1)
+            yield Sign(f"the policy '{name}' was replaced by TEDPolicy", location, last=_GONE_POLICIES[name], typical=1)
             return
         if name in _REPLACED_POLICIES:
-            yield Sign(f"the policy '{name}' was replaced by RulePolicy", place, last=2, typical=1)
+            yield Sign(f"the policy '{name}' was replaced by RulePolicy", location, last=2, typical=1)
             return
 
 

@@ -164,10 +164,10 @@ def endpoints_from_file(file: ProjectFile) -> tuple[dict[str, Endpoint], tuple[F
 def _action_server(root: YamlMapping, node: YamlMapping) -> Iterator[Finding]:
     if not node.data.get("url") and "actions_module" not in node.items:
         meant = next((key for key in node.items if key == "uri" or misspelt(str(key), ("url",))), None)
-        place = root.key_location(ACTIONS) if meant is None else node.key_location(meant)
+        location = root.key_location(ACTIONS) if meant is None else node.key_location(meant)
         hint = "Write `url: http://localhost:5055/webhook` below it." if meant is None else "Did you mean 'url'?"
         message = f"The '{ACTIONS}' of '{root.source.path}' has no 'url': no action server would be called."
-        yield Finding("endpoint-url-missing", "error", message, place, hint)
+        yield Finding("endpoint-url-missing", "error", message, location, hint)
         return
     yield from _misspelt(node, _KEYS, f"'{ACTIONS}'")
 

@@ -58,9 +58,9 @@ def find_test_stories(root: Path) -> list[Path]:
     """
     folder = root / TESTS_FOLDER
     candidates = _files(root, folder if is_folder(folder) else root, lambda name: name.startswith(TEST_STORY_PREFIX))
-    found = _with_keys(root, candidates, STORY_KEYS)
+    paths = _with_keys(root, candidates, STORY_KEYS)
     in_markdown = _files(root, folder, lambda name: name.endswith(MARKDOWN)) if is_folder(folder) else []
-    return [*found, *(path for path in _with_keys(root, in_markdown, STORY_KEYS) if _holds_stories(root, path))]
+    return [*paths, *(path for path in _with_keys(root, in_markdown, STORY_KEYS) if _holds_stories(root, path))]
 
 
 def _holds_stories(root: Path, path: Path) -> bool:
@@ -80,8 +80,8 @@ def find_test_nlu(root: Path) -> list[Path]:
     folder = root / TESTS_FOLDER
     named = sorted(path for path in _listed(folder) if "nlu" in path.name.lower())
     files = (file for path in named for file in (_files(root, path) if is_folder(path) else [path]))
-    found = _with_keys(root, files, NLU_KEYS)
-    return found or _with_keys(root, (root / TEST_NLU_FILE, folder / TEST_NLU_FILE), NLU_KEYS)
+    paths = _with_keys(root, files, NLU_KEYS)
+    return paths or _with_keys(root, (root / TEST_NLU_FILE, folder / TEST_NLU_FILE), NLU_KEYS)
 
 
 def _listed(folder: Path) -> list[Path]:
@@ -94,13 +94,13 @@ def _listed(folder: Path) -> list[Path]:
 def find_unsearched(root: Path) -> Iterator[Finding]:
     """Yield an error for each folder of the project that cannot be searched for tests."""
     folder = ProjectFolder(root)
-    for one in own_folders(root):
-        if one.refusal:
-            name = folder.name(one.path)
+    for listed_folder in own_folders(root):
+        if listed_folder.refusal:
+            name = folder.name(listed_folder.path)
             yield Finding(
                 "file-unreadable",
                 "error",
-                f"'{name}' cannot be read ({one.refusal}): it is not searched for tests.",
+                f"'{name}' cannot be read ({listed_folder.refusal}): it is not searched for tests.",
                 Location(name),
                 "Let this user read the folder, or move it out of the project.",
             )
@@ -153,8 +153,8 @@ def find_e2e_cases(root: Path) -> list[Path]:
     below = [path for folder in folders for path in _files(root, folder, _may_have_cases)]
     if is_folder(convos := root / CONVO_FOLDER):
         below += _files(root, convos, _is_convo)
-    found = {*_with_cases(root, below), *([default] if is_file(default) else [])}
-    return sorted(found, key=absolute_name)
+    paths = {*_with_cases(root, below), *([default] if is_file(default) else [])}
+    return sorted(paths, key=absolute_name)
 
 
 def find_e2e_cases_not_looked_for(root: Path, named: Iterable[str]) -> list[str]:
@@ -167,14 +167,14 @@ def find_e2e_cases_not_looked_for(root: Path, named: Iterable[str]) -> list[str]
     """
     places = [absolute_name(file_and_case(path)[0]) for path in named]
     if places:
-        found = [path for path in find_e2e_cases(root) if not any(_is_at(path, place) for place in places)]
+        paths = [path for path in find_e2e_cases(root) if not any(_is_at(path, place) for place in places)]
     else:
         looked_for = [absolute_name(root / name) for name in (*E2E_FOLDERS, CONVO_FOLDER)]
         candidates = _files(root, root, _may_have_cases, skip=_is_of_others)
-        found = _with_cases(
+        paths = _with_cases(
             root, [candidate for candidate in candidates if not any(_is_at(candidate, place) for place in looked_for)]
         )
-    return sorted(shown_path(path.relative_to(root)) for path in found)
+    return sorted(shown_path(path.relative_to(root)) for path in paths)
 
 
 def _is_of_others(folder: Path) -> bool:
@@ -220,8 +220,8 @@ def _with_cases(root: Path, paths: Iterable[Path]) -> list[Path]:
 def _files(
     root: Path, start: Path, is_wanted: Callable[[str], bool] = bool, skip: Callable[[Path], bool] = is_foreign
 ) -> list[Path]:
-    found = (path for path, *_ in ProjectFolder(root).files([start], skip=skip) if is_wanted(path.name))
-    return sorted(found, key=absolute_name)
+    paths = (path for path, *_ in ProjectFolder(root).files([start], skip=skip) if is_wanted(path.name))
+    return sorted(paths, key=absolute_name)
 
 
 def _format(root: Path, path: Path) -> Format | None:

@@ -62,7 +62,7 @@ def find_annotations(report: Report, comparison: Comparison | None) -> tuple[Ann
         path = repository_path(report.project.root, remark.location)
         merged.setdefault((path, remark.location.line if path else None), []).append(remark)
     found = [_merge(path, line, said) for (path, line), said in merged.items()]
-    return tuple(sorted(found, key=lambda one: LEVELS.index(one.level)))
+    return tuple(sorted(found, key=lambda annotation: LEVELS.index(annotation.level)))
 
 
 def find_remarks(report: Report, comparison: Comparison | None) -> list[Remark]:
@@ -153,7 +153,14 @@ def _finding_remarks(report: Report, compared: Comparison | None) -> tuple[list[
 
     Notes are only in the report: beside somebody's lines they would be noise.
     """
-    news = {(one.code, one.message, one.location) for one in compared.new_findings} if compared else set()
+    news = (
+        {
+            (finding_change.code, finding_change.message, finding_change.location)
+            for finding_change in compared.new_findings
+        }
+        if compared
+        else set()
+    )
     new: list[Remark] = []
     old: list[Remark] = []
     for finding in report.validation.findings if report.validation else ():
@@ -193,13 +200,22 @@ def _misunderstood_remarks(report: Report, compared: Comparison | None) -> list[
     for kind, passes, sentences, known in found:
         by_place = {(one.text, one.location): one for one in known}
         for sentence in sentences:
-            one = by_place.get((sentence.text, sentence.location), sentence)
-            names = ", ".join(one_line(test.name, 100) for test in one.stories[:_MOST_STORIES])
-            spans = line(_misunderstood_line(one, kind), f"; {passes}")
-            for near in one.because[:1]:
+            misunderstood_sentence = by_place.get((sentence.text, sentence.location), sentence)
+            names = ", ".join(one_line(test.name, 100) for test in misunderstood_sentence.stories[:_MOST_STORIES])
+            spans = line(_misunderstood_line(misunderstood_sentence, kind), f"; {passes}")
+            for near in misunderstood_sentence.because[:1]:
                 spans = line(spans, nearest(near.text, near.intent, near.location, _drew(near)))
             title, text = f"misunderstood in {kind} {names}", one_line(plain(spans), _LINE)
-            remarks.append(Remark(level, title, text, one.location, "misunderstood-sentence", one.text))
+            remarks.append(
+                Remark(
+                    level,
+                    title,
+                    text,
+                    misunderstood_sentence.location,
+                    "misunderstood-sentence",
+                    misunderstood_sentence.text,
+                )
+            )
     return remarks
 
 

@@ -230,9 +230,9 @@ def _rows(case: BatchCase, state: str, *, exact: bool) -> Iterator[tuple[str, ..
         case.reason or "",
     )
     entities = [
-        (one.name, value, one.matched or "none", "TRUE" if one.passed else "FALSE")
-        for one in case.entities
-        for value in one.expected
+        (batch_entity.name, value, batch_entity.matched or "none", "TRUE" if batch_entity.passed else "FALSE")
+        for batch_entity in case.entities
+        for value in batch_entity.expected
     ]
     for entity in entities or [("", "", "", "")]:
         yield (*head, *entity, *tail)

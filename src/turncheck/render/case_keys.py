@@ -98,15 +98,15 @@ class CaseKeys:
 
     def _at(self, key: str, location: Location | None) -> str:
         found = self._of_several.get(key, ())
-        here = (one for one, places in found if location in places)
+        here = (one for one, locations in found if location in locations)
         return next(here, "" if key.startswith("text-") else key)
 
     @cached_property
     def _of_several(self) -> Mapping[str, Sequence[tuple[str, Sequence[Location]]]]:
         """The cases that share one name, each with its key and its places."""
         found: defaultdict[str, list[tuple[str, Sequence[Location]]]] = defaultdict(list)
-        for name, key, places in self._named():
-            found[name].append((key, places))
+        for name, key, locations in self._named():
+            found[name].append((key, locations))
         return found
 
     def _named(self) -> Iterator[tuple[str, str, Sequence[Location]]]:
@@ -180,8 +180,8 @@ def by_place(changes: Iterable[CaseChange]) -> Callable[[str, Sequence[Location]
     for change in changes:
         named[change.name].append(change)
 
-    return lambda name, places: next(
-        (case_change for case_change in named.get(name, ()) if case_change.location in places), None
+    return lambda name, locations: next(
+        (case_change for case_change in named.get(name, ()) if case_change.location in locations), None
     )
 
 

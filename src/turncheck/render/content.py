@@ -74,12 +74,12 @@ def run_sections(
     lines: list[Entry] = []
     for gate in gates[:BUILT]:
         lines.append(entries.gate(_brief(gate), shown, causes=id(gate) in unfolded))
-        if follow := [one for one in verdict.gates if one.follows == gate.name]:
+        if follow := [gate_result for gate_result in verdict.gates if gate_result.follows == gate.name]:
             lines.append(entries.consequences(follow))
     listed = lists.listed("gates", "Gates", lines, lambda line: line, unfolded=BUILT)
     yield listed.cut(2 * lists.unfolded)
-    found = {finding.location for finding in (report.validation.findings if report.validation else ())}
-    reasons = skipped_by_cause(report.skipped_to_report, found)
+    locations = {finding.location for finding in (report.validation.findings if report.validation else ())}
+    reasons = skipped_by_cause(report.skipped_to_report, locations)
     yield lists.listed("skipped", "Not run", reasons, lambda reason: entries.skipped(*reason), unfolded=BUILT)
     replaced = report.engine.substitutions if report.engine else ()
     title = f"What the engine replaces ({len(replaced)})"
@@ -392,8 +392,10 @@ def _failures(lists: Lists, report: Report) -> Iterable[NeutralSection]:
 
 def _in_quarantine(lists: Lists, report: Report) -> NeutralSection:
     """The tests that fail and do not count, folded."""
-    found = failing_in_quarantine(report)
-    return lists.listed("quarantined", f"In quarantine ({len(found)})", found, entries.quarantined, unfolded=0)
+    held_tests = failing_in_quarantine(report)
+    return lists.listed(
+        "quarantined", f"In quarantine ({len(held_tests)})", held_tests, entries.quarantined, unfolded=0
+    )
 
 
 def _survivors(lists: Lists, report: Report) -> NeutralSection:

@@ -133,7 +133,11 @@ def engines_csv(compared: EnginesCompared) -> Rendered:
     """Return a row for each test, with what each engine made of it."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    of_engines = [f"{one.name}{column}" for one in compared.engines for column in ("", " right", " changed side")]
+    of_engines = [
+        f"{compared_engine.name}{column}"
+        for compared_engine in compared.engines
+        for column in ("", " right", " changed side")
+    ]
     writer.writerow(map(safe_cell, ["kind", "suite", "test", "place", "expected", *of_engines, "agree"]))
     for test in compared.tests:
         cells = [test.kind, test.suite, test.name, str(test.location), test.expected]

@@ -274,7 +274,7 @@ def findings(found: Sequence[Finding | FindingChange], *, advises: bool = True, 
     first, *others = found
     tests = [_named_test(*test) for test in because]
     below = [replace(test, line=line("fails because of it: ", *test.line)) for test in tests]
-    below += [] if others else [Entry(place=Place(place)) for place in first.others]
+    below += [] if others else [Entry(place=Place(location)) for location in first.others]
     below += [Entry(line(_message(finding)), _at(finding.location)) for finding in others]
     spans = line(_message(first))
     hint = first.hint if advises else ""
@@ -355,9 +355,9 @@ def _first(gate: GateResult) -> Line:
 def consequences(gates: Sequence[GateResult]) -> Entry:
     """Gates that fail only because of what another one names, as one entry."""
     names = listed(line(Code(gate.name)) for gate in gates)
-    places = {cause.location for gate in gates for cause in gate.failed_by}
-    place = places.pop() if len(places) == 1 else None
-    because = line("because of ", Place(place), ", above") if place else line("because of what failed above")
+    locations = {cause.location for gate in gates for cause in gate.failed_by}
+    location = locations.pop() if len(locations) == 1 else None
+    because = line("because of ", Place(location), ", above") if location else line("because of what failed above")
     verb = "fails" if len(gates) == 1 else "fail"
     return Entry(line(names, f" {verb} ", because), sign="failed")
 
@@ -443,7 +443,10 @@ def _what_went_wrong(test: Test) -> Hashable | None:
 def caused_first(sentences: Iterable[CaseChange]) -> list[CaseChange]:
     """Sentences that training sentences of this change explain, before those that nothing explains."""
     return sorted(
-        sentences, key=lambda case: not any(one.change not in {"unchanged", "unknown"} for one in case.because)
+        sentences,
+        key=lambda case: (
+            not any(training_change.change not in {"unchanged", "unknown"} for training_change in case.because)
+        ),
     )
 
 

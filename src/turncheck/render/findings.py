@@ -162,15 +162,15 @@ def findings_commands(findings: Sequence[Finding], root: str) -> str:
     rooted = _rooted(root, findings)
     lines = []
     for finding in ordered:
-        place = finding.location
-        file = repository_path(root, place)
+        location = finding.location
+        file = repository_path(root, location)
         lines.append(
             workflow_command.command(
                 _COMMANDS[finding.severity],
                 rooted(f"{finding.message}\n{finding.hint}" if finding.hint else finding.message),
                 file=file,
-                line=place.line if file else None,
-                col=place.column if file and place.line else None,
+                line=location.line if file else None,
+                col=location.column if file and location.line else None,
                 title=finding.code,
             )
         )

@@ -393,19 +393,19 @@ class SuiteWriter:
     ) -> TestCase:
         """The sentences of one intent, linked to the ``page``, and the gates about it that failed."""
         wrong = [example for example in judged if not example.correct]
-        place = (wrong or judged)[0].location
+        location = (wrong or judged)[0].location
         lines = [
             f"{len(judged) - len(wrong)} of {len(judged)} right",
             *page,
             *(misclassified(self._rooted, prediction) for prediction in wrong),
             *(words for prediction in judged if (words := varying(self._rooted, prediction))),
         ]
-        written = self._case(case, at=place)
+        written = self._case(case, at=location)
         written.properties = _runs_of_sentences(judged, self._flavour)
-        worse = [one for one in judged if self._is_worse(one)]
+        worse = [nlu_prediction for nlu_prediction in judged if self._is_worse(nlu_prediction)]
         if gates:
             message = attribute("; ".join(gate.reason for gate in gates))
-            written.add_failure_info(message, self._text(lines, place), "gate")
+            written.add_failure_info(message, self._text(lines, location), "gate")
         elif worse:
             message = attribute("; ".join(varying(self._rooted, one) for one in worse))
             written.add_failure_info(message, self._text(lines, worse[0].location), "sentence")
@@ -428,22 +428,22 @@ class SuiteWriter:
 
     def _story(self, case: Named, story: StoryResult, number: int) -> TestCase:
         wrong = decisive_step(story)
-        place = wrong.location if wrong and wrong.location else story.location
+        location = wrong.location if wrong and wrong.location else story.location
         new = self._newly_failing(story.name, places_of(story))  # what was wrong on the base too is no news
         if new and new.location:
-            place = new.location
-        written = self._case(case, at=place, seconds=self._report.timings.get(f"core[{number}]"))
+            location = new.location
+        written = self._case(case, at=location, seconds=self._report.timings.get(f"core[{number}]"))
         page = self._on_page(self._keys.stories[number])
-        if self._settled_by_quarantine(written, FailedTest("core", story.name, location=place), passed=story.passed):
+        if self._settled_by_quarantine(written, FailedTest("core", story.name, location=location), passed=story.passed):
             return written
         if story.outcome == "misunderstood":
-            self._misunderstood(written, story, place, page)
+            self._misunderstood(written, story, location, page)
         elif not story.passed:
             said = (new.expected, new.actual) if new else (wrong.wanted, wrong.got) if wrong else ("", "")
             message = plain(expected_got(*said)) or "the story failed"
             lines = [line for step in story.steps for line in step_lines(self._rooted, step)]
             also = [f"also misunderstood: {line}" for line in misparsed_lines_of(self._rooted, story)]
-            written.add_failure_info(attribute(message), self._text([*lines, *also, *page], place), "story")
+            written.add_failure_info(attribute(message), self._text([*lines, *also, *page], location), "story")
         return written
 
     def _settled_by_quarantine(self, written: TestCase, test: FailedTest, *, passed: bool) -> bool:
@@ -490,24 +490,24 @@ class SuiteWriter:
 
     def _end_to_end(self, case: Named, result: CaseResult, number: int) -> TestCase:
         wrong = next((step for step in result.steps if step.outcome in {"failed", "error"}), None)
-        place = wrong.location if wrong and wrong.location else result.location
-        written = self._case(case, at=place, seconds=self._report.timings.get(f"e2e[{number}]"))
+        location = wrong.location if wrong and wrong.location else result.location
+        written = self._case(case, at=location, seconds=self._report.timings.get(f"e2e[{number}]"))
         reason = self._rooted.text(result.reason or result.outcome)
         words = plain(expected_got(wrong.expected, wrong.actual or "nothing")) if wrong else reason
         page = self._on_page(self._keys.cases[number])
         written.properties = _runs(result, self._flavour)
-        test = FailedTest("e2e", result.name, repeats=result.repeats, location=place)
+        test = FailedTest("e2e", result.name, repeats=result.repeats, location=location)
         if result.outcome != "skipped" and self._settled_by_quarantine(written, test, passed=result.passed):
             return written
         match result.outcome:
             case "failed":
                 lines = [*result.difference, *heard(self._rooted, result), *page]
-                written.add_failure_info(attribute(words), self._text(lines, place), "assertion")
+                written.add_failure_info(attribute(words), self._text(lines, location), "assertion")
             case "misunderstood":
-                self._misunderstood_case(written, result, place, page)
+                self._misunderstood_case(written, result, location, page)
             case "error":
                 message = reason if result.reason else words
-                written.add_error_info(attribute(message), self._text([*result.difference, *page], place), "error")
+                written.add_error_info(attribute(message), self._text([*result.difference, *page], location), "error")
             case "skipped" | "unclear":
                 _skip(written, reason)
             case "passed" if result.warning is not None:
@@ -520,7 +520,8 @@ class SuiteWriter:
         suites = self._report.batch.suites if self._report.batch else ()
         judged = [(suite, result) for suite in suites for result in suite.cases]
         named = [
-            self._of_file(f"batch.{suite.name}", one.text, one.location, batch_expected(one)) for suite, one in judged
+            self._of_file(f"batch.{suite.name}", batch_case.text, batch_case.location, batch_expected(batch_case))
+            for suite, batch_case in judged
         ]
         of_suite: dict[int, list[TestCase]] = {id(suite): [] for suite in suites}
         for case, (suite, result), key in zip(distinct(named), judged, self._keys.batch, strict=True):
@@ -587,10 +588,12 @@ def _runs(result: CaseResult | BatchCase, flavour: JunitFlavour) -> dict[str, st
 
 def _runs_of_sentences(judged: Sequence[NluPrediction], flavour: JunitFlavour) -> dict[str, str]:
     """The number of an intent's sentences that are flaky, and of all their runs, if they were repeated."""
-    repeated = [one.repeats for one in judged if not isinstance(one.repeats, UnsetType)]
+    repeated = [
+        nlu_prediction.repeats for nlu_prediction in judged if not isinstance(nlu_prediction.repeats, UnsetType)
+    ]
     if not repeated or flavour != "common":
         return {}
-    flaky = sum(one.outcome == "flaky" for one in repeated)
+    flaky = sum(repeats.outcome == "flaky" for repeats in repeated)
     return {**({"flaky": str(flaky)} if flaky else {}), "runs": str(sum(len(one.runs) for one in repeated))}
 
 

@@ -90,7 +90,13 @@ class Lists:
         """
         both, only_in_cases = in_both(stories, cases)
         where = "" if any(other for _, other in both) else " in stories"
-        in_stories = self.listed(names[0], f"{text.format(where)} ({len(both)})", both, lambda one: entry(*one), **how)
+        in_stories = self.listed(
+            names[0],
+            f"{text.format(where)} ({len(both)})",
+            both,
+            lambda misunderstood_sentences: entry(*misunderstood_sentences),
+            **how,
+        )
         yield replace(in_stories, note=_what_it_does(report))
         title = f"{text.format(' in end-to-end cases')} ({len(only_in_cases)})"
         in_cases = self.listed(names[1], title, only_in_cases, entries.misunderstood_in_case, **how)

@@ -206,14 +206,14 @@ def not_reached(coverage: Mapping[str, KindCoverage], test: str, kinds: Sequence
     """Yield the names that no ``test`` (say, ``test story``) reaches, by kind; nothing if all are reached."""
     first = True
     for kind in kinds:
-        found = coverage.get(kind)
-        if found is None or found.share is None or found.share == 1:
+        kind_coverage = coverage.get(kind)
+        if kind_coverage is None or kind_coverage.share is None or kind_coverage.share == 1:
             continue
         if first:
             yield ""
             yield f"No {test} reaches"
             first = False
-        yield f"  {kind}: {_names([item.name for item in found.items if not item.covered])}"
+        yield f"  {kind}: {_names([item.name for item in kind_coverage.items if not item.covered])}"
 
 
 def _names(names: Sequence[str]) -> str:
@@ -239,7 +239,10 @@ def covered_lines(covered: CoveredIntents | None) -> Iterator[str]:
     """Yield what is covered of each kind, and the two totals; nothing if it was not measured."""
     if covered is None:
         return
-    shares = (f"{one.covered} of {one.total} {KIND_NAMES.get(kind, kind)}" for kind, one in covered.kinds.items())
+    shares = (
+        f"{covered_kind.covered} of {covered_kind.total} {KIND_NAMES.get(kind, kind)}"
+        for kind, covered_kind in covered.kinds.items()
+    )
     yield f"covered: {', '.join(shares)}"
     pooled = () if covered.pooled is None else (f"{POOLED} {covered.pooled:.1%}",)
     none_there = ", ".join(KIND_NAMES.get(kind, kind) for kind in covered.without)

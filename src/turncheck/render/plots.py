@@ -409,11 +409,11 @@ def _extractor_plots(nlu: Nlu, extractor: str, state: str) -> Iterator[Rendered]
     right: list[float] = []
     wrong: list[float] = []
     for prediction in nlu.predictions:
-        found = [entity for entity in prediction.predicted.entities if entity.extractor == extractor]
+        entity_spans = [entity for entity in prediction.predicted.entities if entity.extractor == extractor]
         tokens = read_tokens(prediction.predicted.tokens)
         targets = token_labels(tokens, prediction.expected.entities)
         for target, label, confidence in zip(
-            targets, token_labels(tokens, found), token_confidences(tokens, found), strict=True
+            targets, token_labels(tokens, entity_spans), token_confidences(tokens, entity_spans), strict=True
         ):
             if target == label != NO_ENTITY:
                 right.append(confidence)
@@ -525,8 +525,8 @@ def story_plots(report: Report, major: int = 3) -> Iterator[Rendered]:
         yield from _policy_entities(report, report.core.policy_entities)
 
 
-def _policy_entities(report: Report, found: PolicyEntities) -> Iterator[Rendered]:
-    cells = Counter({(pair.expected, pair.predicted): pair.count for pair in found.labels})
+def _policy_entities(report: Report, policy_entities: PolicyEntities) -> Iterator[Rendered]:
+    cells = Counter({(pair.expected, pair.predicted): pair.count for pair in policy_entities.labels})
     if not cells:
         return
     title = (

@@ -269,13 +269,13 @@ def story_files(
 
     ``major``: the version whose files they are, 2 or 3; those of older ones are in :mod:`turncheck.render.older_files`.
     """
-    found = core.policy_entities
+    policy_entities = core.policy_entities
     files = [
         _json_file(REPORT, report_of(core.report, major)),
-        _json_file(POLICY_ENTITIES_REPORT, found.report if found else {}),
+        _json_file(POLICY_ENTITIES_REPORT, policy_entities.report if policy_entities else {}),
     ]
-    if errors and found and found.errors:
-        files.append(_json_file(POLICY_ENTITIES_ERRORS, found.errors))
+    if errors and policy_entities and policy_entities.errors:
+        files.append(_json_file(POLICY_ENTITIES_ERRORS, policy_entities.errors))
     judged = [story for story in core.stories if not story.duplicate]
     if errors:
         failed = [story for story in judged if not story.passed]

@@ -37,7 +37,7 @@ def robustness_note(robustness: Robustness) -> Line:
 
 def _worst_first(groups: Sequence[NoiseGroup]) -> list[NoiseGroup]:
     judged = [group for group in groups if group.failure_rate is not None]
-    return sorted(judged, key=lambda one: -(one.failure_rate or 0.0))
+    return sorted(judged, key=lambda noise_group: -(noise_group.failure_rate or 0.0))
 
 
 def _rate(group: NoiseGroup) -> str:

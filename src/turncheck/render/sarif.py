@@ -86,14 +86,14 @@ def run_sarif_of_all(assistants: Assistants, rules: Mapping[str, RuleText], vers
 
     GitHub does not accept a file with several runs of one tool.
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for run in assistants.runs:
         rooted = PathResolver(run.report)
-        found += [
+        findings += [
             replace(result, location=rooted.location(result.location), message=rooted.text(result.message))
             for result in _results(run.report, run.comparison)
         ]
-    return findings_sarif(found, {**rules, **TEST_RULES}, "", version)
+    return findings_sarif(findings, {**rules, **TEST_RULES}, "", version)
 
 
 def _results(report: Report, comparison: Comparison | None) -> list[Finding]:

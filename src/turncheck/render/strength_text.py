@@ -100,7 +100,7 @@ def _table(title: str, groups: Sequence[MutantGroup]) -> Iterator[str]:
 
 
 def _survivors(strength: Strength, folder: str) -> Iterator[str]:
-    survived = [one for one in strength.mutants if one.outcome == "survived"]
+    survived = [mutant_result for mutant_result in strength.mutants if mutant_result.outcome == "survived"]
     if survived:
         yield ""
         yield f"Faults that no test notices ({len(survived)}):"

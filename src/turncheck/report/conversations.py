@@ -426,7 +426,9 @@ class CaseResult(Part, frozen=True, kw_only=True):
     @property
     def misunderstood(self) -> tuple[Misunderstanding, ...]:
         """The messages that are understood differently than when the case passed; also of a case that fails anyhow."""
-        return tuple(one for message in self.messages if (one := message.misunderstanding) is not None)
+        return tuple(
+            misunderstanding for message in self.messages if (misunderstanding := message.misunderstanding) is not None
+        )
 
     @property
     def failing_message(self) -> CaseMessage | None:

@@ -100,17 +100,17 @@ class _Common:
         return story
 
     def prediction(self, raw: Raw) -> NluPrediction:
-        one = _PREDICTION.decode(raw)
-        force_setattr(one, "location", self._place(one.location))
-        for side in (one.expected, one.predicted):
+        nlu_prediction = _PREDICTION.decode(raw)
+        force_setattr(nlu_prediction, "location", self._place(nlu_prediction.location))
+        for side in (nlu_prediction.expected, nlu_prediction.predicted):
             self._replace(side, ("intent", "response"), self._one)
             self._entities(side.entities)
-        self._replace(one.predicted, ("tokens",), self._one)
-        for ranked in one.predicted.ranking:
+        self._replace(nlu_prediction.predicted, ("tokens",), self._one)
+        for ranked in nlu_prediction.predicted.ranking:
             self._replace(ranked, ("name",), self._one)
-        if not one.expected.entities:
-            self._replace(one, ("expected",), self._one)
-        return one
+        if not nlu_prediction.expected.entities:
+            self._replace(nlu_prediction, ("expected",), self._one)
+        return nlu_prediction
 
     def training_sentence(self, raw: Raw) -> TrainingSentence:
         sentence = _SENTENCE.decode(raw)

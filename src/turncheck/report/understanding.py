@@ -76,11 +76,11 @@ def of_dimension(extractor: str, dimension: str) -> str:
     return f"{extractor} ({dimension})"
 
 
-def found_by(extractor: str, found: Iterable[EntitySpan]) -> list[EntitySpan]:
+def found_by(extractor: str, entity_spans: Iterable[EntitySpan]) -> list[EntitySpan]:
     """Return what an extractor found, or one dimension of Duckling."""
     named = _DIMENSION.fullmatch(extractor)
     component, dimension = named.groups() if named else (extractor, None)
-    return [span for span in found if span.extractor == component and dimension in {None, span.entity}]
+    return [span for span in entity_spans if span.extractor == component and dimension in {None, span.entity}]
 
 
 def to_find(extractor: str, expected: Sequence[EntitySpan], scored: Iterable[str]) -> Sequence[EntitySpan]:
@@ -91,7 +91,7 @@ def to_find(extractor: str, expected: Sequence[EntitySpan], scored: Iterable[str
     named = _DIMENSION.fullmatch(extractor)
     if named is not None:
         return [span for span in expected if span.entity == named[2]]
-    dimensions = {found[2] for name in scored if (found := _DIMENSION.fullmatch(name)) and found[1] == extractor}
+    dimensions = {match[2] for name in scored if (match := _DIMENSION.fullmatch(name)) and match[1] == extractor}
     return [span for span in expected if span.entity in dimensions] if dimensions else expected
 
 

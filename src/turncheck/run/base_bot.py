@@ -30,7 +30,7 @@ def bot_of_base(inputs: Inputs, commit: str | None) -> Bot | None:
     with temporary_folder("base") as folder:
         (folder / FILE_NAME).write_bytes(content)
         try:
-            found: Bot | None = read_settings_file(folder).values.get("bot")
+            bot: Bot | None = read_settings_file(folder).values.get("bot")
         except UserError:  # a mistake that this change mends, say
             return None
-    return found
+    return bot

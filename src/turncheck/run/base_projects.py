@@ -78,14 +78,14 @@ class BaseTree:
                     places.setdefault(entered.resolve(), entered)
         return sorted(
             places.values(),
-            key=lambda place: (not may_be_assistant(place), not os.path.lexists(place), place == as_named),
+            key=lambda path: (not may_be_assistant(path), not os.path.lexists(path), path == as_named),
         )
 
     def _led_to(self, here: str) -> list[Path]:
         """Return the folders of the base that are now another name of a folder of this run."""
         real = os.path.realpath(self.top / here)
         linked = _linked(self.tree, self.top)
-        return [one for one in linked if os.path.realpath(self.top / one.relative_to(self.tree)) == real]
+        return [path for path in linked if os.path.realpath(self.top / path.relative_to(self.tree)) == real]
 
     def moved(self, value: Any) -> Any:
         """Return a path or paths of this run in the base's files; one outside the repository is the same for both."""
@@ -103,8 +103,8 @@ class BaseTree:
         """Return the paths in the repository of all that these settings, of the base, name."""
         named = [settings.project, settings.config, settings.domain, settings.nlu]
         named += [*settings.data, *settings.stories, *settings.e2e, *settings.batch]
-        places = [Path(os.path.normpath(file_and_case(path)[0])) for path in named if path]
-        return [self.path_of(place) for place in places if place.is_relative_to(self.tree)]
+        paths = [Path(os.path.normpath(file_and_case(path)[0])) for path in named if path]
+        return [self.path_of(place) for place in paths if place.is_relative_to(self.tree)]
 
     def is_pattern(self, word: str) -> bool:
         """Whether a word is a pattern, not the name of a folder that has such characters, there or here."""
@@ -143,14 +143,14 @@ class BaseTree:
             given: whether a flag or an input gave them, so that the file does not choose another folder.
             flags: all that flags and inputs give: files of an assistant may have names of their own.
         """
-        places = self._folders_of(words[0]) if len(words) == 1 and not self.is_pattern(words[0]) else []
-        if not places:
+        paths = self._folders_of(words[0]) if len(words) == 1 and not self.is_pattern(words[0]) else []
+        if not paths:
             return self._each(match for word in words for match in self._matches(word))
-        return [base_project for place in places for base_project in self._chosen_in(place, given=given, flags=flags)]
+        return [base_project for path in paths for base_project in self._chosen_in(path, given=given, flags=flags)]
 
-    def _chosen_in(self, place: Path, *, given: bool, flags: Mapping[str, Any]) -> list[BaseProject]:
+    def _chosen_in(self, path: Path, *, given: bool, flags: Mapping[str, Any]) -> list[BaseProject]:
         """Return the assistants that a path chooses there, and the settings file beside it."""
-        only = place.parent if place.is_file() else place
+        only = path.parent if path.is_file() else path
         if not only.is_dir():
             return []
         values = _settings_of(only)
@@ -165,10 +165,10 @@ class BaseTree:
         named = {**{name: self.moved(flags.get(name)) for name in _FILES}, **_named_files(values)}
         return [self._of(folder, only)] if may_be_assistant(folder) or _any_exists(named.values()) else []
 
-    def _each(self, found: Iterable[Path]) -> list[BaseProject]:
+    def _each(self, paths: Iterable[Path]) -> list[BaseProject]:
         """Return each of several assistants once: a symbolic link to one of them is not another one."""
         folders: dict[Path, Path] = {}
-        for folder in sorted(dict.fromkeys(found), key=os.path.islink):
+        for folder in sorted(dict.fromkeys(paths), key=os.path.islink):
             if may_be_assistant(folder):
                 folders.setdefault(folder.resolve(), folder)
         return [self._of(folder, folder) for folder in folders.values()]

@@ -73,9 +73,9 @@ def _ensure_out_of_reach(folder: Path, project: Path, workspace: Path | None, *,
     checkouts = list(_checkouts_around(project))
     tops = [checkout.top for checkout in checkouts] + ([Path(os.path.realpath(workspace))] if workspace else [])
     within = tops or ([Path(os.path.realpath(project))] if is_named else _without_checkout(project))
-    for place in _on_the_way(folder):
-        if any(place.is_relative_to(top) for top in within):
-            _ensure_not_tracked(folder, place)
+    for path in _on_the_way(folder):
+        if any(path.is_relative_to(top) for top in within):
+            _ensure_not_tracked(folder, path)
 
 
 def _without_checkout(project: Path) -> list[Path]:
@@ -98,11 +98,11 @@ def _may_not_be_read(folder: Path) -> bool:
         return isinstance(error, PermissionError)
 
 
-def _ensure_not_tracked(folder: Path, place: Path) -> None:
+def _ensure_not_tracked(folder: Path, path: Path) -> None:
     """Make sure that no repository around a place has files there."""
     hint = "Name a folder outside of the repository with --cache-folder, or use --no-cache."
-    around = list(_checkouts_around(place.parent if is_link(place) else place))
-    if not around and _may_not_be_read(place):
+    around = list(_checkouts_around(path.parent if is_link(path) else path))
+    if not around and _may_not_be_read(path):
         return  # nothing comes from there
     if not around:
         raise UserError(
@@ -111,7 +111,7 @@ def _ensure_not_tracked(folder: Path, place: Path) -> None:
             hint=hint,
         )
     try:
-        if any(checkout.tracks(place) for checkout in around):
+        if any(checkout.tracks(path) for checkout in around):
             raise UserError(
                 f"the cache folder '{folder}' holds files of the repository: a change could bring results of its own",
                 hint="Name another with --cache-folder, or remove them from the repository.",

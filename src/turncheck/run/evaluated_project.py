@@ -255,8 +255,8 @@ def word_lists(data: NluData) -> Iterable[WordList]:
     for (kind, name), parts in sorted(found.items()):
         entries = sorted({entry for _, some in parts for entry in some})
         digest = hashlib.sha256("\0".join(entries).encode("utf-8", "replace")).hexdigest()[:16]
-        place = min((place for place, _ in parts), key=lambda one: one.sort_key)
-        yield WordList(kind=kind, name=name, location=place, entries=len(entries), digest=digest)
+        location = min((place for place, _ in parts), key=lambda one: one.sort_key)
+        yield WordList(kind=kind, name=name, location=location, entries=len(entries), digest=digest)
 
 
 def _by_role(project: Project) -> list[str]:

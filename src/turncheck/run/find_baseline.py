@@ -541,9 +541,9 @@ def is_tracked(named: str, checkout: Checkout | None) -> bool:
     """Whether a name is that of a file of the repository; also if git cannot say."""
     if checkout is None or "://" in named or not Path(named).exists():
         return False
-    place = Path(named).parent.resolve() / Path(named).name
+    path = Path(named).parent.resolve() / Path(named).name
     try:
-        return place.is_relative_to(checkout.top) and checkout.tracks(place)
+        return path.is_relative_to(checkout.top) and checkout.tracks(path)
     except GitError:
         return True
 

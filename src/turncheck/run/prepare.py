@@ -100,7 +100,7 @@ def prepare(
         ignored=file.ignored,
         rules={
             **file.rules,
-            **{name: place for name, place in file.gates.items() if name.replace("-", "_") not in overrides},
+            **{name: location for name, location in file.gates.items() if name.replace("-", "_") not in overrides},
         },
         settings_file=file.path,
         settings_folder=Path(overrides.get("project", ".")),
@@ -167,7 +167,7 @@ def _named_top(folder: Path) -> Path | None:
     """The top of the checkout that a path is named in; one that a link inside a checkout leads to is another one."""
     for candidate in (folder, *folder.parents):
         leading = (parent for parent in (candidate, *candidate.parents) if parent.is_symlink())
-        if is_there(candidate / ".git") and not any(find_checkout(one.parent) for one in leading):
+        if is_there(candidate / ".git") and not any(find_checkout(path.parent) for path in leading):
             return candidate.resolve()
     return None
 

@@ -109,7 +109,16 @@ def _named_tests(folder: Path) -> Iterator[tuple[str, str]]:
 
 def _judged_tests(report: Report) -> Iterator[tuple[str, str]]:
     """The names of the tests that were run, which may be elsewhere."""
-    yield from ((one.name, one.location.path) for one in (report.core.stories if report.core else ()))
-    yield from ((one.name, one.location.path) for one in (report.e2e.cases if report.e2e else ()))
-    yield from ((one.text, one.location.path) for one in (report.nlu.predictions if report.nlu else ()))
-    yield from ((one.text, one.location.path) for one in (report.batch.cases if report.batch else ()))
+    yield from (
+        (story_result.name, story_result.location.path) for story_result in (report.core.stories if report.core else ())
+    )
+    yield from (
+        (case_result.name, case_result.location.path) for case_result in (report.e2e.cases if report.e2e else ())
+    )
+    yield from (
+        (nlu_prediction.text, nlu_prediction.location.path)
+        for nlu_prediction in (report.nlu.predictions if report.nlu else ())
+    )
+    yield from (
+        (batch_case.text, batch_case.location.path) for batch_case in (report.batch.cases if report.batch else ())
+    )

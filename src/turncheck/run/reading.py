@@ -154,10 +154,10 @@ def without_faulty(stories: Sequence[Story], findings: Iterable[Finding]) -> tup
         starts.setdefault(story.location.path, []).append(story.location.line or 0)
     in_order = {path: sorted(lines) for path, lines in starts.items()}
     spoilt = set()
-    for place in faulty:
-        lines = in_order.get(place.path, [])
-        if before := bisect_right(lines, place.line or 0):
-            spoilt.add((place.path, lines[before - 1]))
+    for location in faulty:
+        lines = in_order.get(location.path, [])
+        if before := bisect_right(lines, location.line or 0):
+            spoilt.add((location.path, lines[before - 1]))
     return tuple(story for story in stories if (story.location.path, story.location.line or 0) not in spoilt)
 
 

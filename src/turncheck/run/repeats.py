@@ -179,7 +179,7 @@ def ensure_repeats_are_possible(run: RunInProgress) -> None:
         if is_set:
             run.screen.note("repeats: this run has neither end-to-end cases, test sentences nor utterances to repeat.")
         return
-    turns = sum(one.turns for one in tests.values())
+    turns = sum(repeated_tests.turns for repeated_tests in tests.values())
     if turns > rules.turns:
         are = " and ".join(count(one.number, *_NAMES[name]) for name, one in tests.items())
         raise UserError(

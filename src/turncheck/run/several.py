@@ -372,7 +372,7 @@ class SeveralRuns:
         return Outcomes(
             members=tuple(self._members),
             unmeasured=tuple(self._unmeasured),
-            key=key_of(self._name(one.folder, one.path) for one in ones),
+            key=key_of(self._name(assistant_task.folder, assistant_task.path) for assistant_task in ones),
             links=links,
             flavour=settings.junit_flavour,
             formats=settings.output_format or self.host.formats,
@@ -420,8 +420,8 @@ class SeveralRuns:
         self.screen.note(f"{count(len(ones), 'assistant')}, {at_once} at a time")
         measured: dict[str, _Measured] = {}
         done = 0
-        told = iter(ones)
-        next_one = next(told, None)
+        assistant_tasks = iter(ones)
+        next_one = next(assistant_tasks, None)
 
         def take(task: SubprocessTask, result: _Measured | Ended) -> None:
             nonlocal next_one, done
@@ -432,14 +432,14 @@ class SeveralRuns:
             self.screen.note(f"{task.one.shown}: done ({done} of {len(ones)})")
             while next_one is not None and next_one.folder in measured:
                 self._take(next_one, measured.pop(next_one.folder))
-                next_one = next(told, None)
+                next_one = next(assistant_tasks, None)
 
         screen = self.screen
-        tasks = [SubprocessTask(one, screen.quiet, screen.verbose) for one in ones]
+        tasks = [SubprocessTask(assistant_task, screen.quiet, screen.verbose) for assistant_task in ones]
         interrupted = side_by_side(measure_in_subprocess, tasks, at_once=at_once, done=take)
         while next_one is not None:
             self._take(next_one, measured.get(next_one.folder, _INTERRUPTED_BEFORE))
-            next_one = next(told, None)
+            next_one = next(assistant_tasks, None)
         return interrupted
 
     def _take(self, assistant_task: AssistantTask, measured: _Measured) -> None:

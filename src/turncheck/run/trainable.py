@@ -145,11 +145,11 @@ def ensure_readable(project: Project, parts: AbstractSet[str]) -> None:
         )
     if lost is not None:
         part, finding = lost
-        place = None if finding.code.endswith("-not-found") else finding.location
+        location = None if finding.code.endswith("-not-found") else finding.location
         what = finding.message.rstrip(".")
         raise UserError(
-            what if place is None or part == "pipeline" else f"{PARTS[part]} cannot be read completely: {what}",
-            location=place,
+            what if location is None or part == "pipeline" else f"{PARTS[part]} cannot be read completely: {what}",
+            location=location,
             hint=finding.hint or "`turncheck data validate` lists all faults.",
         )
 
@@ -283,15 +283,15 @@ def unreadable(evaluation: Evaluation, findings: Iterable[Finding], *, of: Evalu
 
 def fault_of(evaluation: Evaluation, cause: str, faults: Sequence[Finding]) -> Skipped:
     """An evaluation that faults keep from running: validation, which lists all, may not have been requested."""
-    first, place = faults[0], faults[0].location
+    first, location = faults[0], faults[0].location
     detail = f"{first.message} (and {len(faults) - 1} more)" if len(faults) > 1 else first.message.rstrip(".")
     if first.code in NOT_THERE:
-        return Skipped(evaluation=evaluation, reason=detail, fault=True, location=place, cause=cause)
+        return Skipped(evaluation=evaluation, reason=detail, fault=True, location=location, cause=cause)
     return Skipped(
         evaluation=evaluation,
-        reason=f"{cause}: {place}: {detail}",
+        reason=f"{cause}: {location}: {detail}",
         fault=True,
-        location=place,
+        location=location,
         cause=cause,
         without_place=f"{cause}: {detail}",
     )

@@ -182,12 +182,12 @@ def filled(template: Any, values: Mapping[str, Any]) -> Any:
         return template
     if (whole := _PLACEHOLDER.fullmatch(template)) is not None:
         return values[whole[1]]
-    return _PLACEHOLDER.sub(lambda found: str(values[found[1]]), template)
+    return _PLACEHOLDER.sub(lambda match: str(values[match[1]]), template)
 
 
 def filled_path(template: str, values: Mapping[str, Any]) -> str:
     """Return the path with its placeholders filled, percent-encoded."""
-    return _PLACEHOLDER.sub(lambda found: quote(str(values[found[1]]), safe=""), template)
+    return _PLACEHOLDER.sub(lambda match: quote(str(values[match[1]]), safe=""), template)
 
 
 # The shape in the file.
@@ -506,8 +506,8 @@ class _Reader:
     def _seconds(self, name: str, default: float) -> float:
         if name not in self.data:
             return default
-        found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)\s*(ms|s|m)", str(self.data[name]).strip())
-        seconds = float(found[1]) * _UNITS[found[2]] if found else 0.0
+        match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)\s*(ms|s|m)", str(self.data[name]).strip())
+        seconds = float(match[1]) * _UNITS[match[2]] if match else 0.0
         if not 0.0 < seconds <= _LONGEST:
             raise self._fault(f"`{name}` is not a duration from 1ms to 5m", name, hint="Write it as 500ms, 2s or 1m.")
         return seconds

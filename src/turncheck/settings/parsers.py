@@ -290,10 +290,10 @@ def parse_shard(value: Any) -> Shard:
     Raises:
         ValueError: it is not such a string.
     """
-    found = re.fullmatch(r"\s*([0-9]{1,4})\s*/\s*([0-9]{1,4})\s*", value) if isinstance(value, str) else None
-    if found is None or not 1 <= int(found[1]) <= int(found[2]) <= MOST_SHARDS:
+    match = re.fullmatch(r"\s*([0-9]{1,4})\s*/\s*([0-9]{1,4})\s*", value) if isinstance(value, str) else None
+    if match is None or not 1 <= int(match[1]) <= int(match[2]) <= MOST_SHARDS:
         raise ValueError(f"expected a part and the number of parts, such as 2/8 (at most {MOST_SHARDS})")
-    return Shard(int(found[1]), int(found[2]))
+    return Shard(int(match[1]), int(match[2]))
 
 
 def _digest(text: str) -> bytes:

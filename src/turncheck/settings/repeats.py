@@ -127,16 +127,16 @@ def _whole(name: str, value: Any, least: int, most: int) -> int:
 
 
 def _share(name: str, value: Any, most: float) -> float:
-    found = re.fullmatch(r"([0-9]{0,9}\.?[0-9]{0,9})\s*(%?)", str(value).strip())
-    number = float(found[1]) / (100 if found[2] else 1) if found and found[1].strip(".") else 0.0
+    match = re.fullmatch(r"([0-9]{0,9}\.?[0-9]{0,9})\s*(%?)", str(value).strip())
+    number = float(match[1]) / (100 if match[2] else 1) if match and match[1].strip(".") else 0.0
     if isinstance(value, bool) or not 0.0001 <= number <= most:
         raise ValueError(f"`{name}`: expected a share above 0 and up to {most:g}, such as 0.1 or 10%")
     return round(number, 6)
 
 
 def _time(value: Any) -> int:
-    found = re.fullmatch(r"([0-9]{1,6})\s*([smh])", str(value).strip())
-    seconds = int(found[1]) * _UNITS[found[2]] if found else 0
+    match = re.fullmatch(r"([0-9]{1,6})\s*([smh])", str(value).strip())
+    seconds = int(match[1]) * _UNITS[match[2]] if match else 0
     if not 1 <= seconds <= _MOST_SECONDS:
         raise ValueError("`time`: expected a duration of up to a day, such as 90s, 15m or 1h")
     return seconds

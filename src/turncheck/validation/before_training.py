@@ -148,10 +148,10 @@ def refusals_of_rasa_3(version: RasaVersion, refused: Iterable[Finding], *, targ
 
     ``targets_3``: the project is meant for Rasa 3, so this is an error.
     """
-    places = list(
+    locations = list(
         dict.fromkeys([*(sign.location for sign in version.signs), *(finding.location for finding in refused)])
     )
-    message = f"{version.message}: Rasa 3 would refuse it at {count(len(places), 'place')}."
+    message = f"{version.message}: Rasa 3 would refuse it at {count(len(locations), 'place')}."
     names = (Name("version", version.name),)
-    group = found("legacy-project", message, places[0], others=places[1:], subject=version.name, names=names)
+    group = found("legacy-project", message, locations[0], others=locations[1:], subject=version.name, names=names)
     return replace(group, severity="error" if targets_3 else "info")

@@ -36,10 +36,10 @@ def check_cases(read: E2ECases, domain: DialogueDomain, flows: Collection[str] =
     it fail is a warning, since that may be what the test is for. An assistant with ``flows`` has slots, actions and
     responses from Rasa Pro besides those of its domain: there everything is a warning.
     """
-    found = _all(read, domain, flows)
+    findings = _all(read, domain, flows)
     if not flows:
-        return found
-    return [replace(f, severity="warning") if f.code == "e2e-unknown-name" else f for f in found]
+        return findings
+    return [replace(f, severity="warning") if f.code == "e2e-unknown-name" else f for f in findings]
 
 
 def _all(read: E2ECases, domain: DialogueDomain, flows: Collection[str]) -> list[Finding]:
@@ -85,21 +85,21 @@ def _of_steps(turn: CaseTurn, domain: DialogueDomain) -> Iterator[Finding]:
 
 
 def _of_assertion(assertion: Assertion, domain: DialogueDomain, flows: Collection[str]) -> Iterator[Finding]:
-    wanted, place, what = assertion.wanted, assertion.location, "an assertion"
+    wanted, location, what = assertion.wanted, assertion.location, "an assertion"
     if isinstance(wanted, MessageAsserted):
         if wanted.utter_name is not None:
             severity: Severity = "error" if assertion.kind == "bot_did_not_utter" else "warning"
-            yield from _unknown(("response", wanted.utter_name), what, place, domain.domain.responses, severity)
+            yield from _unknown(("response", wanted.utter_name), what, location, domain.domain.responses, severity)
     elif isinstance(wanted, FlowsAsserted):
         for flow in wanted.flows:
             # Patterns are Rasa Pro's own flows, and without any flows the assertion is not judged.
             if flows and not flow.startswith("pattern_"):
-                yield from _unknown(("flow", flow), what, place, flows, "warning")
+                yield from _unknown(("flow", flow), what, location, flows, "warning")
     elif isinstance(wanted, str):
-        yield from _unknown(("action", wanted), what, place, domain.actions, "warning")
+        yield from _unknown(("action", wanted), what, location, domain.actions, "warning")
     else:
         for slot in wanted or ():
-            yield from _unknown(("slot", slot.name), what, place, domain.slots)
+            yield from _unknown(("slot", slot.name), what, location, domain.slots)
 
 
 def _of_stub(stub: Stub, domain: DialogueDomain) -> Iterator[Finding]:
@@ -121,8 +121,8 @@ def _of_stub(stub: Stub, domain: DialogueDomain) -> Iterator[Finding]:
     for message_of in stub.responses:
         name = message_of.content.get("response")
         if name:
-            place = message_of.at("response")
-            yield from _unknown(("response", name), "a stub", place, domain.domain.responses, "warning")
+            location = message_of.at("response")
+            yield from _unknown(("response", name), "a stub", location, domain.domain.responses, "warning")
         yield from _idle_values(message_of, domain)
 
 
@@ -170,19 +170,19 @@ def unknown_names(suites: Suites, known: KnownNames) -> list[Finding]:
     """
     found: dict[tuple[str, str], Finding] = {}
     if none := known.intents.get("none"):
-        place = next((case.intent_location for one in suites.suites for case in one.cases if not case.intents), None)
-        if place is not None:
+        location = next((case.intent_location for one in suites.suites for case in one.cases if not case.intents), None)
+        if location is not None:
             message = f"The project has an intent '{none.name}'; in a suite that word expects no intent."
             hint = "Rename the intent: no suite can expect it."
-            found["none", "none"] = Finding("suite-none-is-an-intent", "warning", message, place, hint)
+            found["none", "none"] = Finding("suite-none-is-an-intent", "warning", message, location, hint)
     for suite in suites.suites:
         for case in suite.cases:
-            for what, name, place, there in _named(case, known):
+            for what, name, location, there in _named(case, known):
                 if what == "intent" and comparable(name) in known.disabled.keys() - known.intents.keys():
-                    found.setdefault((what, comparable(name)), _disabled(name, place))
+                    found.setdefault((what, comparable(name)), _disabled(name, location))
                 elif there and comparable(name) not in there:
                     is_trait = what == "intent" and comparable(name) in known.traits
-                    finding = _unknown_in_suite(what, name, place, there.values(), is_trait=is_trait)
+                    finding = _unknown_in_suite(what, name, location, there.values(), is_trait=is_trait)
                     found.setdefault((what, comparable(name)), finding)
     return list(found.values())
 

@@ -115,8 +115,8 @@ def check_token_patterns(facts: Facts) -> Iterator[Finding]:
         if isinstance(pattern, str):
             from turncheck.validation.regexes import check_pattern
 
-            place = places.of_entry(pattern, component.location, "pipeline", number, "token_pattern")
-            yield from check_pattern(pattern, f"the component '{component.name}'", place)
+            location = places.of_entry(pattern, component.location, "pipeline", number, "token_pattern")
+            yield from check_pattern(pattern, f"the component '{component.name}'", location)
 
 
 # The generation of Rasa that a project is for: an older one explains most of the other findings.
@@ -128,5 +128,5 @@ def check_generation(facts: Facts) -> Iterator[Finding]:
     if rasa is None:
         return
     if rasa.others:
-        places = [sign.location for sign in (*rasa.others, *rasa.signs[:1])]
-        yield found("rasa-versions-mixed", rasa.mixture, places[0], others=places[1:], subject=rasa.name)
+        locations = [sign.location for sign in (*rasa.others, *rasa.signs[:1])]
+        yield found("rasa-versions-mixed", rasa.mixture, locations[0], others=locations[1:], subject=rasa.name)

@@ -136,18 +136,18 @@ def _previous_event(state: State) -> tuple[str, str] | None:
 
 def _conflict(situation: _Situation) -> Finding:
     ways = "; ".join(f"'{action}' in {_named(places)}" for action, places in sorted(situation.actions.items()))
-    place = max((min(places.values(), key=_by_place) for places in situation.actions.values()), key=_by_place)
+    location = max((min(places.values(), key=_by_place) for places in situation.actions.values()), key=_by_place)
     every = {place for places in situation.actions.values() for place in places.values()}
     return found(
         "story-conflict",
         f"After the {situation.event} '{situation.name}' stories continue differently: {ways}.",
-        place,
-        others=sorted(every - {place}, key=_by_place),
+        location,
+        others=sorted(every - {location}, key=_by_place),
     )
 
 
 def _named(places: dict[str, Location]) -> str:
-    return ", ".join(f"'{name}' ({place})" for name, place in sorted(places.items()))
+    return ", ".join(f"'{name}' ({location})" for name, location in sorted(places.items()))
 
 
 def _by_place(location: Location) -> tuple[str, int, int]:
@@ -207,15 +207,17 @@ def check_rules(facts: Facts) -> Iterator[Finding]:
     try:
         conflicts = conflicts_of(dialogues.trackers.all, dialogues.domain, settings)
     except TrainingRefusedError as error:  # of the fallback action, which the policy names or has by default
-        place = policy.location if policy else project.config.location
+        location = policy.location if policy else project.config.location
         if policy is not None:
             path = ("policies", policies.index(policy), "core_fallback_action_name")
-            place = Places(project).of_entry(settings.fallback_action, place, *path)
+            location = Places(project).of_entry(settings.fallback_action, location, *path)
         names = (Name("action", settings.fallback_action),)
-        yield found("fallback-action-undefined", f"{error.message}.", place, names=names)
+        yield found("fallback-action-undefined", f"{error.message}.", location, names=names)
         return
     for conflict in conflicts:
         others = "".join(f" ('{place.name}': {place.location})" for place in conflict.others if place.location)
-        places = [place.location for place in conflict.others if place.location]
+        locations = [place.location for place in conflict.others if place.location]
         message = conflict.message[:1].upper() + conflict.message[1:]
-        yield found("rule-contradiction", f"{message}{others}.", conflict.place.location or Location(""), others=places)
+        yield found(
+            "rule-contradiction", f"{message}{others}.", conflict.place.location or Location(""), others=locations
+        )

@@ -32,7 +32,7 @@ def check_repeated_stories(facts: Facts) -> Iterator[Finding]:
     if facts.dialogues is None:
         return
     names: dict[tuple[str, str], Story] = {}
-    for block in sorted(facts.blocks, key=lambda one: one.location.sort_key):
+    for block in sorted(facts.blocks, key=lambda story: story.location.sort_key):
         twin = names.setdefault((block.kind, block.name), block)
         if block.name and twin is not block:
             yield found(
@@ -169,7 +169,7 @@ def check_test_sentences(facts: Facts) -> Iterator[Finding]:
     by_text = {example.text: example for example in project.nlu.examples}
     by_words = {plain_words(example.text): example for example in project.nlu.examples}
     by_words.pop((), None)
-    for text, place in sentences:
+    for text, location in sentences:
         twin = by_text.get(text)
         if twin is not None:
             words = f"is also an example of '{twin.intent}' ({twin.location})"
@@ -181,7 +181,7 @@ def check_test_sentences(facts: Facts) -> Iterator[Finding]:
         else:
             continue
         message = f"The test sentence '{text}' {words}."
-        yield found("test-sentence-in-training", message, place, others=[twin.location], subject=text)
+        yield found("test-sentence-in-training", message, location, others=[twin.location], subject=text)
 
 
 def check_test_entities(facts: Facts) -> Iterator[Finding]:
@@ -190,22 +190,22 @@ def check_test_entities(facts: Facts) -> Iterator[Finding]:
     if known is None:
         return
     reported: set[str] = set()
-    for entity, place in _test_entities(facts.tests):
+    for entity, location in _test_entities(facts.tests):
         if entity not in known.entities and entity not in reported:
             reported.add(entity)
             yield found(
                 "test-entity-not-extractable",
                 f"A test expects the entity '{entity}', which nothing in the pipeline can extract.",
-                place,
+                location,
             )
 
 
 def _test_sentences(tests: ProjectTests) -> Iterator[tuple[str, Location]]:
     spoken = [(step.text, step.location) for step in _user_steps(tests.stories)]
     spoken += [(turn.user, turn.location) for case in tests.cases for turn in case.turns]
-    for text, place in spoken:
+    for text, location in spoken:
         if text and not text.startswith("/") and len(text.split()) > 1:
-            yield text, place
+            yield text, location
     for example in tests.examples:
         yield example.text, example.location
 

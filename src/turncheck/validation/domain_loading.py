@@ -103,7 +103,7 @@ def _names_of_other_types(root: YamlMapping) -> Iterator[Finding]:
 
 
 def _slots(root: YamlMapping, project: Path, *, is_calm: bool) -> Iterator[Finding]:
-    for name, node, place in _named(root.items.get("slots")):
+    for name, node, location in _named(root.items.get("slots")):
         if not isinstance(node, YamlMapping):
             continue
         mappings = node.items.get("mappings")
@@ -112,7 +112,7 @@ def _slots(root: YamlMapping, project: Path, *, is_calm: bool) -> Iterator[Findi
             yield found("section-empty", message, node.key_location("mappings"))
         for mapping in mappings.items if isinstance(mappings, YamlSequence) else ():
             yield from _mapping(name, mapping, _MAPPINGS_OF_PRO if is_calm else MAPPING_KEYS)
-        yield from _slot(name, node, place, project, is_calm=is_calm)
+        yield from _slot(name, node, location, project, is_calm=is_calm)
 
 
 def _mapping(slot: str, node: YamlNode, known: Mapping[str, tuple[str, ...]]) -> Iterator[Finding]:
@@ -196,25 +196,25 @@ def _forms(root: YamlMapping) -> Iterator[Finding]:
     section = root.items.get("forms")
     if section is not None and not isinstance(section, YamlMapping):
         yield found("form-malformed", "The forms are not written as a mapping.", root.key_location("forms"))
-    for name, node, place in _named(section):
+    for name, node, location in _named(section):
         if isinstance(node, YamlMapping):
             if "ignored_intents" in node.items and "required_slots" not in node.items:
                 yield found(
                     "form-without-required-slots",
                     f"The form '{name}' has 'ignored_intents' but no 'required_slots'.",
-                    place,
+                    location,
                 )
         elif not _is_nothing(node):
-            yield found("form-malformed", f"The content of the form '{name}' is not a mapping of keys.", place)
+            yield found("form-malformed", f"The content of the form '{name}' is not a mapping of keys.", location)
 
 
 def _entities(root: YamlMapping) -> Iterator[Finding]:
-    for name, node, place in _listed(root.items.get("entities")):
+    for name, node, location in _listed(root.items.get("entities")):
         if node is not None and _is_empty(node):
-            yield found("entity-trailing-colon", f"There is nothing after the colon of the entity '{name}'.", place)
+            yield found("entity-trailing-colon", f"There is nothing after the colon of the entity '{name}'.", location)
         for key in ("roles", "groups"):
             if isinstance(node, YamlMapping) and key in node.items and not _is_iterable(node.items[key]):
-                yield found("entity-malformed", f"The '{key}' of the entity '{name}' are not a list.", place)
+                yield found("entity-malformed", f"The '{key}' of the entity '{name}' are not a list.", location)
 
 
 def _intents(root: YamlMapping) -> Iterator[Finding]:
@@ -228,15 +228,17 @@ def _intents(root: YamlMapping) -> Iterator[Finding]:
         for name, node, _ in _listed(root.items.get("entities"))
         if isinstance(node, YamlMapping) and _value(node.items.get("influence_conversation")) is False
     ]
-    for name, node, place in _listed(root.items.get("intents"), first_only=True):
+    for name, node, location in _listed(root.items.get("intents"), first_only=True):
         if node is None:
             continue
         if _is_empty(node):
-            yield found("intent-trailing-colon", f"There is nothing after the colon of the intent '{name}'.", place)
+            yield found("intent-trailing-colon", f"There is nothing after the colon of the intent '{name}'.", location)
         elif not isinstance(node, YamlMapping):
-            yield found("intent-malformed", f"The properties of the intent '{name}' are not a mapping of keys.", place)
+            yield found(
+                "intent-malformed", f"The properties of the intent '{name}' are not a mapping of keys.", location
+            )
         elif key := next((key for key in ("use_entities", "ignore_entities") if _is_no_list_of_names(node, key)), None):
-            yield found("intent-malformed", f"The '{key}' of the intent '{name}' are not a list of entities.", place)
+            yield found("intent-malformed", f"The '{key}' of the intent '{name}' are not a list of entities.", location)
         elif isinstance(node.items.get("use_entities"), YamlSequence):
             used = _with_roles(_texts(node.items["use_entities"]), roles)
             ignored = _with_roles(
@@ -245,7 +247,7 @@ def _intents(root: YamlMapping) -> Iterator[Finding]:
             both = sorted(used & ignored)
             if both:
                 names = ", ".join(f"'{entity}'" for entity in both)
-                yield found("entity-used-and-ignored", f"The intent '{name}' both uses and ignores {names}.", place)
+                yield found("entity-used-and-ignored", f"The intent '{name}' both uses and ignores {names}.", location)
 
 
 def _repeated_names(root: YamlMapping) -> Iterator[Finding]:
@@ -256,36 +258,38 @@ def _repeated_names(root: YamlMapping) -> Iterator[Finding]:
     )
     for code, what, names in sections:
         seen: dict[str, Location] = {}
-        for name, _, place in names:
+        for name, _, location in names:
             if name in seen:
-                yield found(code, f"The {what} '{name}' is listed twice ({seen[name]}).", place)
-            seen.setdefault(name, place)
-    for name, _, place in _unlisted_actions(root):
+                yield found(code, f"The {what} '{name}' is listed twice ({seen[name]}).", location)
+            seen.setdefault(name, location)
+    for name, _, location in _unlisted_actions(root):
         if name in DEFAULT_ACTIONS:
-            yield found("action-duplicate", f"'{name}' is a default action, and can be no form and no sentence.", place)
-    for name, _, place in _named(root.items.get("slots")):
+            yield found(
+                "action-duplicate", f"'{name}' is a default action, and can be no form and no sentence.", location
+            )
+    for name, _, location in _named(root.items.get("slots")):
         if name == SLOT_SESSION_METADATA:
-            yield found("slot-duplicate", f"The slot '{name}' is Rasa's own, which every domain has.", place)
+            yield found("slot-duplicate", f"The slot '{name}' is Rasa's own, which every domain has.", location)
 
 
 def _action_names(root: YamlMapping) -> Iterator[Named]:
     """The actions as Rasa counts them: a default action that is listed, or is a response, replaces the default one."""
     listed = {name for name, _, _ in _listed(root.items.get("actions"))}
-    for name, node, place in _listed(root.items.get("actions")):
+    for name, node, location in _listed(root.items.get("actions")):
         if name not in DEFAULT_ACTIONS:
-            yield name, node, place
-    for name, node, place in _named(root.items.get("responses")):
+            yield name, node, location
+    for name, node, location in _named(root.items.get("responses")):
         if name not in listed and name not in DEFAULT_ACTIONS:
-            yield name, node, place
+            yield name, node, location
     yield from _unlisted_actions(root)
 
 
 def _unlisted_actions(root: YamlMapping) -> Iterator[Named]:
     """The forms that the actions do not list, and the texts of end-to-end actions."""
     listed = {name for name, _, _ in _listed(root.items.get("actions"))}
-    for name, node, place in _named(root.items.get("forms")):
+    for name, node, location in _named(root.items.get("forms")):
         if name not in listed:
-            yield name, node, place
+            yield name, node, location
     yield from _listed(root.items.get("e2e_actions"))
 
 
@@ -306,14 +310,14 @@ def _triggers(root: YamlMapping) -> Iterator[Finding]:
     known = {name for name, _, _ in _listed(root.items.get("actions"))} | set(DEFAULT_ACTIONS)
     known |= {name for key in ("responses", "forms") for name, _, _ in _named(root.items.get(key))}
     known |= set(_texts(root.items.get("e2e_actions")))
-    for name, node, place in _listed(root.items.get("intents"), first_only=True):
+    for name, node, location in _listed(root.items.get("intents"), first_only=True):
         if isinstance(node, YamlMapping) and "triggers" in node.items:
             action = str(node.items["triggers"].data)
             if action not in known:
                 yield found(
                     "trigger-action-undefined",
                     f"The intent '{name}' triggers the action '{action}', which is not in the domain.",
-                    place,
+                    location,
                     suggestion(action, known),
                 )
 

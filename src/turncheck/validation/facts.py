@@ -108,9 +108,9 @@ class ProjectTests(NamedTuple):
     @property
     def files(self) -> list[str]:
         """The paths of the files they are in, sorted."""
-        places = [test.location for tests in (self.stories, self.examples) for test in tests]
-        places += [case.location for case in self.cases]
-        return sorted({place.path for place in places})
+        locations = [test.location for tests in (self.stories, self.examples) for test in tests]
+        locations += [case.location for case in self.cases]
+        return sorted({location.path for location in locations})
 
 
 @dataclass(frozen=True, eq=False)  # nobody compares them

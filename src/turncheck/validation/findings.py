@@ -56,9 +56,9 @@ def of_blocks(
         name = str(key[0] if isinstance(key, tuple) else key)
         message = words.format(name=name, where=f"{block.kind} '{block.name}'")
         subject = " ".join(filter(None, map(str, key))) if isinstance(key, tuple) else name
-        places = places_of(other for _, other in others)
+        locations = places_of(other for _, other in others)
         names = (Name(kind, name), Name(block.kind, block.name))
-        yield found(code, message, step.location, suggestion(name, known), places, subject=subject, names=names)
+        yield found(code, message, step.location, suggestion(name, known), locations, subject=subject, names=names)
 
 
 def places_of(steps: Iterable[Placed]) -> tuple[Location, ...]:
@@ -176,19 +176,19 @@ class Places:
 
     def in_example(self, example: Example, offset: int) -> Location:
         """The place in the file of a character of the plain text; the sentence's place if it is quoted or folded."""
-        place = example.location
-        if self._example != place:
-            self._example, self._written = place, self._as_written(example)
-        if self._written is None or place.column is None:
-            return place
-        return Location(place.path, place.line, place.column + self._written.offset(offset))
+        location = example.location
+        if self._example != location:
+            self._example, self._written = location, self._as_written(example)
+        if self._written is None or location.column is None:
+            return location
+        return Location(location.path, location.line, location.column + self._written.offset(offset))
 
     def _as_written(self, example: Example) -> WrittenSentence | None:
-        place = example.location
-        source = self._sources.get(place.path)
-        if source is None or place.line is None or place.column is None:
+        location = example.location
+        source = self._sources.get(location.path)
+        if source is None or location.line is None or location.column is None:
             return None
-        written = source.line(place.line)[place.column - 1 :]
+        written = source.line(location.line)[location.column - 1 :]
         try:
             plain, _ = parse_annotations(written)
         except AnnotationError:

@@ -119,8 +119,8 @@ def _version(root: YamlMapping) -> Iterator[Finding]:
     path = root.source.path
     written = node.value if isinstance(node, YamlScalar) else None
     if not written:
-        place = root.location if node is None else node.location
-        yield found("version-missing", f"The file '{path}' has no version; it is read as 3.1.", place)
+        location = root.location if node is None else node.location
+        yield found("version-missing", f"The file '{path}' has no version; it is read as 3.1.", location)
     elif node is not None and isinstance(written, str):
         version = parse_version(written)
         if version is None:
@@ -188,16 +188,16 @@ def check_story_loading(facts: Facts) -> Iterator[Finding]:
         yield found("retrieval-intent-full-name", message, first, others=others)
     yield from _ignored_conditions(facts)
     for name, (step, *_) in gathered((step.slot, step) for _, step in facts.slot_steps() if step.named_only).items():
-        place = step.location
+        location = step.location
         slot = domain.slots.get(name)
         if slot is None and name in facts.default_slots:
             continue
         if slot is None:
             message = f"The slot '{name}' is named without a value, and the domain does not define it."
-            yield found("slot-named-undefined", message, place)
+            yield found("slot-named-undefined", message, location)
         elif slot.type in {"categorical", "bool", "float"} and slot.influence_conversation is not False:
             message = f"The slot '{name}' of type '{slot.type}' is named without a value."
-            yield found("slot-without-value", message, place)
+            yield found("slot-without-value", message, location)
 
 
 def _ignored_conditions(facts: Facts) -> Iterator[Finding]:

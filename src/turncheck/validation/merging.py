@@ -38,14 +38,14 @@ def check_merging(facts: Facts) -> Iterator[Finding]:
     for file in read_data_files(project):
         if file.has_nlu:
             data["responses"].update(_defined(file).get("responses", {}))
-    for intent, place in facts.retrieval_intents.items():
-        data["actions"][UTTER + intent] = facts.nlu_intents.get(intent, place)
-    for text, place in facts.bot_texts.items():
-        data["e2e_actions"][text] = place
+    for intent, location in facts.retrieval_intents.items():
+        data["actions"][UTTER + intent] = facts.nlu_intents.get(intent, location)
+    for text, location in facts.bot_texts.items():
+        data["e2e_actions"][text] = location
     yield from _shared(domain, data)
-    for name, place in data["responses"].items():
+    for name, location in data["responses"].items():
         if name in domain["forms"] and name not in domain["actions"]:
-            yield found("response-is-form", f"The response '{name}' has the name of a form.", place)
+            yield found("response-is-form", f"The response '{name}' has the name of a form.", location)
 
 
 def check_merged_actions(facts: Facts) -> Iterator[Finding]:
@@ -54,13 +54,13 @@ def check_merged_actions(facts: Facts) -> Iterator[Finding]:
     files = [_defined(file) for file in project.files if file.role == "domain"]
     actions = {name for file in files for name in file.get("actions", {})}
     for file in files:
-        for form, place in file.get("forms", {}).items():
+        for form, location in file.get("forms", {}).items():
             for other in files if form not in actions else ():
                 for section in ("responses", "e2e_actions"):
                     if other is not file and form in other.get(section, {}):
                         elsewhere = other[section][form]
                         message = f"The action '{form}' is listed twice: a form, and in the {section} ({elsewhere})."
-                        yield found("action-duplicate", message, place)
+                        yield found("action-duplicate", message, location)
 
 
 def forgotten_duplicates(project: Project) -> Iterator[Finding]:

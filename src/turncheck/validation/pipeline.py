@@ -64,9 +64,9 @@ def check_test_names(facts: Facts) -> Iterator[Finding]:
         if example.base_intent
     ]
     places: dict[tuple[str, str, str, str], list[Location]] = {}
-    for code, kind, name, place in named:
+    for code, kind, name, location in named:
         if name not in known[kind]:
-            places.setdefault((code, kind, name, place.path), []).append(place)
+            places.setdefault((code, kind, name, location.path), []).append(location)
     for (code, kind, name, _), (first, *others) in places.items():
         called = "response" if kind == "action" and name.startswith("utter_") else kind
         message = f"A test names the {called} '{name}', which is not defined."
@@ -152,8 +152,8 @@ def check_emptiness(facts: Facts) -> Iterator[Finding]:
     """A domain with nothing in it."""
     if _is_empty(facts):
         written = facts.domain.location
-        place = Location(written.path, written.line or 1, written.column or 1)
-        yield found("domain-empty", "There is nothing in the domain.", place)
+        location = Location(written.path, written.line or 1, written.column or 1)
+        yield found("domain-empty", "There is nothing in the domain.", location)
 
 
 def _is_empty(facts: Facts) -> bool:
@@ -310,21 +310,23 @@ def rasas_view(facts: Facts) -> RasaView:
     if not any(CHECKS[finding.code].then == "empties the domain" for finding in read) and not _is_domain_skipped(
         project
     ):
-        found = [*read, *loading_findings(facts, emptied=False), *rasa_checks(facts)]
+        findings = [*read, *loading_findings(facts, emptied=False), *rasa_checks(facts)]
         unseen = set(forgotten_duplicates(project))
-        seen, hidden = seen_by_rasa(LoadOrder(project), _visible(finding for finding in found if finding not in unseen))
-        return RasaView(seen, [*hidden, *never_read, *(finding for finding in found if finding in unseen)])
+        seen, hidden = seen_by_rasa(
+            LoadOrder(project), _visible(finding for finding in findings if finding not in unseen)
+        )
+        return RasaView(seen, [*hidden, *never_read, *(finding for finding in findings if finding in unseen)])
     emptied = gather(
         with_emptied_domain(project),
         max_history=facts.max_history,
         stories_only=facts.stories_only,
         as_rasa=facts.as_rasa,
     )
-    found = [*read, *loading_findings(emptied, emptied=True), *rasa_checks(emptied)]
-    consequences = [finding for finding in found if CHECKS[finding.code].about_domain]
+    findings = [*read, *loading_findings(emptied, emptied=True), *rasa_checks(emptied)]
+    consequences = [finding for finding in findings if CHECKS[finding.code].about_domain]
     consequences += references.check_story_intents(emptied)
-    found = [finding for finding in found if not CHECKS[finding.code].about_domain]
-    seen, hidden = seen_by_rasa(LoadOrder(project), _visible(found))
+    findings = [finding for finding in findings if not CHECKS[finding.code].about_domain]
+    seen, hidden = seen_by_rasa(LoadOrder(project), _visible(findings))
     # Rasa stops at a slot without a value that the emptied domain lacks; the project has it.
     consequences += [finding for finding in seen if finding.code == "slot-named-undefined"]
     seen = [finding for finding in seen if finding.code != "slot-named-undefined"]
@@ -477,7 +479,7 @@ class _Judge(NamedTuple):
 
     def _fails(self, finding: Finding) -> Fails:
         check = CHECKS[finding.code]
-        intents = {one.name for one in finding.names if one.kind == "intent"}
+        intents = {name.name for name in finding.names if name.kind == "intent"}
         if check.code == "story-intent-undefined" and intents & self.retrieval_intents:
             return "never"  # the NLU data define it before Rasa checks; only loading reports it
         return check.fails_for(stories_only=self.stories_only)

@@ -38,29 +38,29 @@ def check_intents(facts: Facts) -> Iterator[Finding]:
     for name in sorted(facts.retrieval_intents.keys() - listed.keys() - set(DEFAULT_INTENTS)):
         listed[name] = facts.nlu_intents.get(name, facts.retrieval_intents[name])
     unlisted = frozenset(facts.nlu_intents.keys() - listed.keys())
-    for name, place in listed.items():
+    for name, location in listed.items():
         if name not in facts.nlu_intents:
             yield found(
                 "intent-without-examples",
                 f"The intent '{name}' is listed in the domain and has no examples.",
-                place,
+                location,
                 suggestion(name, unlisted),
                 names=(Name("intent", name),),
             )
     places = Places(facts.project)
-    for name, place in facts.nlu_intents.items():
+    for name, location in facts.nlu_intents.items():
         if name not in facts.intents:
             yield found(
                 "intent-not-in-domain",
                 f"There are examples for the intent '{name}', which the domain does not list.",
-                places.of_intent(name, place),
+                places.of_intent(name, location),
                 suggestion(name, facts.intents),
                 names=(Name("intent", name),),
             )
-    for name, place in listed.items():
+    for name, location in listed.items():
         if name not in facts.story_intents:
             message = f"The intent '{name}' is used in no story or rule."
-            yield found("intent-unused", message, place, names=(Name("intent", name),))
+            yield found("intent-unused", message, location, names=(Name("intent", name),))
 
 
 def check_story_intents(facts: Facts) -> Iterator[Finding]:
@@ -123,7 +123,7 @@ def check_repeated_examples(facts: Facts) -> Iterator[Finding]:
         if (text := sentence.text or "") in several:
             places.setdefault(text, []).append(sentence.location)
     for text, found_at in places.items():
-        first, *others = sorted(found_at, key=lambda place: place.sort_key)
+        first, *others = sorted(found_at, key=lambda location: location.sort_key)
         names = ", ".join(sorted(intents[text]))
         message = f"The example '{text}' appears under several intents: {names}."
         yield found("example-in-several-intents", message, first, others=others)
@@ -157,10 +157,10 @@ def check_responses(facts: Facts) -> Iterator[Finding]:
         if name not in used and name not in asked:
             unused.setdefault(name, response.location)
     in_code = {quoted.partition("/")[0] for quoted in facts.code.quoted} if unused else set()
-    for name, place in unused.items():
+    for name, location in unused.items():
         if name not in in_code:
             message = f"The response '{name}' is used in no story or rule."
-            yield found("response-unused", message, place, names=(Name("response", name),))
+            yield found("response-unused", message, location, names=(Name("response", name),))
 
 
 def check_listed_responses(facts: Facts) -> Iterator[Finding]:
@@ -172,11 +172,11 @@ def check_listed_responses(facts: Facts) -> Iterator[Finding]:
         if name.startswith(UTTER) and name not in domain.responses and name not in parents:
             action = domain.actions.get(name)
             example = facts.nlu_intents.get(name.removeprefix(UTTER))
-            place = action.location if action else example or domain.location
+            location = action.location if action else example or domain.location
             yield found(
                 "listed-response-undefined",
                 f"The action '{name}' needs a response, but none is defined.",
-                place,
+                location,
                 suggestion(name, facts.responses),
                 names=(Name("action", name),),
             )

@@ -289,11 +289,11 @@ def check_templates(facts: Facts) -> Iterator[Finding]:
             )
     for (_, intent), alike in of_template.items():
         if len(alike) >= _MANY_OF_ONE_TEMPLATE:
-            places = sorted((example.location for example in alike), key=lambda place: place.sort_key)
+            locations = sorted((example.location for example in alike), key=lambda location: location.sort_key)
             yield found(
                 "example-differs-in-values-only",
                 f"{_MANY_OF_ONE_TEMPLATE} or more examples of '{intent}' differ from this one only in entity values.",
-                places[_MANY_OF_ONE_TEMPLATE - 1],
+                locations[_MANY_OF_ONE_TEMPLATE - 1],
             )
 
 

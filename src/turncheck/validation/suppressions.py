@@ -211,7 +211,7 @@ class _Index:
 
     def of(self, finding: Finding) -> list[int]:
         """The indexes of the suppressions that apply to the finding. What Rasa stops at is never suppressed."""
-        hidden = [one.name for one in finding.names if one.kind == "code" and finding.code == HIDDEN]
+        hidden = [name.name for name in finding.names if name.kind == "code" and finding.code == HIDDEN]
         codes = [code for code in (finding.code, *hidden) if not _ends_reading(code)]
         places = [("", _EVERYWHERE)]
         for location in (finding.location, *finding.others):
@@ -240,7 +240,7 @@ def suppress(
     documents |= _documents_of_tests(project.root, tests.files if tests else ())
     suppressions, blocks = _from_comments(documents)
     suppressions += _from_markdown(project.root, validated.findings)
-    suppressions += [Suppression(code, place) for code, place in ignored]
+    suppressions += [Suppression(code, location) for code, location in ignored]
     if not suppressions:
         return validated
     index = _Index(suppressions, blocks)

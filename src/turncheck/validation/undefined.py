@@ -164,8 +164,8 @@ def check_buttons(facts: Facts) -> Iterator[Finding]:
                     payload = button.get("payload") if isinstance(button, dict) else None
                     if isinstance(payload, str) and payload.strip().startswith("/"):
                         path = ("responses", response.name, number, key, position, "payload")
-                        place = places.of_entry(payload, variation.location, *path)
-                        yield from _payload(facts, response.name, payload.strip(), place)
+                        location = places.of_entry(payload, variation.location, *path)
+                        yield from _payload(facts, response.name, payload.strip(), location)
 
 
 def filled_payload(payload: str) -> str:
@@ -259,16 +259,16 @@ def _entities(facts: Facts) -> Iterator[Finding]:
         for annotation in example.entities:
             key = (annotation.entity, annotation.role, annotation.group)
             if key not in known:
-                place = places.in_example(example, annotation.start)
-                uses.setdefault(key, []).append((annotation, f"The example '{example.text}'", place))
+                location = places.in_example(example, annotation.start)
+                uses.setdefault(key, []).append((annotation, f"The example '{example.text}'", location))
     for block, step in facts.user_steps():
         for entity in step.entities:
             key = (entity.entity, entity.role, entity.group)
             if key not in known:
-                place = places.of_story_entity(entity.entity, step.location)
-                uses.setdefault(key, []).append((entity, f"The {block.kind} '{block.name}'", place))
-    for (used, where, place), *others in uses.values():
-        yield from _entity(facts, used, where, place, tuple(dict.fromkeys(other for *_, other in others)))
+                location = places.of_story_entity(entity.entity, step.location)
+                uses.setdefault(key, []).append((entity, f"The {block.kind} '{block.name}'", location))
+    for (used, where, location), *others in uses.values():
+        yield from _entity(facts, used, where, location, tuple(dict.fromkeys(other for *_, other in others)))
 
 
 _EntityKey = tuple[str, str | None, str | None]

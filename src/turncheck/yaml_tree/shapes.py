@@ -415,7 +415,7 @@ def json_schema(shape: Shape) -> Json:  # noqa: PLR0911 - one branch per shape, 
         case Number():
             return {"type": ["number", "null"] if shape.nullable else "number"}
         case Kinds():
-            return {"anyOf": [json_schema(one) for one in shape.kinds.values()]}
+            return {"anyOf": [json_schema(record) for record in shape.kinds.values()]}
         case Boolean():
             return {"type": "boolean"}
         case Fraction():

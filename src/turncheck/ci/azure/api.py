@@ -149,10 +149,10 @@ class AzureRepository:
         Raises:
             RestError: it cannot be had.
         """
-        found = self.client.get(f"{self.path}/pullRequests/{number}", _PullRequest, **{"api-version": VERSION})
-        head = found.last_merge_source_commit
-        branch = found.target_ref_name.removeprefix("refs/heads/")
-        return Target(found.pull_request_id, head.commit_id if head else "", branch)
+        pull_request = self.client.get(f"{self.path}/pullRequests/{number}", _PullRequest, **{"api-version": VERSION})
+        head = pull_request.last_merge_source_commit
+        branch = pull_request.target_ref_name.removeprefix("refs/heads/")
+        return Target(pull_request.pull_request_id, head.commit_id if head else "", branch)
 
     def merge_base(self, one: str, other: str) -> str | None:
         """Return where two branches or commits diverged; ``None`` if Azure DevOps does not know them.
@@ -164,10 +164,10 @@ class AzureRepository:
         for side, name in (("base", one), ("target", other)):
             wanted |= {f"{side}Version": name, f"{side}VersionType": "commit" if _COMMIT.match(name) else "branch"}
         try:
-            found = self.client.get(f"{self.path}/diffs/commits", _Difference, needs=_NEEDS_CODE, **wanted)
+            difference = self.client.get(f"{self.path}/diffs/commits", _Difference, needs=_NEEDS_CODE, **wanted)
         except NotFoundError:
             return None
-        return found.common_commit
+        return difference.common_commit
 
     def files_of(self, commit: str) -> AbstractContextManager[CommitFiles]:
         """Return a commit's files in a temporary folder; those of submodules are left out.
@@ -235,8 +235,8 @@ class PullRequestThreads:
 
     def author(self) -> str:
         """Who the token speaks for."""
-        found = self._client.get("/_apis/connectionData", _Connection, **{"api-version": _PREVIEW})
-        return found.authenticated_user.id
+        connection = self._client.get("/_apis/connectionData", _Connection, **{"api-version": _PREVIEW})
+        return connection.authenticated_user.id
 
     def _comment(self, written: Written) -> str:
         return f"{self._path}/{written.id}/comments/{written.first}"
@@ -308,10 +308,10 @@ class BranchBuilds:
             return iter(())
         state = {"version": commit, "versionType": "commit"}
         wanted = {f"searchCriteria.itemVersion.{name}": value for name, value in state.items()}
-        found = self._asked(
+        commits = self._asked(
             f"{self.repository}/commits", _Commit, _NEEDS_CODE, **wanted, **{"searchCriteria.$top": MOST_ANCESTORS}
         )
-        return (one.commit_id for one in islice(found, MOST_ANCESTORS))
+        return (one.commit_id for one in islice(commits, MOST_ANCESTORS))
 
     def archives(self, run: EarlierRun) -> Iterator[Archive]:
         listed = self._asked(self._artifacts_of(run.id), _Artifact, _NEEDS_BUILDS)

@@ -107,19 +107,19 @@ class Azure(JobHost):
 
     @property
     def run(self) -> Run:
-        given = self.variables
-        head = given.commit("SYSTEM_PULLREQUEST_SOURCECOMMITID")
+        variables = self.variables
+        head = variables.commit("SYSTEM_PULLREQUEST_SOURCECOMMITID")
         return Run(
-            repository=given.text("BUILD_REPOSITORY_NAME"),
-            commit=head or given.commit("BUILD_SOURCEVERSION"),
-            checked_out=given.commit("BUILD_SOURCEVERSION"),
-            ref=given.branch("SYSTEM_PULLREQUEST_SOURCEBRANCH", "BUILD_SOURCEBRANCH") or None,
-            run_id=given.text("BUILD_BUILDID") or None,
+            repository=variables.text("BUILD_REPOSITORY_NAME"),
+            commit=head or variables.commit("BUILD_SOURCEVERSION"),
+            checked_out=variables.commit("BUILD_SOURCEVERSION"),
+            ref=variables.branch("SYSTEM_PULLREQUEST_SOURCEBRANCH", "BUILD_SOURCEBRANCH") or None,
+            run_id=variables.text("BUILD_BUILDID") or None,
             url=self._run_url(),
-            workspace=given.folder("BUILD_SOURCESDIRECTORY"),
-            stamp=given.stamp("BUILD_BUILDID", "SYSTEM_JOBATTEMPT"),
-            of_a_change=bool(given.branch("SYSTEM_PULLREQUEST_TARGETBRANCH")),
-            of_a_fork=given.text("SYSTEM_PULLREQUEST_ISFORK").lower() == "true",
+            workspace=variables.folder("BUILD_SOURCESDIRECTORY"),
+            stamp=variables.stamp("BUILD_BUILDID", "SYSTEM_JOBATTEMPT"),
+            of_a_change=bool(variables.branch("SYSTEM_PULLREQUEST_TARGETBRANCH")),
+            of_a_fork=variables.text("SYSTEM_PULLREQUEST_ISFORK").lower() == "true",
             merges=head,
         )
 
@@ -196,15 +196,15 @@ class Azure(JobHost):
 
     def earlier_reports(self, artifact_name: str, root: str) -> Reports | None:
         """Return what builds of this pipeline left, whose repository may be elsewhere."""
-        given = self.variables
-        pipeline = given.number("SYSTEM_DEFINITIONID")
+        variables = self.variables
+        pipeline = variables.number("SYSTEM_DEFINITIONID")
         if self._client is None or not self._project or pipeline is None:
             return None
         builds = self._earlier_builds.get(artifact_name)
         if builds is None:
             code = self._repository.path if self._repository else None
             place = f"/{quote(self._project, safe='', errors='replace')}"
-            own = given.number("BUILD_BUILDID")
+            own = variables.number("BUILD_BUILDID")
             builds = AskedOnce(BranchBuilds(self._client, place, code, pipeline, artifact_name, own))
             self._earlier_builds[artifact_name] = builds
         return Reports(builds, root)
@@ -212,17 +212,17 @@ class Azure(JobHost):
     # --- where it is said --------------------------------------------------------------------------------------------
 
     def target(self) -> Target | str:
-        given = self.variables
-        number = given.number("SYSTEM_PULLREQUEST_PULLREQUESTID")
+        variables = self.variables
+        number = variables.number("SYSTEM_PULLREQUEST_PULLREQUESTID")
         if number is None:
             return "this build belongs to no pull request"
         if self.pages is None:
-            provider = given.text("BUILD_REPOSITORY_PROVIDER") or "elsewhere"
+            provider = variables.text("BUILD_REPOSITORY_PROVIDER") or "elsewhere"
             return f"the repository is not one of Azure DevOps ({provider}); publish there from a later step"
         if self._repository is None:
             return f"there is no token to write it with: {_HOW}"
-        of_a_fork = given.text("SYSTEM_PULLREQUEST_ISFORK").lower() == "true"
-        branch = given.branch("SYSTEM_PULLREQUEST_TARGETBRANCH")
+        of_a_fork = variables.text("SYSTEM_PULLREQUEST_ISFORK").lower() == "true"
+        branch = variables.branch("SYSTEM_PULLREQUEST_TARGETBRANCH")
         return Target(number, self.run.commit or "", branch, "a fork" if of_a_fork else "")
 
     @property

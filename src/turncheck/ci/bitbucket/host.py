@@ -85,10 +85,10 @@ def _outside_code(pattern: re.Pattern[str], shown: Callable[[re.Match[str]], str
 def from_bitbucket(body: str) -> str:
     """Return a comment with its hidden first line as other hosts have it."""
     head, _, rest = body.partition("\n")
-    found = _HIDDEN.match(head)
-    if found is None:
+    match = _HIDDEN.match(head)
+    if match is None:
         return body
-    words = re.split(r" (?=turncheck:)", found[1])
+    words = re.split(r" (?=turncheck:)", match[1])
     return "".join(f"<!-- {word} -->" for word in words) + f"\n{rest.removeprefix(chr(10))}"
 
 
@@ -209,9 +209,9 @@ class BitbucketRepository:
         Raises:
             RestError: it cannot be had.
         """
-        found = self.client.get(f"{self._path}/pullrequests/{number}", _PullRequest)
-        head = found.source.commit.hash if found.source.commit else ""
-        return Target(found.id, head, found.destination.branch.name)
+        pull_request = self.client.get(f"{self._path}/pullrequests/{number}", _PullRequest)
+        head = pull_request.source.commit.hash if pull_request.source.commit else ""
+        return Target(pull_request.id, head, pull_request.destination.branch.name)
 
     def comments(self, number: int) -> PullRequestComments:
         """Return the comments of a pull request."""
@@ -393,17 +393,17 @@ class Bitbucket(JobHost):
 
     @property
     def run(self) -> Run:
-        given = self.variables
-        pages, number = self.pages, given.text("BITBUCKET_BUILD_NUMBER")
+        variables = self.variables
+        pages, number = self.pages, variables.text("BITBUCKET_BUILD_NUMBER")
         return Run(
-            repository=given.text("BITBUCKET_REPO_FULL_NAME"),
-            commit=given.commit("BITBUCKET_COMMIT"),
-            ref=given.branch("BITBUCKET_BRANCH") or None,
+            repository=variables.text("BITBUCKET_REPO_FULL_NAME"),
+            commit=variables.commit("BITBUCKET_COMMIT"),
+            ref=variables.branch("BITBUCKET_BRANCH") or None,
             run_id=number or None,
             url=pages.run(number) if pages else None,
-            workspace=given.folder("BITBUCKET_CLONE_DIR"),
-            stamp=given.stamp("BITBUCKET_BUILD_NUMBER", "BITBUCKET_STEP_RUN_NUMBER"),
-            of_a_change=bool(given.text("BITBUCKET_PR_ID")),
+            workspace=variables.folder("BITBUCKET_CLONE_DIR"),
+            stamp=variables.stamp("BITBUCKET_BUILD_NUMBER", "BITBUCKET_STEP_RUN_NUMBER"),
+            of_a_change=bool(variables.text("BITBUCKET_PR_ID")),
         )
 
     @property
@@ -423,13 +423,13 @@ class Bitbucket(JobHost):
         return self._repository_within(PUBLISHING)
 
     def _repository_within(self, seconds: float) -> BitbucketRepository | None:
-        given = self.variables
-        repository = given.text("BITBUCKET_REPO_FULL_NAME")
+        variables = self.variables
+        repository = variables.text("BITBUCKET_REPO_FULL_NAME")
         if self.token is None or not repository:
             return None
-        api = given.address("BITBUCKET_API_URL") or _API
+        api = variables.address("BITBUCKET_API_URL") or _API
         return BitbucketRepository(
-            BitbucketClient(api, self.token, RetryBudget(seconds), Network.of(given.given)), repository
+            BitbucketClient(api, self.token, RetryBudget(seconds), Network.of(variables.given)), repository
         )
 
     def _told(self) -> BitbucketRepository:

@@ -41,11 +41,11 @@ def find_target(context: GitHubContext, client: GitHubClient | None) -> Target |
     if client is None:
         return "without a token it is not known which pull request this is"
     owner = context.repository.partition("/")[0]
-    found = _open_pulls(client, context.repository, owner, branch)
-    if not found:
+    pulls = _open_pulls(client, context.repository, owner, branch)
+    if not pulls:
         return f"the branch '{branch}' has no open pull request"
-    others = frozenset(pull.base.ref for pull in found) - {found[0].base.ref}
-    return replace(_target(found[0]), reads_only=reads_only, other_base_refs=others)
+    others = frozenset(pull.base.ref for pull in pulls) - {pulls[0].base.ref}
+    return replace(_target(pulls[0]), reads_only=reads_only, other_base_refs=others)
 
 
 def target_of_run(client: GitHubClient, repository: str, run: WorkflowRun) -> Target | str:

@@ -94,10 +94,10 @@ def merge_base(client: GitHubClient, repository: str, branch: str, head: str) ->
     try:
         named = quote(branch, safe="/", errors="replace")
         tip = exact_commit(branch) or _tip_of(client, repository, named)
-        found = _compare(client, repository, tip, head)
+        difference = _compare(client, repository, tip, head)
     except NotFoundError:
         return None
-    return found.merge_base_commit.sha
+    return difference.merge_base_commit.sha
 
 
 def _tip_of(client: GitHubClient, repository: str, branch: str) -> str:
@@ -120,7 +120,7 @@ def paths_of(client: GitHubClient, repository: str, commit: str) -> Iterator[str
     if not tree.tree:
         raise RestError("GitHub's list of a folder of the base is empty")
     if not tree.truncated:
-        yield from (one.path for one in tree.tree if one.type != "tree")
+        yield from (tree_entry.path for tree_entry in tree.tree if tree_entry.type != "tree")
         return
     shallow = client.get(path, Tree, needs="contents: read")
     if shallow.truncated:

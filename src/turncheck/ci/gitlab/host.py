@@ -243,8 +243,8 @@ class GitLabProject:
         Raises:
             RestError: it cannot be had.
         """
-        found = self.client.get(f"{self._path}/merge_requests/{number}", _MergeRequest)
-        return Target(found.iid, found.sha or "", found.target_branch)
+        merge_request = self.client.get(f"{self._path}/merge_requests/{number}", _MergeRequest)
+        return Target(merge_request.iid, merge_request.sha or "", merge_request.target_branch)
 
     def base_of_merge_request(self, number: int, head: str | None) -> tuple[str, str | None]:
         """Return the target branch of a merge request, and where its head left it, if this is the head.
@@ -252,10 +252,10 @@ class GitLabProject:
         Raises:
             RestError: it cannot be had.
         """
-        found = self.client.get(f"{self._path}/merge_requests/{number}", _MergeRequest)
-        refs = found.diff_refs
+        merge_request = self.client.get(f"{self._path}/merge_requests/{number}", _MergeRequest)
+        refs = merge_request.diff_refs
         same = refs is not None and head is not None and refs.head_sha == head
-        return found.target_branch, exact_commit(refs.base_sha) if refs is not None and same else None
+        return merge_request.target_branch, exact_commit(refs.base_sha) if refs is not None and same else None
 
     def merge_base(self, branch: str, head: str) -> str | None:
         """Return where a commit left a branch; ``None`` if GitLab does not know them.
@@ -388,29 +388,29 @@ class GitLab(JobHost):
 
     @property
     def run(self) -> Run:
-        given = self.variables
+        variables = self.variables
         return Run(
-            repository=given.text("CI_PROJECT_PATH"),
-            commit=given.commit("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA", "CI_COMMIT_SHA"),
-            checked_out=given.commit("CI_COMMIT_SHA"),
-            ref=given.branch("CI_MERGE_REQUEST_SOURCE_BRANCH_NAME", "CI_COMMIT_REF_NAME") or None,
-            run_id=given.text("CI_JOB_ID") or None,
-            url=given.address("CI_JOB_URL", "CI_PIPELINE_URL"),
-            workspace=given.folder("CI_PROJECT_DIR"),
-            stamp=given.stamp("CI_PIPELINE_ID", "CI_JOB_ID"),
+            repository=variables.text("CI_PROJECT_PATH"),
+            commit=variables.commit("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA", "CI_COMMIT_SHA"),
+            checked_out=variables.commit("CI_COMMIT_SHA"),
+            ref=variables.branch("CI_MERGE_REQUEST_SOURCE_BRANCH_NAME", "CI_COMMIT_REF_NAME") or None,
+            run_id=variables.text("CI_JOB_ID") or None,
+            url=variables.address("CI_JOB_URL", "CI_PIPELINE_URL"),
+            workspace=variables.folder("CI_PROJECT_DIR"),
+            stamp=variables.stamp("CI_PIPELINE_ID", "CI_JOB_ID"),
             of_a_change=bool(
-                given.text("CI_MERGE_REQUEST_IID", "CI_OPEN_MERGE_REQUESTS", "CI_EXTERNAL_PULL_REQUEST_IID")
+                variables.text("CI_MERGE_REQUEST_IID", "CI_OPEN_MERGE_REQUESTS", "CI_EXTERNAL_PULL_REQUEST_IID")
             ),
             of_a_fork=self._is_of_a_fork(),
-            merges=given.commit("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA"),
+            merges=variables.commit("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA"),
         )
 
     def _is_of_a_fork(self) -> bool:
         """Whether the change is to be merged into another project than the one it comes from."""
-        given, opened = self.variables, self._open_merge_request
-        if opened is not None and opened[0] != given.text("CI_PROJECT_PATH"):
+        variables, opened = self.variables, self._open_merge_request
+        if opened is not None and opened[0] != variables.text("CI_PROJECT_PATH"):
             return True
-        return given.text("CI_MERGE_REQUEST_SOURCE_PROJECT_ID") != given.text("CI_MERGE_REQUEST_PROJECT_ID")
+        return variables.text("CI_MERGE_REQUEST_SOURCE_PROJECT_ID") != variables.text("CI_MERGE_REQUEST_PROJECT_ID")
 
     @property
     def pages(self) -> GitLabPages | None:
@@ -461,20 +461,22 @@ class GitLab(JobHost):
         A pipeline for merged results has a merge checked out whose first parent is the target branch as it is now; the
         base of the diff is where the change left it.
         """
-        given = self.variables
-        if target := given.branch("CI_MERGE_REQUEST_TARGET_BRANCH_NAME"):
-            named = given.text("CI_MERGE_REQUEST_TARGET_BRANCH_SHA", "CI_MERGE_REQUEST_DIFF_BASE_SHA")
+        variables = self.variables
+        if target := variables.branch("CI_MERGE_REQUEST_TARGET_BRANCH_NAME"):
+            named = variables.text("CI_MERGE_REQUEST_TARGET_BRANCH_SHA", "CI_MERGE_REQUEST_DIFF_BASE_SHA")
             return Base(target, exact_commit(named), head="HEAD")
-        if target := given.branch("CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_NAME"):  # of GitHub, which GitLab builds
-            return Base(target, head="HEAD", tip=exact_commit(given.text("CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_SHA")))
-        default = given.branch("CI_DEFAULT_BRANCH")
+        if target := variables.branch("CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_NAME"):  # of GitHub, which GitLab builds
+            return Base(
+                target, head="HEAD", tip=exact_commit(variables.text("CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_SHA"))
+            )
+        default = variables.branch("CI_DEFAULT_BRANCH")
         if self._open_merge_request is not None:
             return self._base_of_open_merge_request(default, warn)
         if not default:
             return None
-        if given.text("CI_COMMIT_BRANCH") == default:
-            before = exact_commit(given.text("CI_COMMIT_BEFORE_SHA"))
-            return Base(default, before, child=exact_commit(given.text("CI_COMMIT_SHA")))
+        if variables.text("CI_COMMIT_BRANCH") == default:
+            before = exact_commit(variables.text("CI_COMMIT_BEFORE_SHA"))
+            return Base(default, before, child=exact_commit(variables.text("CI_COMMIT_SHA")))
         return Base(default, head="HEAD")
 
     def _base_of_open_merge_request(self, default: str, warn: Callable[[str, HostError], None]) -> Base | Missing:
@@ -484,7 +486,7 @@ class GitLab(JobHost):
         Without an answer, the default branch stands for the target of one in this project, unless that is the branch of
         this pipeline.
         """
-        given = self.variables
+        variables = self.variables
         project, number = self._open_merge_request or ("", 0)
         several = ", ".join(f"{one}!{other}" for one, other in self._open_merge_requests)
         if len({one for one, _ in self._open_merge_requests}) > 1:
@@ -492,7 +494,7 @@ class GitLab(JobHost):
         trouble: HostError = HostError(f"there is no token ({_HOW})")
         if self._project is not None:
             try:
-                head = exact_commit(given.text("CI_COMMIT_SHA"))
+                head = exact_commit(variables.text("CI_COMMIT_SHA"))
                 found = {self._project.base_of_merge_request(one, head) for _, one in self._open_merge_requests}
                 if len({target for target, _ in found}) > 1:
                     return Unreachable(f"{several} are open, into several branches: {_BY_MERGE_REQUEST}")
@@ -503,15 +505,15 @@ class GitLab(JobHost):
                 warn("the merge request of this branch", error)
         if len(self._open_merge_requests) > 1:
             return Unreachable(f"into which branches {several} are to be merged is not known: {trouble.why}")
-        if project != given.text("CI_PROJECT_PATH") or not default or given.text("CI_COMMIT_BRANCH") == default:
+        if project != variables.text("CI_PROJECT_PATH") or not default or variables.text("CI_COMMIT_BRANCH") == default:
             return Unreachable(f"the target of merge request {project}!{number} is not known: {trouble.why}")
         return Base(default, head="HEAD", of_a_change=True)
 
     def clone_address(self) -> CloneAddress | None:
-        given, opened = self.variables, self._open_merge_request
-        url = given.address("CI_MERGE_REQUEST_PROJECT_URL", "CI_PROJECT_URL")
-        if url and opened is not None and opened[0] != given.text("CI_PROJECT_PATH"):
-            url = f"{url.removesuffix(given.text('CI_PROJECT_PATH'))}{opened[0]}"
+        variables, opened = self.variables, self._open_merge_request
+        url = variables.address("CI_MERGE_REQUEST_PROJECT_URL", "CI_PROJECT_URL")
+        if url and opened is not None and opened[0] != variables.text("CI_PROJECT_PATH"):
+            url = f"{url.removesuffix(variables.text('CI_PROJECT_PATH'))}{opened[0]}"
         return CloneAddress(f"{url}.git", login_with("oauth2", self.token)) if url else None
 
     def merge_base(self, branch: str, head: str) -> str | None:
@@ -522,9 +524,9 @@ class GitLab(JobHost):
 
     @cached_property
     def _earlier_pipelines(self) -> AskedOnce | None:
-        given = self.variables
-        job = given.text("CI_JOB_NAME")
-        return self._project.pipelines(job, given.number("CI_PIPELINE_ID")) if self._project and job else None
+        variables = self.variables
+        job = variables.text("CI_JOB_NAME")
+        return self._project.pipelines(job, variables.number("CI_PIPELINE_ID")) if self._project and job else None
 
     def earlier_reports(self, artifact_name: str, root: str) -> Reports | None:  # noqa: ARG002 - jobs have names there
         return Reports(self._earlier_pipelines, root) if self._earlier_pipelines is not None else None
@@ -554,16 +556,16 @@ class GitLab(JobHost):
         return next(iter(self._open_merge_requests), None)
 
     def target(self) -> Target | str:
-        given = self.variables
-        own = (number for project, number in self._open_merge_requests if project == given.text("CI_PROJECT_PATH"))
-        number = given.number("CI_MERGE_REQUEST_IID") or next(own, None)
+        variables = self.variables
+        own = (number for project, number in self._open_merge_requests if project == variables.text("CI_PROJECT_PATH"))
+        number = variables.number("CI_MERGE_REQUEST_IID") or next(own, None)
         if number is None:
             return "this pipeline belongs to no merge request"
-        source = given.text("CI_MERGE_REQUEST_SOURCE_PROJECT_ID")
-        of_a_fork = bool(source) and source != given.text("CI_MERGE_REQUEST_PROJECT_ID")
+        source = variables.text("CI_MERGE_REQUEST_SOURCE_PROJECT_ID")
+        of_a_fork = bool(source) and source != variables.text("CI_MERGE_REQUEST_PROJECT_ID")
         if self._project is None:
             return f"there is no token to write it with: {_HOW}" + (f" ({_FORK})" if of_a_fork else "")
-        branch = given.branch("CI_MERGE_REQUEST_TARGET_BRANCH_NAME")
+        branch = variables.branch("CI_MERGE_REQUEST_TARGET_BRANCH_NAME")
         return Target(number, self.run.commit or "", branch, "a fork" if of_a_fork else "")
 
     @property

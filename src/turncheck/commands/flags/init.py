@@ -42,5 +42,5 @@ def _init(namespace: argparse.Namespace) -> int:
     from turncheck.commands.init.command import InitOptions, run_init  # not for --help
     from turncheck.process.screen import Console
 
-    given = InitOptions(namespace.host, namespace.budget, namespace.write)
-    return run_init(namespace.folder, given, Console(), sys.stdout.write)
+    init_options = InitOptions(namespace.host, namespace.budget, namespace.write)
+    return run_init(namespace.folder, init_options, Console(), sys.stdout.write)

@@ -174,7 +174,7 @@ class _Reader:
         if not isinstance(value, str):
             return value
         try:
-            return json.loads(_MUSTACHE.sub(lambda found: found[0].replace('"', "'"), value))
+            return json.loads(_MUSTACHE.sub(lambda match: match[0].replace('"', "'"), value))
         except ValueError:
             return value
 
@@ -188,12 +188,12 @@ class _Reader:
     def _filled(self, text: str) -> str:
         """Return a text with the placeholders that are known here; others are noted."""
 
-        def replaced(found: re.Match[str]) -> str:
-            name = found[1]
+        def replaced(match: re.Match[str]) -> str:
+            name = match[1]
             if name.startswith(("#", "/")):
                 return ""  # {{#fnc.jsonify}} … {{/fnc.jsonify}}: values are always put in as JSON here
             if name not in _KNOWN:
-                self.notes.append(f"{found[0][:60]} has no counterpart: write what belongs there.")
+                self.notes.append(f"{match[0][:60]} has no counterpart: write what belongs there.")
             return _KNOWN.get(name, "")
 
         return _MUSTACHE.sub(replaced, text)

@@ -190,14 +190,14 @@ def look_at(folder: Path, host: str | None = None) -> Repository:
     checkout = find_checkout(folder)
     top = checkout.top if checkout is not None else folder.resolve()
     is_one = is_assistant(folder) or export_of(folder) is not None or imported(folder) is not None
-    found: Sequence[Path] = [folder] if is_one else assistants_below(folder)
-    if not found:
+    paths: Sequence[Path] = [folder] if is_one else assistants_below(folder)
+    if not paths:
         raise UserError(
             f"no assistant was found in {folder} or below",
             hint="An assistant has a domain.yml (or a folder domain/) beside its config.yml or its folder data/, "
             "or is an export of Kore.ai; or a turncheck.yml with `bot:`, or a botium.json with SIMPLEREST_URL.",
         )
-    projects = tuple(shown_path(one.resolve().relative_to(top.resolve())) or "." for one in found)
+    projects = tuple(shown_path(path.resolve().relative_to(top.resolve())) or "." for path in paths)
     branch = checkout.main_branch() if checkout is not None else "main"
     name, known_by = (host, "as named") if host is not None else _host_of(top, checkout)
     return Repository(top, projects, name, known_by, branch)
@@ -264,12 +264,12 @@ def first_tests(project: Project) -> dict[str, str]:
         return _first_suite(project)
     if project.native is not None:
         return {}
-    found = dialogues_of(project)[:_MOST]
+    dialogues = dialogues_of(project)[:_MOST]
     files: dict[str, str] = {}
-    if found and not find_test_stories(project.root):
-        files[STORIES_FILE] = _stories(found)
-    if found and found[0].is_in_sentences and not find_e2e_cases(project.root):
-        files[E2E_CASES_FILE] = _cases(found)
+    if dialogues and not find_test_stories(project.root):
+        files[STORIES_FILE] = _stories(dialogues)
+    if dialogues and dialogues[0].is_in_sentences and not find_e2e_cases(project.root):
+        files[E2E_CASES_FILE] = _cases(dialogues)
     if not find_test_nlu(project.root):
         intent = next(iter(sorted({example.intent for example in project.nlu.examples if example.intent})), "…")
         files[SENTENCES_FILE] = _SENTENCES.format(intent=intent.replace("\n", " "))
@@ -305,13 +305,13 @@ def dialogues_of(project: Project) -> list[Dialogue]:
 def _told_in(sentences: Mapping[str, str], project: Project) -> list[Dialogue]:
     """Return the rules and stories whose intents have sentences, one for each intent that they begin with."""
     responses = set(project.domain.responses)
-    found: list[Dialogue] = []
+    dialogues: list[Dialogue] = []
     for story in (*project.rules, *project.stories):
         turns = tuple(_turns(story, sentences, responses))
-        known = {dialogue.turns[0].intent for dialogue in found}
+        known = {dialogue.turns[0].intent for dialogue in dialogues}
         if turns and turns[0].intent not in known and not story.condition and not story.conversation_start:
-            found.append(Dialogue(story.name, story.kind, turns))
-    return found
+            dialogues.append(Dialogue(story.name, story.kind, turns))
+    return dialogues
 
 
 def _turns(story: Story, sentences: Mapping[str, str], responses: set[str]) -> Iterator[Turn]:
@@ -385,17 +385,17 @@ class InitOptions:
     write: bool = False
 
 
-def run_init(folder: Path, given: InitOptions, screen: Console, say: Callable[[str], object]) -> int:
+def run_init(folder: Path, init_options: InitOptions, screen: Console, say: Callable[[str], object]) -> int:
     """Say what there is and what fails; propose a workflow file, settings and first tests; write them if requested.
 
     Raises:
         UserError: there is no assistant, or a file cannot be written.
         KeyboardInterrupt: somebody interrupted the tests of what there is; nothing is written.
     """
-    repository = look_at(folder, given.host)
+    repository = look_at(folder, init_options.host)
     found = ", ".join("this repository" if one == "." else one for one in repository.projects)
     say(f"{_shown(f'Assistants: {found}. CI host: {repository.host} ({repository.known_by}).')}\n")
-    until = time.monotonic() + given.budget if given.budget else None
+    until = time.monotonic() + init_options.budget if init_options.budget else None
     for project in repository.projects:
         for line in _state_of(repository, project, screen, until):
             say(f"{_shown(line)}\n")
@@ -406,14 +406,16 @@ def run_init(folder: Path, given: InitOptions, screen: Console, say: Callable[[s
         if one not in new:
             say(f"{_shown(f'{one.path} already exists, and is not changed.')}\n")
     for one in new:
-        if given.write:
+        if init_options.write:
             _write(repository.top / one.path, one.text)
             say(f"{_shown(f'Written: {one.path}')}\n")
         else:
             say(f"\n--- {_shown(one.path)}\n" + "".join(f"{_shown(line)}\n" for line in one.text.splitlines()))
     say(
         "\n"
-        + "".join(f"Next: {_shown(step)}\n" for step in _next_steps(repository.host, new, joined, written=given.write))
+        + "".join(
+            f"Next: {_shown(step)}\n" for step in _next_steps(repository.host, new, joined, written=init_options.write)
+        )
     )
     return EXIT_OK
 
@@ -467,8 +469,8 @@ def _folders_of(repository: Repository) -> list[Path]:
 
 
 def _is_over_http(folder: Path) -> bool:
-    found = export_of(folder)
-    return imported(folder) is not None if found is None else bool(found.platform.engine)
+    export = export_of(folder)
+    return imported(folder) is not None if export is None else bool(export.platform.engine)
 
 
 def _next_steps(host: str, new: list[Proposed], joined: str, *, written: bool) -> Iterator[str]:

@@ -120,8 +120,8 @@ def policies_of(config: Config, *, rasa: int) -> tuple[ConfiguredComponent, ...]
         runs = [kind, parameters] if kind is not None else None
         described = _component("policies", component, runs, read, config.location)
         if of_featurizer is not None:
-            place = component.places.get("featurizer", described.location)
-            described.ignored["featurizer"] = IgnoredParameter(value=_short(of_featurizer), location=place)
+            location = component.places.get("featurizer", described.location)
+            described.ignored["featurizer"] = IgnoredParameter(value=_short(of_featurizer), location=location)
         found.append(described)
     return tuple(found)
 
@@ -194,14 +194,14 @@ def _component(
     otherwise: Location,
 ) -> ConfiguredComponent:
     """Describe one; ``otherwise`` is where a default one is said to be."""
-    place = otherwise if component.location == NOWHERE else component.location
+    location = otherwise if component.location == NOWHERE else component.location
     return ConfiguredComponent(
         section=section,
         name=component.name,
-        location=place,
+        location=location,
         runs=None if runs is None else hashlib.sha256(_json(runs).encode()).hexdigest()[:16],
         ignored={
-            name: IgnoredParameter(value=_short(value), location=component.places.get(name, place))
+            name: IgnoredParameter(value=_short(value), location=component.places.get(name, location))
             for name, value in component.parameters.items()
             if name not in read and name != "name"
         },

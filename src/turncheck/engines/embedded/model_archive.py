@@ -60,7 +60,7 @@ def dump(value: Any) -> bytes:
 
 
 def _counted(text: str, counted: Mapping[str, str]) -> str:
-    return _NUMBER.sub(lambda found: counted.get(found.group(), found.group()), text)
+    return _NUMBER.sub(lambda match: counted.get(match.group(), match.group()), text)
 
 
 Shape = TypeVar("Shape")

@@ -208,9 +208,9 @@ def cached_nlu(cache: Cache, key: str | None, train: Callable[[], EmbeddedNluEng
     """Return trained language understanding: the one stored under the key, else it is trained and stored."""
     from turncheck.engines.embedded.nlu.persistence import read_nlu, write_nlu
 
-    found = read_kept(cache, key, _NLU, read_nlu)
-    if found is not None:
-        return found
+    nlu_engine = read_kept(cache, key, _NLU, read_nlu)
+    if nlu_engine is not None:
+        return nlu_engine
     engine = train()
     keep(cache, key, _NLU, lambda writer: write_nlu(writer, engine))
     return engine

@@ -382,8 +382,8 @@ def _placed(entity: Mapping[str, Any], text: str) -> Mapping[str, Any]:
     """Return an entity with its place in the message: as the answer says, else where its value is, else all of it."""
     start, end = entity.get("start"), entity.get("end")
     if start is None or end is None or not 0 <= start < end <= len(text):
-        found = re.search(re.escape(str(entity["value"])), text, re.IGNORECASE)
-        start, end = (0, len(text)) if found is None or not found[0] else found.span()
+        match = re.search(re.escape(str(entity["value"])), text, re.IGNORECASE)
+        start, end = (0, len(text)) if match is None or not match[0] else match.span()
     return {**entity, "start": start, "end": end}
 
 

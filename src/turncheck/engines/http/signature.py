@@ -52,9 +52,9 @@ def signed(  # noqa: PLR0917 - all that a signature covers
     """Return the headers that sign a call; ``now`` in UTC."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
-    found = _REGION.search(f".{host}.")
+    match = _REGION.search(f".{host}.")
     time, day = now.strftime("%Y%m%dT%H%M%SZ"), now.strftime("%Y%m%d")
-    scope = f"{day}/{found[1] if found else _DEFAULT_REGION}/{service}/aws4_request"
+    scope = f"{day}/{match[1] if match else _DEFAULT_REGION}/{service}/aws4_request"
     headers = {"host": host, "x-amz-date": time, **({"x-amz-security-token": key.session} if key.session else {})}
     names = ";".join(sorted(headers))
     query = "&".join(sorted(part if "=" in part else f"{part}=" for part in parts.query.split("&") if part))

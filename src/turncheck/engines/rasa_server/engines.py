@@ -179,8 +179,10 @@ class RasaEngines(Engine):
         """
         client = self.server if isinstance(self.server, RasaClient) else self.server.serve()
         if self._info is None:
-            found = describe(client)
-            self._info = EngineInfo(name=found.name, version=found.version, model=found.model, notes=self.notes)
+            engine_info = describe(client)
+            self._info = EngineInfo(
+                name=engine_info.name, version=engine_info.version, model=engine_info.model, notes=self.notes
+            )
             self._served = client.served()
         return client
 
@@ -199,8 +201,8 @@ class RasaNluTrainer:
             EngineError: it cannot be trained.
         """
         client = self.process.serve_trained_on(project)
-        found = describe(client)
-        return RasaNlu(client, EngineInfo(name=found.name, version=found.version), self.extractors)
+        engine_info = describe(client)
+        return RasaNlu(client, EngineInfo(name=engine_info.name, version=engine_info.version), self.extractors)
 
 
 @contextmanager
@@ -283,13 +285,13 @@ def _stub_server(
 ) -> StubServer:
     """Return what is in front of this endpoint's action server; everything but the address stays Rasa's."""
     named = project.endpoints.get("action_endpoint")
-    place = named.location if named and not endpoints.is_given else None
+    location = named.location if named and not endpoints.is_given else None
     endpoint = endpoints.kept.get("action_endpoint", {})
-    own = {key: expand(str(endpoint[key]), variables, place) for key in ("url", "cafile") if endpoint.get(key)}
+    own = {key: expand(str(endpoint[key]), variables, location) for key in ("url", "cafile") if endpoint.get(key)}
     if "url" not in own:
         return StubServer()
-    address = checked_address(own["url"], place)
-    certificates, network = checked_certificates(own.get("cafile"), place), Network.of(environment)
+    address = checked_address(own["url"], location)
+    certificates, network = checked_certificates(own.get("cafile"), location), Network.of(environment)
     more = () if certificates else network.more_ca_files
     server = ActionEndpoint(address, cafile=certificates or network.ca_file, more_cafiles=more)
     known = None if "domain" in project.unreadable else project.domain.responses

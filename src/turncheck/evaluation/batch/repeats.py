@@ -55,7 +55,9 @@ def repeat_utterances(
         known = how.base()
         before = () if known is None else known.cases
         runs = (
-            (_key(one), base_runs(one.repeats, passed=one.passed)) for one in before if one.result != "not-evaluated"
+            (_key(batch_case), base_runs(batch_case.repeats, passed=batch_case.passed))
+            for batch_case in before
+            if batch_case.result != "not-evaluated"
         )
         for test, found in zip(judged, by_key([_key(cases[test.number]) for test in judged], runs), strict=True):
             test.base = found

@@ -145,19 +145,19 @@ def evaluate_suites(
     stopped: CutShortError | None = None
     elsewhere = False
     for suite, unit in zip(suites, units_of("suite", (suite.name for suite in suites)), strict=True):
-        given: SuiteAnswers | None = answers.known(unit)
-        if given is None and not answers.is_asked(unit):
+        suite_answers: SuiteAnswers | None = answers.known(unit)
+        if suite_answers is None and not answers.is_asked(unit):
             elsewhere = True
             continue
-        if given is None and stopped is not None:
-            given = _unanswered(suite, stopped)
-        elif given is None:
-            given, stopped = _answers(engines, suite, screen)
+        if suite_answers is None and stopped is not None:
+            suite_answers = _unanswered(suite, stopped)
+        elif suite_answers is None:
+            suite_answers, stopped = _answers(engines, suite, screen)
             if stopped is None:
-                answers.keep(unit, given)
-        if len(given.answers) != len(suite.cases):
+                answers.keep(unit, suite_answers)
+        if len(suite_answers.answers) != len(suite.cases):
             raise UnfitAnswerError(unit)
-        judged.append(judged_suite(suite, given, run))
+        judged.append(judged_suite(suite, suite_answers, run))
     if elsewhere and stopped is None:
         raise DelegatedError
     entities = {comparable(entity.name) for suite in suites for case in suite.cases for entity in case.entities}
@@ -167,12 +167,12 @@ def evaluate_suites(
         def judge(engine: Engine, one: Suite) -> BatchCase:
             return judged_case(one.cases[0], _answered(engine, one, screen).answers[0], run.known or KnownNames())
 
-        found = repeat_utterances(engines, suites, batch.cases, repeating, judge)
-        left = iter(found.cases)
+        batch_repetition = repeat_utterances(engines, suites, batch.cases, repeating, judge)
+        left = iter(batch_repetition.cases)
         judged = [_with_cases(suite, tuple(islice(left, len(suite.cases))), run) for suite in judged]
-        batch = structs.replace(batch_of(judged, run, entities), repeats=found.how)
-        if found.stopped is not None:
-            raise CutShortError(found.stopped, batch)
+        batch = structs.replace(batch_of(judged, run, entities), repeats=batch_repetition.how)
+        if batch_repetition.stopped is not None:
+            raise CutShortError(batch_repetition.stopped, batch)
     if stopped is not None:
         answered = any(case.result != "not-evaluated" for case in batch.cases)
         raise CutShortError(_cause(stopped), batch if answered else None)
@@ -319,9 +319,11 @@ def answer_of(case: SuiteCase, parse: Parse, can: Capabilities) -> UtteranceAnsw
         keys = (selected.intent_response_key for selected in parse.responses.values())
         name = next((key for key in keys if key and key.startswith(f"{name}/")), name)
     values: dict[str, list[object]] = {}
-    for start, end, entity in dict.fromkeys((one.start, one.end, one.entity) for one in parse.entities):
-        found = (one for one in parse.entities if (one.start, one.end, one.entity) == (start, end, entity))
-        values.setdefault(entity, []).append(next(found).value)
+    for start, end, entity in dict.fromkeys(
+        (predicted_entity.start, predicted_entity.end, predicted_entity.entity) for predicted_entity in parse.entities
+    ):
+        predicted_entities = (one for one in parse.entities if (one.start, one.end, one.entity) == (start, end, entity))
+        values.setdefault(entity, []).append(next(predicted_entities).value)
     traits = tuple(trait.name for trait in parse.traits if trait.name)
     matched = (name,) if name else ()
     unknown = {key: why for intent in case.intents if (why := can.unknown_intents.get(key := comparable(intent)))}

@@ -81,8 +81,8 @@ def _judged(run: RunInProgress, cases: Sequence[E2ECase]) -> EndToEnd:
             if not rules.once:
                 on_base = stack.enter_context(engine_of_base(run, remarks.append))
                 base_engine = None if on_base is None else on_base.assistant(server)
-            elif (place := where_actions_are(server, run.work, settings, run.screen)).size:
-                answers = run_elsewhere(engine, cases, how, answers, place)
+            elif (executor := where_actions_are(server, run.work, settings, run.screen)).size:
+                answers = run_elsewhere(engine, cases, how, answers, executor)
         if not rules.once:
             section = evaluate_repeatedly(
                 engine,

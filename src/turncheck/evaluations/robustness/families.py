@@ -254,19 +254,27 @@ class Noise:
         """With another value of one of its entities, which the same intent has in the training data."""
         entities = list(sentence.entities)
         chance.shuffle(entities)
-        for one in entities:
-            said = sentence.text[one.start : one.end]
-            known = self.values.get((one.entity, one.role, one.group, sentence.intent), {})
+        for entity_annotation in entities:
+            said = sentence.text[entity_annotation.start : entity_annotation.end]
+            known = self.values.get(
+                (entity_annotation.entity, entity_annotation.role, entity_annotation.group, sentence.intent), {}
+            )
             # A synonym fits its own context only: "pick up" is not a noun, but its value is.
             others = [
                 text for text, other in known.items() if other.value == text and text.casefold() != said.casefold()
             ]
-            if one.value != said or not others or any(other is not one and _meet(one, other) for other in entities):
+            if (
+                entity_annotation.value != said
+                or not others
+                or any(other is not entity_annotation and _meet(entity_annotation, other) for other in entities)
+            ):
                 continue
             new = chance.choice(others)
-            rest = replace(sentence, entities=tuple(other for other in sentence.entities if other is not one))
-            made = rest.edited(one.start, one.end, new)
-            moved = replace(one, end=one.start + len(new), value=known[new].value)
+            rest = replace(
+                sentence, entities=tuple(other for other in sentence.entities if other is not entity_annotation)
+            )
+            made = rest.edited(entity_annotation.start, entity_annotation.end, new)
+            moved = replace(entity_annotation, end=entity_annotation.start + len(new), value=known[new].value)
             return replace(made, entities=tuple(sorted((*made.entities, moved), key=lambda entity: entity.start)))
         return None
 
@@ -301,13 +309,13 @@ def _outside(sentence: Sentence, change: Callable[[str], str]) -> Sentence:
 
 def _replaced(sentence: Sentence, one: str, other: str) -> list[Sentence]:
     """Return the sentence with a phrase outside entities replaced; a capital at the start is kept."""
-    found = re.search(rf"(?<![\w'’]){re.escape(one)}(?![\w'’])", sentence.text, re.IGNORECASE)
-    if found is None or not sentence.is_free(*found.span()):
+    match = re.search(rf"(?<![\w'’]){re.escape(one)}(?![\w'’])", sentence.text, re.IGNORECASE)
+    if match is None or not sentence.is_free(*match.span()):
         return []
-    if other.endswith("not") and _PRONOUN.match(sentence.text, found.end()):
+    if other.endswith("not") and _PRONOUN.match(sentence.text, match.end()):
         return []  # "aren't you" is not "are not you"
-    new = other[:1].upper() + other[1:] if found[0][:1].isupper() and found.start() == 0 else other
-    return [sentence.edited(*found.span(), new)]
+    new = other[:1].upper() + other[1:] if match[0][:1].isupper() and match.start() == 0 else other
+    return [sentence.edited(*match.span(), new)]
 
 
 def _lower_but_acronyms(text: str) -> str:

@@ -393,10 +393,10 @@ def training_sentences(
     made: dict[Group, list[Example]] = {}
     for variant in make_variants(own, project, seed):
         group = variant.sentence.intent, variant.family
-        found = made.setdefault(group, [])
-        if group in before and len(found) < _MOST and variant.sentence.text.casefold() not in known:
+        examples = made.setdefault(group, [])
+        if group in before and len(examples) < _MOST and variant.sentence.text.casefold() not in known:
             known.add(variant.sentence.text.casefold())
-            found.append(Example(variant.sentence.text, own[variant.example].intent, variant.sentence.entities))
+            examples.append(Example(variant.sentence.text, own[variant.example].intent, variant.sentence.entities))
     added = tuple(example for found in made.values() for example in found)
     if not added:
         return ()

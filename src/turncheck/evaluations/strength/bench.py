@@ -52,9 +52,9 @@ class StoryTest:
 
     def kill(self, trained: Trained, server: ActionServer) -> Kill | None:  # noqa: ARG002 - stories run no action
         """Return the first story that passes on the original and not here."""
-        for name, place, outcome in outcomes_of_stories(trained, self.stories):
-            if outcome != "passed" and (name, place) in self.passing:
-                return Kill("sentence" if outcome == "misunderstood" else "story", name, place)
+        for name, location, outcome in outcomes_of_stories(trained, self.stories):
+            if outcome != "passed" and (name, location) in self.passing:
+                return Kill("sentence" if outcome == "misunderstood" else "story", name, location)
         return None
 
 
@@ -93,14 +93,14 @@ def make_bench(original: Trained, tests: ProjectTests, server: ActionServer | No
     server = server or NoActionServer()
     sentences: tuple[Example, ...] = ()
     if original.nlu is not None:
-        heard = original.nlu.parse([example.text for example in tests.examples])
+        parses = original.nlu.parse([example.text for example in tests.examples])
         sentences = tuple(
-            example for example, parse in zip(tests.examples, heard, strict=True) if _is_right(example, parse)
+            example for example, parse in zip(tests.examples, parses, strict=True) if _is_right(example, parse)
         )
     stories = []
     for joined in _joined([story for story in tests.stories if story.kind == "story"]):
         outcomes = outcomes_of_stories(original, joined)
-        passing = frozenset((name, place) for name, place, outcome in outcomes if outcome == "passed")
+        passing = frozenset((name, location) for name, location, outcome in outcomes if outcome == "passed")
         if passing:
             stories.append(StoryTest(joined, labels(reached_by_stories(joined)), passing))
     cases = []
@@ -135,8 +135,8 @@ def new_finding(bench: Bench, project: Project) -> Finding | None:
 
 
 def _noticed(project: Project, tests: ProjectTests) -> list[Finding]:
-    found = validate(project, tests=tests).findings
-    return [finding for finding in found if finding.severity in {"error", "warning"}]
+    findings = validate(project, tests=tests).findings
+    return [finding for finding in findings if finding.severity in {"error", "warning"}]
 
 
 def _finding(finding: Finding) -> tuple[str, Location, str]:
@@ -147,8 +147,8 @@ def sentence_kill(bench: Bench, trained: Trained, touched: frozenset[str]) -> Ki
     """Return the first held-out sentence that is right on the original and wrong here; touched labels come first."""
     if trained.nlu is None:
         return None
-    heard = trained.nlu.parse([example.text for example in bench.sentences])
-    wrong = [example for example, parse in zip(bench.sentences, heard, strict=True) if not _is_right(example, parse)]
+    parses = trained.nlu.parse([example.text for example in bench.sentences])
+    wrong = [example for example, parse in zip(bench.sentences, parses, strict=True) if not _is_right(example, parse)]
     wrong.sort(key=lambda example: f"intent {example.base_intent}" not in touched)
     return Kill("sentence", wrong[0].text, wrong[0].location) if wrong else None
 

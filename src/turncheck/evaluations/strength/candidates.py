@@ -225,8 +225,8 @@ class Walks:
         return turn
 
     def _examples(self, stories: Sequence[Story], turn: int) -> list[Example] | None:
-        found = [self.sentences.of(step, turn) for story in stories for step in users_of(story)]
-        return [example for example in found if example is not None] if found and None not in found else None
+        examples = [self.sentences.of(step, turn) for story in stories for step in users_of(story)]
+        return [example for example in examples if example is not None] if examples and None not in examples else None
 
     def _written(self, step: Step, turn: int) -> dict[str, Any] | None:
         match step:
@@ -425,7 +425,7 @@ def _passing(shown: SuggestedTest, trained: Trained, touched: frozenset[str]) ->
         if shown.kind == "story":
             stories, findings, _ = read_story_files([path], folder)
             outcomes = outcomes_of_stories(trained, stories)
-            passing = frozenset((name, place) for name, place, outcome in outcomes if outcome == "passed")
+            passing = frozenset((name, location) for name, location, outcome in outcomes if outcome == "passed")
             if len(stories) != 1 or len(passing) != 1 or any(finding.severity == "error" for finding in findings):
                 return None
             return Candidate(shown, StoryTest(stories, labels(reached_by_stories(stories)), passing))

@@ -59,8 +59,8 @@ def config_faults(project: Project) -> Iterator[Mutant]:
                     new = replace(component, parameters={**component.parameters, parameter: other})
                     what = f"{name} with {parameter} {other:g} instead of {value:g}"
                     changed = (*components[:number], new, *components[number + 1 :])
-                    place = component.places.get(parameter, component.location)
-                    yield _mutant(moved, what, place, _with_components(config, key, changed), project)
+                    location = component.places.get(parameter, component.location)
+                    yield _mutant(moved, what, location, _with_components(config, key, changed), project)
             if len(components) > 1:
                 rest = (*components[:number], *components[number + 1 :])
                 yield _mutant(
@@ -94,7 +94,12 @@ def domain_faults(project: Project) -> Iterator[Mutant]:
     domain = project.domain
     yield from _of_responses(project)
     for slot in domain.slots.values():
-        touched = frozenset({f"slot {slot.name}", *(f"entity {one.entity}" for one in slot.mappings if one.entity)})
+        touched = frozenset(
+            {
+                f"slot {slot.name}",
+                *(f"entity {slot_mapping.entity}" for slot_mapping in slot.mappings if slot_mapping.entity),
+            }
+        )
         for number, mapping in enumerate(slot.mappings):
             kept = (*slot.mappings[:number], *slot.mappings[number + 1 :])
             yield Mutant(
@@ -112,19 +117,19 @@ def domain_faults(project: Project) -> Iterator[Mutant]:
             if isinstance(value, str):
                 values = slot.values or ()
                 renamed = (*values[:number], f"{value}_x", *values[number + 1 :])
-                place = slot.places[number] if number < len(slot.places) else slot.location
+                location = slot.places[number] if number < len(slot.places) else slot.location
                 yield Mutant(
                     BY_NAME["rename-category"], f"the value '{value}' of the slot '{slot.name}' is called '{value}_x'",
-                    place, _with_slot(project, replace(slot, values=renamed)), touched, (place,),
+                    location, _with_slot(project, replace(slot, values=renamed)), touched, (location,),
                 )  # fmt: skip
     for form in domain.forms.values():
         for number, name in enumerate(form.required_slots):
-            place = form.places[number] if number < len(form.places) else form.location
+            location = form.places[number] if number < len(form.places) else form.location
             kept_slots = tuple(one for one in form.required_slots if one != name)
             yield Mutant(
-                BY_NAME["drop-required-slot"], f"the form '{form.name}' without '{name}'", place,
+                BY_NAME["drop-required-slot"], f"the form '{form.name}' without '{name}'", location,
                 _with_form(project, replace(form, required_slots=kept_slots)),
-                frozenset({f"form {form.name}", f"slot {name}", f"action utter_ask_{name}"}), (place,),
+                frozenset({f"form {form.name}", f"slot {name}", f"action utter_ask_{name}"}), (location,),
             )  # fmt: skip
 
 
@@ -134,8 +139,10 @@ def _of_responses(project: Project) -> Iterator[Mutant]:
         new = replace(
             response,
             variations=tuple(
-                replace(one, content={**one.content, "text": REPLACED}) if one.text else one
-                for one in response.variations
+                replace(response_variation, content={**response_variation.content, "text": REPLACED})
+                if response_variation.text
+                else response_variation
+                for response_variation in response.variations
             ),
         )
         yield Mutant(
@@ -239,17 +246,17 @@ def _of_intents(project: Project) -> Iterator[Mutant]:
             # Each response of a retrieval intent separately: "faq/hours" and "faq/price".
             by_intent.setdefault(example.intent, []).append(example)
     for intent, examples in by_intent.items():
-        places = tuple(example.location for example in examples)
+        locations = tuple(example.location for example in examples)
         touched = frozenset({f"intent {examples[0].base_intent}", *_entities(examples)})
         if len(by_intent) > 1:
             yield Mutant(
-                BY_NAME["drop-intent"], f"'{intent}' has no sentences", places[0],
-                _without(project, examples), touched, places,
+                BY_NAME["drop-intent"], f"'{intent}' has no sentences", locations[0],
+                _without(project, examples), touched, locations,
             )  # fmt: skip
         if len(examples) > _KEPT:
             yield Mutant(
-                BY_NAME["cut-intent"], f"'{intent}' has {_KEPT} sentences instead of {len(examples)}", places[_KEPT],
-                _without(project, examples[_KEPT:]), touched, places[_KEPT:],
+                BY_NAME["cut-intent"], f"'{intent}' has {_KEPT} sentences instead of {len(examples)}", locations[_KEPT],
+                _without(project, examples[_KEPT:]), touched, locations[_KEPT:],
             )  # fmt: skip
 
 
@@ -277,12 +284,12 @@ def _of_annotations(project: Project, seed: int, changed: Lines | None) -> Itera
             yield _renamed_role(project, entity, role, found)
     for entity in dict.fromkeys(entity for entity, _, _ in groups):
         found = [pair for (name, _, _), pairs in groups.items() if name == entity for pair in pairs]
-        places = tuple(examples[number].location for number in sorted({number for number, _ in found}))
+        locations = tuple(examples[number].location for number in sorted({number for number, _ in found}))
         none = _annotations(examples, partial(_unless, entity))
         yield Mutant(
-            BY_NAME["drop-entity"], f"no sentence annotates '{entity}'", places[0],
+            BY_NAME["drop-entity"], f"no sentence annotates '{entity}'", locations[0],
             _with_nlu(project, replace(project.nlu, examples=none)),
-            frozenset({f"entity {entity}"}), places,
+            frozenset({f"entity {entity}"}), locations,
         )  # fmt: skip
 
 
@@ -296,10 +303,10 @@ def _renamed_role(project: Project, entity: str, role: str, found: list[tuple[in
             else annotation
         ),
     )
-    places = tuple(examples[number].location for number in dict.fromkeys(number for number, _ in found))
+    locations = tuple(examples[number].location for number in dict.fromkeys(number for number, _ in found))
     return Mutant(
-        BY_NAME["rename-role"], f"the role '{role}' of '{entity}' is called '{role}_x'", places[0],
-        _with_nlu(project, replace(project.nlu, examples=renamed)), frozenset({f"entity {entity}"}), places,
+        BY_NAME["rename-role"], f"the role '{role}' of '{entity}' is called '{role}_x'", locations[0],
+        _with_nlu(project, replace(project.nlu, examples=renamed)), frozenset({f"entity {entity}"}), locations,
     )  # fmt: skip
 
 
@@ -323,7 +330,11 @@ def _annotations(
     """Return the examples with their annotations changed, or removed for ``None``."""
     changed = []
     for example in examples:
-        new = tuple(one for old in example.entities if (one := change(example.text, old)) is not None)
+        new = tuple(
+            entity_annotation
+            for old in example.entities
+            if (entity_annotation := change(example.text, old)) is not None
+        )
         changed.append(example if new == example.entities else _annotated(example, new))
     return tuple(changed)
 
@@ -483,4 +494,4 @@ def _chance(mutant: Mutant, seed: int) -> str:
 
 def is_in(mutant: Mutant, changed: Lines) -> bool:
     """Whether a mutant concerns one of these lines, by file."""
-    return any(is_changed(place, changed) for place in mutant.places or (mutant.location,))
+    return any(is_changed(location, changed) for location in mutant.places or (mutant.location,))

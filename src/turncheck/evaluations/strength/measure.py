@@ -153,11 +153,11 @@ def chosen_tests(trials: Sequence[Trial], unwalked: Collection[Location]) -> tup
         best = min(survivors, key=lambda name: (-len(left & survivors[name].keys()), not is_unwalked(name), name))
         chosen.append(best)
         left -= survivors[best].keys()
-    places = {tests[name].location for name in chosen}
+    locations = {tests[name].location for name in chosen}
     for name in sorted(warned, key=lambda name: (-len(warned[name]), name)):
-        if is_unwalked(name) and tests[name].location not in places:
+        if is_unwalked(name) and tests[name].location not in locations:
             chosen.append(name)
-            places.add(tests[name].location)
+            locations.add(tests[name].location)
     order = sorted(chosen, key=lambda name: (-len(survivors.get(name, ())), -len(warned.get(name, ())), name))
     return tuple(
         msgspec.structs.replace(
@@ -308,8 +308,8 @@ def evaluate_strength(
         CutShortError: the cluster is gone, or the run was interrupted; ``finished`` are the figures until then.
     """
     begin = time.monotonic()
-    found = mutants_of(project, run.seed, run.changed)
-    numbers = range(len(found))
+    mutants = mutants_of(project, run.seed, run.changed)
+    numbers = range(len(mutants))
     chosen = numbers[: run.most] if run.most else numbers
     if not chosen:
         return _section([], 0, run, len(numbers))

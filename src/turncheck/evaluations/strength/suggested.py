@@ -126,7 +126,11 @@ REVIEW: Final = "To be reviewed: these tests expect what the assistant does now.
 def cases_text(suggested: Sequence[SuggestedTest]) -> str:
     """Return suggested cases as a file of end-to-end cases, each with the faults that it would notice."""
     lines = [f"# {REVIEW}"]
-    fixtures = [{one.name: [{name: value} for name, value in one.fixture.items()]} for one in suggested if one.fixture]
+    fixtures = [
+        {suggested_test.name: [{name: value} for name, value in suggested_test.fixture.items()]}
+        for suggested_test in suggested
+        if suggested_test.fixture
+    ]
     if fixtures:
         lines.append(_yaml({"fixtures": fixtures}))
     lines.append("test_cases:")

@@ -339,8 +339,9 @@ def _differing(columns: Sequence[_Column]) -> Iterator[str]:
         yield f"Both versions understand every {'other ' if alone else ''}utterance alike."
         return
     yield f"{count(len(found), 'utterance')} understood differently:"
-    for one, other in found[:_MOST_LISTED]:
-        yield f"  '{text(one.text)}': {columns[0].version} {text(_got(one))}, {columns[1].version} {text(_got(other))}"
+    for reported_case, other in found[:_MOST_LISTED]:
+        parses = f"{columns[0].version} {text(_got(reported_case))}, {columns[1].version} {text(_got(other))}"
+        yield f"  '{text(reported_case.text)}': {parses}"
     if len(found) > _MOST_LISTED:
         yield f"  … and {len(found) - _MOST_LISTED:,} more"
 

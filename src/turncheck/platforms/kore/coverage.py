@@ -46,7 +46,7 @@ def coverage(
             known.canonical(intent.name) in intents,
             is_telling=bool(examples.get(intent.name)),
         )
-        for intent in {comparable(one.name): one for one in reversed(bot.intents)}.values()
+        for intent in {comparable(kore_intent.name): kore_intent for kore_intent in reversed(bot.intents)}.values()
         if intent.kind != "trait" and intent.in_total
     ]
     of_entities = [

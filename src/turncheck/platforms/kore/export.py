@@ -33,9 +33,9 @@ def find(root: Path, data: Sequence[Path] | None = None) -> Path | None:
     Next to the files of a Rasa project its content must look like an export: other platforms use these file names too.
     """
     if data is None:
-        found = (path for name in KORE.export_names if is_file(path := root / name) or is_link(path))
+        paths = (path for name in KORE.export_names if is_file(path := root / name) or is_link(path))
         is_of_rasa = any(is_there(root / name) for name in ("domain.yml", "domain", "config.yml"))
-        return next((path for path in found if not is_of_rasa or _looks_like_one(path)), None)
+        return next((path for path in paths if not is_of_rasa or _looks_like_one(path)), None)
     if len(data) != 1 or not is_file(data[0]) or data[0].suffix not in _SUFFIXES:
         return None
     from turncheck.project.formats.registry import recognised  # has this format in it

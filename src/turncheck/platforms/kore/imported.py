@@ -150,11 +150,10 @@ def run_import_batch(
     bot = bot_of(read_project(project))
     known = None if bot is None else bot.known_names()
     imported = [import_batch_csv(folder.name(path), _text(folder, path), known, raw=raw) for path in files]
-    for one in imported:
-        if one.promised is not None and one.promised != len(one.suite.cases):
-            words = (
-                f"{one.promised:,} are said to be in '{plain(one.suite.name)}', its table has {len(one.suite.cases):,}"
-            )
+    for imported_suite in imported:
+        if imported_suite.promised is not None and imported_suite.promised != len(imported_suite.suite.cases):
+            promised = f"{imported_suite.promised:,} are said to be in '{plain(imported_suite.suite.name)}'"
+            words = f"{promised}, its table has {len(imported_suite.suite.cases):,}"
             screen.note(f"Warning: the number of utterances differs: {words}.")
     suites = [suite.suite for suite in imported]
     reason = "imported: the platform's report says nothing about it"

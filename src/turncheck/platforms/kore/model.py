@@ -171,7 +171,7 @@ class KoreBot:
         """Return the names that a suite may expect."""
         intents: dict[str, KnownIntent] = {}
         traits: dict[str, KnownIntent] = {}
-        named = [(one.name, one) for one in self.intents]
+        named = [(kore_intent.name, kore_intent) for kore_intent in self.intents]
         named += [(alias, one) for one in self.intents for alias in one.aliases]
         for name, intent in named:
             into = traits if intent.kind == "trait" else intents
@@ -197,7 +197,7 @@ class KoreBot:
         The platform alone knows them, so that they are no training sentences here.
         """
         talk = self.of_kind("small_talk")
-        parents = {one.name: one.parent for one in talk}
+        parents = {kore_intent.name: kore_intent.parent for kore_intent in talk}
         for intent in talk:
             before: list[str] = []
             parent = intent.parent

@@ -108,7 +108,7 @@ class SentenceReader:
 
     def _spans(self, data: Any, number: int, written: str, text: str) -> tuple[EntityAnnotation, ...]:
         """Return the annotations of a sentence with known borders and names; none if two of them overlap."""
-        found: list[_Span] = []
+        spans: list[_Span] = []
         units = _Units(written)
         for place, record in records(data):
             start, end = units.index(record.get("startIndex")), units.index(record.get("endIndex"))
@@ -121,9 +121,9 @@ class SentenceReader:
                 message = f"An annotation of the sentence {shown(text)} names no entity of this export; it is left out."
                 self._note("kore-unresolved-entity", message, number, _HINT_SPAN, "entities", place)
                 continue
-            found.append(_trimmed(written, start, end, name, place))
-        found.sort(key=lambda span: (span.start, span.end))
-        for one, other in pairwise(found):
+            spans.append(_trimmed(written, start, end, name, place))
+        spans.sort(key=lambda span: (span.start, span.end))
+        for one, other in pairwise(spans):
             if other.start < one.end:
                 message = f"Annotations of the sentence {shown(text)} overlap; none of them is used."
                 self._note("kore-span-overlap", message, number, _HINT_SPAN, "entities", other.number)
@@ -133,7 +133,7 @@ class SentenceReader:
             EntityAnnotation(
                 span.start - shift, span.end - shift, span.name, text[span.start - shift : span.end - shift]
             )
-            for span in found
+            for span in spans
         )
 
     def _note(self, code: str, message: str, number: int, hint: str, *more: Step) -> None:
@@ -197,8 +197,8 @@ def read_bot(source: Source, language: str | None = None) -> tuple[KoreBot, NluD
     except JsonError as error:
         what = f"is not JSON: {error.what[:1].lower()}{error.what[1:]}" if source.text.strip() else "is empty"
         message = f"'{source.path}' {what}."
-        place = source.location(error.offset)
-        raise NotAnExportError(not_an_export(message, place)) from None
+        location = source.location(error.offset)
+        raise NotAnExportError(not_an_export(message, location)) from None
     top, prefix = _unwrapped(file.data)
     if top is None:
         raise NotAnExportError(_what_it_is(file))
@@ -315,7 +315,7 @@ class _Reader:
         for sentence in sentences:
             if sentence.language != self.language:
                 others.setdefault(sentence.language, []).append(sentence.example)
-        return {name: tuple(found) for name, found in sorted(others.items())}
+        return {name: tuple(examples) for name, examples in sorted(others.items())}
 
     def _phrases_elsewhere(self) -> dict[str, tuple[Example, ...]]:
         """Return the phrases of questions in the other languages; their faults are noted."""
@@ -330,14 +330,14 @@ class _Reader:
 
     def _nlu(self, bot: KoreBot, examples: Sequence[Any]) -> NluData:
         synonyms, lookups, regexes = [], [], []
-        place = Location(bot.path)
+        location = Location(bot.path)
         for entity in bot.entities:
             if entity.values:
                 words = [word for _, all_of_one in entity.values for word in all_of_one]
-                lookups.append(Lookup(entity.name, tuple(dict.fromkeys(words)), place))
-                synonyms += [Synonym(value, word, place) for value, of_one in entity.values for word in of_one]
+                lookups.append(Lookup(entity.name, tuple(dict.fromkeys(words)), location))
+                synonyms += [Synonym(value, word, location) for value, of_one in entity.values for word in of_one]
             if entity.pattern is not None:
-                regexes.append(Regex(entity.name, entity.pattern, place))
+                regexes.append(Regex(entity.name, entity.pattern, location))
         return NluData(tuple(examples), tuple(synonyms), tuple(regexes), tuple(lookups))
 
     # --- the assistant ------------------------------------------------------------------------------------------------

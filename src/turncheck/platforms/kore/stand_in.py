@@ -139,24 +139,24 @@ class EntityFinder:
 
     def find(self, text: str, tokens: Tokens, ranking: Ranking) -> tuple[PredictedEntity, ...]:
         """Find the entities of a sentence, in order; ``ranking`` are its likely intents."""
-        found = list(self.words.find(text))
+        predicted_entities = list(self.words.find(text))
         for name, pattern in self.patterns:
-            found += (
+            predicted_entities += (
                 PredictedEntity(start, end, name, text[start:end], EXTRACTOR, extra=BY_PATTERN)
                 for start, end in matches(pattern, text)
             )
         if self.learnt is not None and text:
-            taken = [(entity.start, entity.end) for entity in found]
+            taken = [(entity.start, entity.end) for entity in predicted_entities]
             learnt = (
                 as_predicted(text, tagged_entity, EXTRACTOR)
                 for tagged_entity in self.learnt.find(tokens, ranking, split_by_comma=True)
             )
-            found += (
+            predicted_entities += (
                 predicted_entity
                 for predicted_entity in learnt
                 if all(predicted_entity.end <= start or end <= predicted_entity.start for start, end in taken)
             )
-        return tuple(sorted(found, key=lambda one: (one.start, one.end, one.entity)))
+        return tuple(sorted(predicted_entities, key=lambda one: (one.start, one.end, one.entity)))
 
 
 def _without(example: Example, names: frozenset[str] | set[str]) -> Example:
@@ -322,7 +322,11 @@ class KoreNluEngine:
         enough = THRESHOLD if intent.name in self.of_dialogs else NEAR_ENOUGH
         if intent.confidence < enough or not near or near[0].similarity < STRANGE:
             intent = NO_INTENT
-        of_dialogs = [(one.name, one.confidence) for one in ranking if one.name in self.of_dialogs]
+        of_dialogs = [
+            (predicted_intent.name, predicted_intent.confidence)
+            for predicted_intent in ranking
+            if predicted_intent.name in self.of_dialogs
+        ]
         is_dialog = bool(of_dialogs) and of_dialogs[0][0] == ranking[0].name
         return Parse(
             text,
@@ -349,7 +353,7 @@ class KoreNluEngine:
             return tuple((dialogs or known)[:_RANKED])
         sides = (known, dialogs) if known[0].confidence > nearest_dialog + MARGIN else (dialogs, known)
         best = sides[0][0]
-        rest = sorted((*sides[0][1:], *sides[1]), key=lambda one: -one.confidence)
+        rest = sorted((*sides[0][1:], *sides[1]), key=lambda predicted_intent: -predicted_intent.confidence)
         capped = (PredictedIntent(intent.name, min(intent.confidence, best.confidence)) for intent in rest)
         return (best, *capped)[:_RANKED]
 
@@ -452,7 +456,9 @@ class TraitFinder:
             best = max((self._share(words, said) for words in of_one), default=0.0)
             if best >= TRAIT_THRESHOLD:
                 found.append(PredictedIntent(name, best))
-        return tuple(sorted(found, key=lambda one: (-one.confidence, one.name or "")))
+        return tuple(
+            sorted(found, key=lambda predicted_intent: (-predicted_intent.confidence, predicted_intent.name or ""))
+        )
 
     def _share(self, words: frozenset[str], said: frozenset[str]) -> float:
         return sum(self.weights[word] for word in words & said) / sum(self.weights[word] for word in words)

@@ -102,8 +102,8 @@ def _record(source: Source, start: int, delimiter: str) -> tuple[Record, int]:
         if text[begin : begin + 1] == '"':
             value, end = _quoted(text, begin)
             if end < 0:
-                place = source.location(begin)
-                return Record((*fields, Field(value, place, True)), source.location(start), place), len(text)
+                location = source.location(begin)
+                return Record((*fields, Field(value, location, True)), source.location(start), location), len(text)
             rest_end = _field_end(text, end, delimiter)
             rest = text[end:rest_end].strip()
             stray = source.location(end) if rest else None
@@ -263,8 +263,8 @@ def _add(row: _Row, case: WrittenCase) -> None:
     """Add the row's entity and order to the case."""
     name, value, order = row["entityName"], row["entityValue"], row["entityOrder"]
     if name is not None or value is not None:
-        place = (name or value or row.input or Written("", row.record.location)).location
-        case.entities.append(WrittenEntity(name, value, place, _shift_hint(row)))
+        location = (name or value or row.input or Written("", row.record.location)).location
+        case.entities.append(WrittenEntity(name, value, location, _shift_hint(row)))
     if order is not None and not case.order:
         case.order = [Written(one, order.location) for one in read_order(order.text)]
 

@@ -58,14 +58,14 @@ def _as_finding(source: Source, fault: JsonFault) -> tuple[str, str, Location, s
 
 
 def _section(root: YamlNode, rules: Rules) -> YamlSequence | None:
-    place = Location(rules.path, 1, 1)
+    location = Location(rules.path, 1, 1)
     how = f'Write {{"{TEST_CASES}": [{{"input": "…", "intent": "…"}}]}}.'
     if isinstance(root, YamlSequence):
         message = f"The top level is a list; a suite is an object with the key '{TEST_CASES}'."
-        rules.error("suite-no-test-cases", message, place, f'Wrap the list: {{"{TEST_CASES}": [ … ]}}.')
+        rules.error("suite-no-test-cases", message, location, f'Wrap the list: {{"{TEST_CASES}": [ … ]}}.')
         return None
     if not isinstance(root, YamlMapping):
-        rules.error("suite-no-test-cases", f"A suite is an object with the key '{TEST_CASES}'.", place, how)
+        rules.error("suite-no-test-cases", f"A suite is an object with the key '{TEST_CASES}'.", location, how)
         return None
     for key in root.items:
         bare = str(key).replace(" ", "").replace("_", "").casefold()
@@ -75,7 +75,7 @@ def _section(root: YamlNode, rules: Rules) -> YamlSequence | None:
             return None
     section = root.items.get(TEST_CASES)
     if section is None:
-        rules.error("suite-no-test-cases", f"There is no key '{TEST_CASES}'.", place, how)
+        rules.error("suite-no-test-cases", f"There is no key '{TEST_CASES}'.", location, how)
         return None
     for key in root.items:
         if key != TEST_CASES:

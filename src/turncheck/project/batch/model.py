@@ -134,13 +134,13 @@ class KnownNames:
 
     def kind_of(self, name: str) -> str | None:
         """Return the kind of an intent or trait; ``None`` if the project has none of this name."""
-        found = self.intents.get(comparable(name)) or self.traits.get(comparable(name))
-        return None if found is None else found.kind
+        known_intent = self.intents.get(comparable(name)) or self.traits.get(comparable(name))
+        return None if known_intent is None else known_intent.kind
 
     def canonical(self, name: str, *, is_trait: bool = False) -> str:
         """Return the name by which an intent or trait is compared."""
-        found = (self.traits if is_trait else self.intents).get(comparable(name))
-        return comparable(name if found is None else found.name)
+        known_intent = (self.traits if is_trait else self.intents).get(comparable(name))
+        return comparable(name if known_intent is None else known_intent.name)
 
     def in_total(self, kind: str) -> dict[str, str]:
         """Return the intents of a kind that coverage counts, by their comparable names."""

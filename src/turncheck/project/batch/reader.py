@@ -153,13 +153,13 @@ def decode(name: str, content: bytes) -> tuple[Source | None, tuple[Finding, ...
         before = content[: error.start].removeprefix(_MARK_OF_UTF_8)
         byte = content[error.start]
     line = before.count(b"\n") + 1
-    place = Location(name, line, len(before.rpartition(b"\n")[2].decode("utf-8", "replace")) + 1)
+    location = Location(name, line, len(before.rpartition(b"\n")[2].decode("utf-8", "replace")) + 1)
     try:
         text = content.removeprefix(_MARK_OF_UTF_8).decode("cp1252")
     except UnicodeDecodeError:
-        return None, (_undecodable(name, place),)
+        return None, (_undecodable(name, location),)
     message = f"'{name}' is not UTF-8 (byte {byte:#04x}); it is read as Windows-1252."
-    return Source(name, text), (Finding("suite-encoding", "warning", message, place, hint),)
+    return Source(name, text), (Finding("suite-encoding", "warning", message, location, hint),)
 
 
 def _undecodable(name: str, location: Location) -> Finding:

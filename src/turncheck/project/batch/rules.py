@@ -397,13 +397,13 @@ class Rules:
         named += [(name, "trait" if case.is_trait else "intent", case.intent_location) for name in case.intents]
         named += [(name, "parent intent", written.parent.location) for name in case.parent if written.parent]
         named += [(name, "bot", written.bots.location) for name in case.bots if written.bots]
-        for name, what, place in named:
+        for name, what, location in named:
             if shown := invisible_characters(name):
                 message = f"The name of the {what} '{shortened(shown)}' holds invisible or typographic characters."
-                self.warn("suite-invisible-character", message, place, "Type the name again.")
+                self.warn("suite-invisible-character", message, location, "Type the name again.")
             elif self._strict and what == "intent" and (len(name.split()) > _MOST_WORDS or _SPECIAL & {*name}):
                 message = f"The intent '{shortened(name)}' is not three to five plain words, as the platform advises."
-                self.findings.append(Finding("suite-name-style", "info", message, place))
+                self.findings.append(Finding("suite-name-style", "info", message, location))
 
     # --- the suite as a whole -----------------------------------------------------------------------------------------
 
@@ -416,12 +416,12 @@ class Rules:
 
     def _check_bots(self, written: Sequence[WrittenCase], cases: Sequence[SuiteCase]) -> None:
         needs_bots = any(case.bots for case in cases)
-        for one, case in zip(written, cases, strict=True):
+        for written_case, case in zip(written, cases, strict=True):
             expected = 1 if case.is_trait else max(1, len(case.intents))
             if case.bots and len(case.bots) != expected and not (case.is_trait and len(case.bots) == len(case.intents)):
                 message = f"{count(len(case.bots), 'bot name')} for {count(expected, 'intent')}."
-                place = one.bots.location if one.bots else one.location
-                self.error("suite-bot-name", message, place, "Write one bot name per intent, in the same order.")
+                location = written_case.bots.location if written_case.bots else written_case.location
+                self.error("suite-bot-name", message, location, "Write one bot name per intent, in the same order.")
             elif needs_bots and not case.bots:
                 message = "A case without botName in a suite whose other cases have one."
                 self.error("suite-bot-name", message, case.location, "Write the bot of each intent.")
@@ -430,8 +430,8 @@ class Rules:
         without = [place for place, intent in enumerate(intents) if not intent.names]
         if len(without) == 1 and intents[without[0]].is_blank:
             message = "A case has no intent: it passes where nothing is matched. No other case of the suite does so."
-            place = written[without[0]].location
-            self.warn("suite-intent-missing", message, place, "Write the intent, or `None` if that is meant.")
+            location = written[without[0]].location
+            self.warn("suite-intent-missing", message, location, "Write the intent, or `None` if that is meant.")
 
     def _check_contradictions(self, cases: Sequence[SuiteCase]) -> None:
         """Report utterances that occur in one context with intents that exclude each other, at the first of each."""
@@ -446,10 +446,10 @@ class Rules:
                 others = [other for of_it, other in by_intents.items() if other is not case and not of_it & intents]
                 if others:
                     wanted = " or ".join(f"'{shortened(name)}'" for name in case.intents) or "no intent"
-                    there = Counter(place.location.line for place in others).most_common(1)[0][0]
+                    there = Counter(suite_case.location.line for suite_case in others).most_common(1)[0][0]
                     message = f"'{shortened(case.text)}' expects {wanted} here and another intent in line {there}."
-                    places = tuple(other.location for other in others)
-                    self.warn("suite-contradiction", message, case.location, "Keep one of them.", places)
+                    locations = tuple(other.location for other in others)
+                    self.warn("suite-contradiction", message, case.location, "Keep one of them.", locations)
 
 
 def _behind(location: Location, characters: int) -> Location:

@@ -163,8 +163,8 @@ def _records(text: str) -> Iterator[tuple[int, list[str]]]:
 
 def _delimiter(text: str) -> str:
     """Return the delimiter between the first two columns of the header."""
-    found = re.search(r'^"?utterances?"?[ \u00a0]*([,;\t])', text, re.IGNORECASE | re.MULTILINE)
-    return found[1] if found else _DELIMITERS[0]
+    match = re.search(r'^"?utterances?"?[ \u00a0]*([,;\t])', text, re.IGNORECASE | re.MULTILINE)
+    return match[1] if match else _DELIMITERS[0]
 
 
 def _letters(cell: str) -> str:

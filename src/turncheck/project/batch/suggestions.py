@@ -282,12 +282,14 @@ def _example(case: SuiteCase) -> Example | str:
             if start < 0:
                 return f"the value of the entity '{entity.name}' does not appear in the sentence"
             entities.append(EntityAnnotation(start, start + len(value.strip()), entity.name, value.strip()))
-    example = Example(case.text, case.intents[0], tuple(sorted(entities, key=lambda one: one.start)))
+    example = Example(
+        case.text, case.intents[0], tuple(sorted(entities, key=lambda entity_annotation: entity_annotation.start))
+    )
     try:
-        text, found = parse_annotations(annotated(example))
+        text, entity_annotations = parse_annotations(annotated(example))
     except AnnotationError:
-        text, found = "", ()
-    if text != case.text or len(found) != len(entities):
+        text, entity_annotations = "", ()
+    if text != case.text or len(entity_annotations) != len(entities):
         return "the sentence holds what NLU data take for an annotation"
     return example
 

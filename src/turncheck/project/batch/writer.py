@@ -61,15 +61,16 @@ def _ensure_same(
     cases: Sequence[SuiteCase], text: str, read: Callable[[Source, Rules], tuple[SuiteCase, ...]], what: str
 ) -> None:
     rules = Rules(_NOWHERE)
-    found = read(Source(_NOWHERE, text), rules)
-    place = next((place for place, case in enumerate(cases) if found[place : place + 1] != (case,)), None)
+    suite_cases = read(Source(_NOWHERE, text), rules)
+    place = next((place for place, case in enumerate(cases) if suite_cases[place : place + 1] != (case,)), None)
     fault = next((finding for finding in rules.findings if finding.severity == "error"), None)
-    if place is None and len(found) == len(cases):
+    if place is None and len(suite_cases) == len(cases):
         if fault is None:
             return
         line = fault.location.line or 0
         place = max(
-            (place for place, suite_case in enumerate(found) if (suite_case.location.line or 0) <= line), default=0
+            (place for place, suite_case in enumerate(suite_cases) if (suite_case.location.line or 0) <= line),
+            default=0,
         )
     case = cases[place if place is not None else -1]
     why = fault.message if fault else "a name holds a delimiter, or the case above has the same words and intents"

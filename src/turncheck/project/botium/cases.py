@@ -148,8 +148,8 @@ def _unsayable(suite: Suite, section: Section) -> Iterator[NotJudged]:
             yield NotJudged("BUTTON needs the button's payload, and may have its text", one.location)
     if section.text is None and not section.inputs and section.json is None:
         yield NotJudged("the user says nothing in this section", section.location)
-    if section.text and (found := suite.utterance_list(section.text)) is not None and not found.texts:
-        yield NotJudged(f"the utterance list '{found.name}' is empty", section.location)
+    if section.text and (utterance_list := suite.utterance_list(section.text)) is not None and not utterance_list.texts:
+        yield NotJudged(f"the utterance list '{utterance_list.name}' is empty", section.location)
 
 
 def _computed(suite: Suite, section: Section) -> Iterator[NotJudged]:
@@ -213,9 +213,9 @@ def _faulty_patterns(suite: Suite, sections: Sequence[Section]) -> Iterator[Find
         ]
         if suite.settings.matching.startswith("regexp") and section.text:
             patterns += [(text, section.location) for text in suite.texts(section.text) or (section.text,)]
-        for pattern, place in patterns:
+        for pattern, location in patterns:
             if problem := pattern_problem(as_pattern(pattern)):
-                yield _finding(f"'{pattern}' is not a regular expression: {problem}.", place, "error")
+                yield _finding(f"'{pattern}' is not a regular expression: {problem}.", location, "error")
 
 
 # Cases.
@@ -240,7 +240,7 @@ class _Case:
         )
 
     def _turns(self) -> Iterator[CaseTurn]:
-        user, place, part = None, self.convo.location, Part()
+        user, location, part = None, self.convo.location, Part()
         general: Mapping[str, str] = {}
         must = self.suite.settings.all_consumed
         for section in self.expanded.sections:
@@ -251,14 +251,14 @@ class _Case:
                     general = parameters
                 case "me":
                     drops = any(hook.name == "SKIP_BOT_UNCONSUMED" for hook in section.hooks)
-                    yield CaseTurn(user, place, part=replace(part, must_be_read=must and not drops))
-                    user, place, part = self._said(section), section.location, Part(section.hooks)
+                    yield CaseTurn(user, location, part=replace(part, must_be_read=must and not drops))
+                    user, location, part = self._said(section), section.location, Part(section.hooks)
                 case "bot":
                     part = replace(part, replies=(*part.replies, self._reply(section, parameters)))
                 case _:
                     checks = (*part.last_checks, *(one for one in section.asserters if one.name in QUEUE))
                     part = replace(part, last_hooks=(*part.last_hooks, *section.hooks), last_checks=checks)
-        yield CaseTurn(user, place, part=replace(part, must_be_read=must))
+        yield CaseTurn(user, location, part=replace(part, must_be_read=must))
 
     def _said(self, section: Section) -> str:
         button = next((one.args[0] for one in section.inputs if one.name == "BUTTON" and one.args), None)

@@ -147,9 +147,11 @@ def _said(suite: Suite, sections: Sequence[Section]) -> dict[int, list[_Choice]]
     for number, section in enumerate(sections):
         if section.sender != "me" or not section.text:
             continue
-        texts, found = suite.texts(section.text), suite.utterance_list(section.text)
-        if texts and found is not None:
-            choices[number] = [_choice(suite, found.name, text, index, len(texts)) for index, text in enumerate(texts)]
+        texts, utterance_list = suite.texts(section.text), suite.utterance_list(section.text)
+        if texts and utterance_list is not None:
+            choices[number] = [
+                _choice(suite, utterance_list.name, text, index, len(texts)) for index, text in enumerate(texts)
+            ]
     return choices
 
 
@@ -177,7 +179,7 @@ def _chosen(suite: Suite, case: Expanded, said: list[list[_Choice]]) -> Iterator
     """Yield the texts of each case, by the way that the settings name."""
     match suite.settings.expansion:
         case "first":
-            yield tuple(_Choice(one[0].text, "") for one in said)
+            yield tuple(_Choice(choices[0].text, "") for choices in said)
         case "index":
             for index in range(max(map(len, said), default=1)):
                 yield tuple(one[min(index, len(one) - 1)] for one in said)

@@ -58,11 +58,11 @@ class Suite:
 
     def texts(self, written: str) -> tuple[str, ...] | None:
         """Return the texts of the utterance list that is named, with its arguments filled in; ``None`` if none is."""
-        found = self.utterance_list(written)
-        if found is None:
+        utterance_list = self.utterance_list(written)
+        if utterance_list is None:
             return None
         args = () if written in self.utterances else written.split(" ")[1:]
-        return tuple(filled(text, args) for text in found.texts)
+        return tuple(filled(text, args) for text in utterance_list.texts)
 
     def utterance_list(self, written: str) -> UtteranceList | None:
         """Return the list with this name, or that whose name is the first word."""
@@ -126,7 +126,7 @@ class Suites:
     def _settings(self, home: Path) -> Capabilities:
         """Read the nearest ``botium.json``, which may be above the suite, but not above the project."""
         root = Path(absolute_name(self._folder.root))
-        above = [place for place in (home, *home.parents) if place == home or place.is_relative_to(root)]
+        above = [path for path in (home, *home.parents) if path == home or path.is_relative_to(root)]
         file = next((place / BOTIUM_SETTINGS for place in above if is_file(place / BOTIUM_SETTINGS)), None)
         content = None if file is None else self._folder.read_bytes(file)
         if file is None or content is None:
@@ -186,12 +186,14 @@ class _SuiteReader:
             self._partials[convo.name] = convo
 
     def _take_utterances(self, file: FileLines) -> None:
-        found = read_utterances(file)
-        if found is None:
+        utterance_list = read_utterances(file)
+        if utterance_list is None:
             return
-        known = self._utterances.get(found.name)
-        texts = found.texts if known is None else tuple(dict.fromkeys((*known.texts, *found.texts)))
-        self._utterances[found.name] = UtteranceList(found.name, texts, (known or found).location)
+        known = self._utterances.get(utterance_list.name)
+        texts = utterance_list.texts if known is None else tuple(dict.fromkeys((*known.texts, *utterance_list.texts)))
+        self._utterances[utterance_list.name] = UtteranceList(
+            utterance_list.name, texts, (known or utterance_list).location
+        )
 
     def suite(self, others: list[Path]) -> Suite:
         """Return what was read."""
@@ -199,8 +201,8 @@ class _SuiteReader:
             self._findings.append(not_read(sorted(self._folder.name(path) for path in others)))
         for name in self._settings.plugins.everywhere:
             message = f"The plug-in '{name}' takes part in every conversation of Botium's, but not in these."
-            place = self._settings.location or Location(BOTIUM_SETTINGS)
-            self._findings.append(Finding("botium-not-judged", "warning", message, place))
+            location = self._settings.location or Location(BOTIUM_SETTINGS)
+            self._findings.append(Finding("botium-not-judged", "warning", message, location))
         rows = tuple(self._rows)
         if uses_memory := self._uses_memory():
             self._findings += _faults_of_rows(rows)
@@ -216,7 +218,7 @@ class _SuiteReader:
             return self._settings.memory
         convos = (*self._convos.values(), *self._partials.values())
         setting = {"SET_SCRIPTING_MEMORY", ASSIGN}
-        sets = (hook.name in setting for convo in convos for one in convo.sections for hook in one.hooks)
+        sets = (hook.name in setting for convo in convos for section in convo.sections for hook in section.hooks)
         return bool(self._rows) or any(sets)
 
 

@@ -57,14 +57,16 @@ def suites_without_convos(root: Path) -> Iterator[Finding]:
         return next((top for top in tops if path.is_relative_to(top)), path)
 
     have_convos = {top(one.path) for one in folders if any(path.name.endswith(CONVO) for path in one.entries)}
-    for one in folders:
-        names = {path.name for path in one.entries}
-        if one.path in have_convos or (top(one.path) in have_convos and BOTIUM_SETTINGS not in names):
+    for listed_folder in folders:
+        names = {path.name for path in listed_folder.entries}
+        if listed_folder.path in have_convos or (
+            top(listed_folder.path) in have_convos and BOTIUM_SETTINGS not in names
+        ):
             continue  # what is beside conversations is named when they are read
         is_of_botium = BOTIUM_SETTINGS in names or any(name.endswith(BOTIUM_FILES) for name in names)
         found = [
             folder.name(path)
-            for path in one.entries
+            for path in listed_folder.entries
             if (is_of_botium or path.name.endswith(_BY_NAME))
             and is_in_another_format(path.name, partial(folder.content, path))
         ]

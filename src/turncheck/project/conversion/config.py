@@ -106,7 +106,7 @@ def _lines(text: str) -> Iterator[_Line]:
 
 def _split(line: str) -> tuple[str, str]:
     """Split a line into its content and its comment."""
-    masked = _QUOTED.sub(lambda found: "x" * len(found[0]), line)
+    masked = _QUOTED.sub(lambda match: "x" * len(match[0]), line)
     begin = next(
         (at.start() for at in re.finditer("#", masked) if at.start() == 0 or masked[at.start() - 1].isspace()), -1
     )

@@ -110,18 +110,18 @@ def with_comments(converted: str, markdown: str) -> str:
 def _comments(markdown: str) -> Iterator[tuple[list[str], str]]:
     """Yield each comment, line by line, with the heading that it belongs to ("": none)."""
     headings = [(found.start(), found[1]) for found in _HEADING.finditer(_COMMENT.sub(_blanked, markdown))]
-    for found in _COMMENT.finditer(markdown):
-        lines = [line.strip() for line in found[1].splitlines() if line.strip()]
-        before = [text for start, text in headings if start < found.start()]
-        follows = next((text for start, text in headings if start >= found.end()), "")
-        beside = _COMMENT.sub("", markdown[: found.start()]).rpartition("\n")[2].strip()
-        between = _COMMENT.sub("", markdown[found.end() :]).lstrip()
+    for match in _COMMENT.finditer(markdown):
+        lines = [line.strip() for line in match[1].splitlines() if line.strip()]
+        before = [text for start, text in headings if start < match.start()]
+        follows = next((text for start, text in headings if start >= match.end()), "")
+        beside = _COMMENT.sub("", markdown[: match.start()]).rpartition("\n")[2].strip()
+        between = _COMMENT.sub("", markdown[match.end() :]).lstrip()
         is_above = bool(before) and not beside and between.startswith("#")
         yield lines, follows if is_above else (before[-1] if before else "")
 
 
-def _blanked(found: re.Match[str]) -> str:
-    return "".join(letter if letter == "\n" else " " for letter in found[0])
+def _blanked(match: re.Match[str]) -> str:
+    return "".join(letter if letter == "\n" else " " for letter in match[0])
 
 
 def _converted_headings(heading: str) -> list[str]:

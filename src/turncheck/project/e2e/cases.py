@@ -62,9 +62,9 @@ class SharedFixtures:
         The project may be named by a different path than the file (``bot/../bot``, a symbolic link).
         """
         root = os.path.realpath(self._folder.root)
-        for place in above:
-            if os.path.realpath(place) == root:
-                return place, self._folder.root
+        for path in above:
+            if os.path.realpath(path) == root:
+                return path, self._folder.root
         return Path(os.path.commonpath([above[0], os.path.abspath(self._folder.root)])), None  # noqa: PTH100 - as above
 
     def _fixtures(self, file: Path, fence: Path | None) -> Named:

@@ -164,7 +164,9 @@ class FileReader:
             fixtures=tuple(used),
             slots={slot: value for fixture in used for slot, value in fixtures[fixture].content.items()},
             filled=tuple(
-                FilledSlot(fixture, slot, place) for fixture in used for slot, place in fixtures[fixture].places.items()
+                FilledSlot(fixture, slot, location)
+                for fixture in used
+                for slot, location in fixtures[fixture].places.items()
             ),
             stubs=None if stubs is None else _stubs_of(name, stubs),
             source=[step.data for step in steps],
@@ -244,17 +246,17 @@ def _is_right(step: YamlNode) -> bool:
 
 
 def _expectations(step: YamlMapping) -> list[Expectation]:
-    found: list[Expectation] = []
+    expectations: list[Expectation] = []
     for kind in STEP_KINDS:
         node = step.items.get(kind)
         if node is None:
             continue
         if kind in {"bot", "utter"}:
-            found.append(Expectation(kind, text_of(node), step.location))
+            expectations.append(Expectation(kind, text_of(node), step.location))
             continue
         for item in node.items if isinstance(node, YamlSequence) else [node]:
-            found += _slots(item, kind, step.location)
-    return found
+            expectations += _slots(item, kind, step.location)
+    return expectations
 
 
 def _slots(node: YamlNode, kind: Any, step: Location) -> list[Expectation]:

@@ -204,25 +204,25 @@ def find_header(line: str) -> tuple[str, str] | None:
 
 
 def _begin_section(reading: _Reading, line: Line, section: str, title: str) -> None:
-    place = reading.text.location(line.start)
-    path = place.path
+    location = reading.text.location(line.start)
+    path = location.path
     if not line.text.startswith("##"):
         what = (
             f"'{shown(line.text)}' in '{path}' is not an item: the '##' in it begins the {section} '{title.strip()}'."
         )
-        reading.notes.otherwise(what, place, f"Write the line without '##'. {_HINT}")
+        reading.notes.otherwise(what, location, f"Write the line without '##'. {_HINT}")
     if section not in SECTIONS:
         what = f"The section '{section}' in '{path}' is not one of {', '.join(SECTIONS)}; Rasa ends here."
-        reading.notes.refused(what, place, f"Write `## intent:NAME`, without a blank before the colon. {_HINT}")
+        reading.notes.refused(what, location, f"Write `## intent:NAME`, without a blank before the colon. {_HINT}")
         reading.is_skipping = True
         return
     reading.is_skipping, reading.too_deep = False, None
     reading.section, reading.title = section, title.strip()
     if section == "intent" and title.count("/") > 1:
-        reading.too_deep = place
+        reading.too_deep = location
     elif section != "intent" and title != title.strip():
         what = f"The blanks around the name of the {section} '{title}' belong to it in Rasa 1; they are left out."
-        reading.notes.otherwise(what, place, f"Write `## {section}:{title.strip()}`; in YAML `- {section}: NAME`.")
+        reading.notes.otherwise(what, location, f"Write `## {section}:{title.strip()}`; in YAML `- {section}: NAME`.")
 
 
 def _read_item(reading: _Reading, line: Line, item: str, origin: _Places) -> None:
@@ -230,9 +230,9 @@ def _read_item(reading: _Reading, line: Line, item: str, origin: _Places) -> Non
     if reading.is_skipping:
         return
     if reading.section is None:
-        place = reading.text.location(line.start)
-        what = f"'{shown(line.text)}' in '{place.path}' comes before the first header; it is lost."
-        reading.notes.ignored(what, place, f"Put it below a header such as `## intent:NAME`. {_HINT}")
+        location = reading.text.location(line.start)
+        what = f"'{shown(line.text)}' in '{location.path}' comes before the first header; it is lost."
+        reading.notes.ignored(what, location, f"Put it below a header such as `## intent:NAME`. {_HINT}")
     elif reading.section == "intent":
         _read_example(reading, item, start, origin)
     elif reading.section == "synonym":
@@ -244,9 +244,9 @@ def _read_item(reading: _Reading, line: Line, item: str, origin: _Places) -> Non
 
 
 def _read_example(reading: _Reading, item: str, start: int, origin: _Places) -> None:
-    place = reading.text.location(start)
+    location = reading.text.location(start)
     if reading.too_deep is not None:
-        what = f"The intent '{reading.title}' in '{place.path}' has more than one '/'; Rasa ends here."
+        what = f"The intent '{reading.title}' in '{location.path}' has more than one '/'; Rasa ends here."
         hint = "Write it as INTENT/KEY. In YAML it is `- intent: INTENT/KEY`."
         reading.notes.refused(what, reading.too_deep, hint)
         reading.too_deep = None
@@ -260,11 +260,11 @@ def _read_example(reading: _Reading, item: str, start: int, origin: _Places) -> 
     for entity in entities:
         if not isinstance(entity.value, str):
             what = f"The value {entity.value!r} of the entity '{entity.entity}' is not a string; Rasa 1 ends here."
-            reading.notes.note("annotation-invalid", "error", what, place, "Put it in double quotes.")
+            reading.notes.note("annotation-invalid", "error", what, location, "Put it in double quotes.")
             return
     reading.starts.append(start)
     reading.examples.append(Example(text, reading.title, entities, None, origin, len(reading.starts) - 1))
-    reading.synonyms += _implied(text, entities, place)
+    reading.synonyms += _implied(text, entities, location)
 
 
 def _implied(text: str, entities: tuple[EntityAnnotation, ...], location: Location) -> list[Synonym]:
@@ -277,13 +277,13 @@ def _read_other(reading: _Reading, line: Line) -> None:
     """Read a line that is neither a header nor an item: the path of a lookup table's file, or nothing."""
     if reading.is_skipping:
         return
-    place = reading.text.location(line.start)
+    location = reading.text.location(line.start)
     if reading.section == "lookup" and line.text[0] not in BULLETS:
-        reading.tables.append(_Table(reading.title, place, path=line.text))
+        reading.tables.append(_Table(reading.title, location, path=line.text))
         return
-    what = f"'{shown(line.text)}' in '{place.path}' is neither a header nor an item; it is ignored."
+    what = f"'{shown(line.text)}' in '{location.path}' is neither a header nor an item; it is ignored."
     hint = "Begin a header with '## intent:' and an item with '- ', or remove the line."
-    reading.notes.ignored(what, place, f"{hint} {_HINT}")
+    reading.notes.ignored(what, location, f"{hint} {_HINT}")
 
 
 # --- lookup tables ---------------------------------------------------------------------------------------------------
@@ -363,9 +363,9 @@ def read_markdown_responses(source: Source) -> tuple[dict[str, Response], list[F
     start = 0
     for written in source.text.splitlines(keepends=True):
         line = written.strip()
-        place = source.location(start + len(written) - len(written.lstrip())) if line else None
+        location = source.location(start + len(written) - len(written.lstrip())) if line else None
         start += len(written)
-        if place is None:
+        if location is None:
             continue
         if line.startswith("#"):
             finish()
@@ -374,13 +374,13 @@ def read_markdown_responses(source: Source) -> tuple[dict[str, Response], list[F
             intent = None
         elif line.startswith("-"):
             text = "-".join(line.split("- ")[1:]).replace("\\n", "\n")
-            texts.append(ResponseVariation({"text": text}, place))
-            _note_changed(notes, line, text, place)
+            texts.append(ResponseVariation({"text": text}, location))
+            _note_changed(notes, line, text, location)
         elif line.startswith("*"):
-            intent = "*".join(line.split("* ")[1:]), place
+            intent = "*".join(line.split("* ")[1:]), location
         else:
             what = f"'{shown(line)}' in '{source.path}' is neither a header, an intent nor a response; it is ignored."
-            notes.ignored(what, place, f"Begin a response with '- ', or remove the line. {_HINT_OF_RESPONSES}")
+            notes.ignored(what, location, f"Begin a response with '- ', or remove the line. {_HINT_OF_RESPONSES}")
     finish()
     return found, notes.findings
 

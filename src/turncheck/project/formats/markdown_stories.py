@@ -97,12 +97,12 @@ def read_markdown_stories(source: Source, *, end_to_end: bool | None = None) -> 
     if source.has_byte_order_mark:
         what = f"'{source.path}' begins with a byte order mark, which hides its first story from Rasa; it is left out."
         reading.notes.otherwise(what, source.location(0), "Save the file without a byte order mark.")
-    for line, place in _lines(reading):
+    for line, location in _lines(reading):
         try:
-            _read_line(reading, line, place)
+            _read_line(reading, line, location)
         except _RefusedError as error:
             what = str(error).rstrip(".")
-            reading.notes.refused(f"{what}; Rasa ends here ('{source.path}').", place, f"{error.hint} {_HINT}")
+            reading.notes.refused(f"{what}; Rasa ends here ('{source.path}').", location, f"{error.hint} {_HINT}")
     _finish(reading)
     _note_mixture(reading)
     return tuple(reading.stories), reading.notes.findings
@@ -117,18 +117,18 @@ def _lines(reading: _Reading) -> Iterator[tuple[str, Location]]:
         line = _without_comments(written).strip()
         if not line:
             continue
-        place = source.location(source.line_starts[number - 1] + len(written) - len(written.lstrip()))
+        location = source.location(source.line_starts[number - 1] + len(written) - len(written.lstrip()))
         variable = _VARIABLE.search(line)
         if variable is not None:
             what = f"'{shown(line)}' in '{source.path}' has the template variable '{variable[1]}', which nothing sets; "
-            reading.notes.refused(f"{what}Rasa ends here.", place, "Write the text without backquotes.")
+            reading.notes.refused(f"{what}Rasa ends here.", location, "Write the text without backquotes.")
             continue
         if line.startswith(COMMENT):
-            opened = place
+            opened = location
         elif opened is not None:
             opened = None if line.endswith(COMMENT_END) else opened
         else:
-            yield line, place
+            yield line, location
     if opened is not None:
         what = f"A comment in '{source.path}' is never closed; the rest of the file is lost."
         reading.notes.ignored(what, opened, "End it with a line '-->'.")
@@ -336,9 +336,10 @@ def _with_text(reading: _Reading, written: str, location: Location) -> UserStep:
 
 def _entities_of_command(text: str) -> tuple[StoryEntity, ...]:
     brace = text.find("{")
-    found = _entities(text[brace:]) if brace >= 0 else None
+    story_entities = _entities(text[brace:]) if brace >= 0 else None
     return tuple(
-        StoryEntity(story_entity.entity, story_entity.value, start=brace, end=len(text)) for story_entity in found or ()
+        StoryEntity(story_entity.entity, story_entity.value, start=brace, end=len(text))
+        for story_entity in story_entities or ()
     )
 
 
@@ -405,19 +406,19 @@ def _unseen_nlu(source: Source) -> Finding | None:
     header = _NLU_HEADER.search(source.text)
     if header is None:
         return None
-    place = source.location(header.start() + len(header[0]) - len(header[0].lstrip()))
+    location = source.location(header.start() + len(header[0]) - len(header[0].lstrip()))
     written = header[0].strip()
     what = f"'{source.path}' is not NLU data for Rasa: '{written}' needs exactly one blank after '##'."
-    return Finding("markdown-refused", "error", what, place, "Write `## intent:NAME`; in YAML `- intent: NAME`.")
+    return Finding("markdown-refused", "error", what, location, "Write `## intent:NAME`; in YAML `- intent: NAME`.")
 
 
 def _lost_stories(source: Source) -> tuple[Finding, ...]:
     """Report stories in a file of NLU data, which are lost: their lines are read as items of a section, or ignored."""
     text = source.text
     for header in re.finditer(r"^[ \t]*##[^\n:]*\n[ \t]*\*[ \t]*\w", text, re.MULTILINE):
-        place = source.location(header.start())
+        location = source.location(header.start())
         what = f"The story in '{source.path}' is lost: the file holds NLU data, and a file holds one kind."
-        return (Finding(IGNORED, "warning", what, place, "Put it into a file of its own; YAML may hold both."),)
+        return (Finding(IGNORED, "warning", what, location, "Put it into a file of its own; YAML may hold both."),)
     return ()
 
 

@@ -64,9 +64,9 @@ def read_other_json(file: FormatInput) -> ParsedFile:
     reader = _reader(document.root, file.source.path)
     if reader is None:
         what = f"'{file.source.path}' is not read: its keys are not those of Rasa, LUIS, Wit.ai or Dialogflow."
-        place = Location(file.source.path, 1, 1)
+        location = Location(file.source.path, 1, 1)
         hint = "Correct its keys, or move the file out of the data folder."
-        return ParsedFile(findings=(Finding("file-without-data", "info", what, place, hint),), belongs=False)
+        return ParsedFile(findings=(Finding("file-without-data", "info", what, location, hint),), belongs=False)
     collected = _Collected(file)
     if isinstance(document.root, YamlMapping) and "nlu" in file.wanted:
         reader(collected, document.root)
@@ -184,8 +184,8 @@ def _beside(collected: _Collected, root: YamlMapping, kind: str) -> Iterator[Yam
     """Yield the entries of the file that belongs to this one: the English one, else the only one there is."""
     folder = collected.file.folder
     path = folder.root / root.source.path
-    found = sorted(path.parent.glob(f"{_literal(path.stem)}_{kind}_*.json"))
-    best = next((one for one in found if one.stem.endswith("_en")), found[0] if found else None)
+    paths = sorted(path.parent.glob(f"{_literal(path.stem)}_{kind}_*.json"))
+    best = next((one for one in paths if one.stem.endswith("_en")), paths[0] if paths else None)
     source = None if best is None else folder.read_bytes(best)
     decoded: Source | None = None if best is None or source is None else folder.decode(folder.name(best), source)
     if decoded is None:

@@ -376,11 +376,15 @@ def _fill_in_form(schema: SchemaFindings, slots: dict[str, Slot], form: str, ent
         if slot is None:
             continue
         what = f"of slot '{name}' in form '{form}'"
-        nodes = [one for one in sequence(schema, node, f"the mappings {what}") if _is_mapping(schema, one, what)]
-        found = [_slot_mapping(schema, name, one) for one in nodes]
+        nodes = [
+            yaml_node
+            for yaml_node in sequence(schema, node, f"the mappings {what}")
+            if _is_mapping(schema, yaml_node, what)
+        ]
+        slot_mappings = [_slot_mapping(schema, name, one) for one in nodes]
         in_form = (
             replace(slot_mapping, conditions=(MappingCondition(form, name if slot_mapping.type in ASKED else None),))
-            for slot_mapping in found
+            for slot_mapping in slot_mappings
         )
         slots[name] = replace(slot, mappings=(*slot.mappings, *in_form))
 

@@ -36,7 +36,7 @@ def not_json(document: JsonDocument) -> Finding | None:
         what = f"'{path}' is not read: it begins with a byte order mark, so that Rasa does not take it for JSON."
         hint = "Save it without one: Rasa silently skips the file."
         return Finding("data-not-json", "error", what, Location(path, 1, 1), hint)
-    fault = next((one for one in document.faults if one.kind != "duplicate-key"), None)
+    fault = next((json_fault for json_fault in document.faults if json_fault.kind != "duplicate-key"), None)
     if fault is None:
         return None
     what = f"'{path}' is not read: it is not JSON: {fault.what}."
@@ -222,8 +222,8 @@ def _plain(node: YamlMapping, key: str) -> Any:
 
 
 def _violation(node: YamlNode, what: str) -> Finding:
-    place = text_location(node) if isinstance(node, YamlScalar) and isinstance(node.value, str) else node.location
-    return Finding("schema-violation", "error", f"In '{node.source.path}' {what}.", place, _HINT)
+    location = text_location(node) if isinstance(node, YamlScalar) and isinstance(node.value, str) else node.location
+    return Finding("schema-violation", "error", f"In '{node.source.path}' {what}.", location, _HINT)
 
 
 FORMAT: Final = Format(

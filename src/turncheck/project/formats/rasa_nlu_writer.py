@@ -220,8 +220,8 @@ def _flow(value: Any) -> str:
     return _NOT_FOR_BLOCKS.sub(_escaped, json.dumps(value, ensure_ascii=False, default=str))
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return f"\\u{ord(found.group()):04x}"
+def _escaped(match: re.Match[str]) -> str:
+    return f"\\u{ord(match.group()):04x}"
 
 
 # Writes NLU data and responses in the Markdown of Rasa 1, in the order and notation of Rasa's own writer.
@@ -301,7 +301,7 @@ def _line(text: str) -> str:
 
 def _marked(example: Example) -> str:
     parts, place = [], 0
-    for entity in sorted(example.entities, key=lambda one: one.start):
+    for entity in sorted(example.entities, key=lambda entity_annotation: entity_annotation.start):
         parts += [example.text[place : entity.start], _markdown_mark(entity, example.text[entity.start : entity.end])]
         place = entity.end
     return "".join([*parts, example.text[place:]])

@@ -296,9 +296,9 @@ class _FaultyLines:
     def note(self, collected: _Collected) -> None:
         hint = "Put '- ' before the line, or remove it."
         for index, line in self.first:
-            place = self.origin.locate(index)
-            what = f"'{line}' under '{self.item}' in '{place.path}' does not start with '-'; the line is skipped."
-            collected.note("example-without-dash", "warning", what, place, hint)
+            location = self.origin.locate(index)
+            what = f"'{line}' under '{self.item}' in '{location.path}' does not start with '-'; the line is skipped."
+            collected.note("example-without-dash", "warning", what, location, hint)
         if self.more:
             what = f"{self.more} more lines under '{self.item}' do not start with '-'."
             collected.note("example-without-dash", "warning", what, self.origin.locate(self.first[-1][0]), hint)
@@ -368,8 +368,8 @@ def _read(file: FormatInput) -> ParsedFile:
     if not kinds.isdisjoint(STORY_KEYS) and not file.wanted.isdisjoint(STORY_KEYS):
         stories, of_stories = read_rasa_stories(root, checks_keys=file.is_test)
         findings += of_stories
-    flows, place = read_flows(root) if "flows" in kinds else ((), None)
-    return ParsedFile(nlu, stories, domain, flows, place, findings=tuple(findings), kinds=kinds, document=document)
+    flows, location = read_flows(root) if "flows" in kinds else ((), None)
+    return ParsedFile(nlu, stories, domain, flows, location, findings=tuple(findings), kinds=kinds, document=document)
 
 
 def _start(source: Source) -> int:
@@ -380,8 +380,8 @@ def _no_mapping(document: YamlDocument) -> Finding:
     path = document.source.path
     message = f"The top level of '{path}' must be a mapping with keys such as nlu, stories or rules."
     hint = "Write the keys at the beginning of the line, without '- '."
-    place = Location(path) if document.root is None else document.root.location
-    return Finding("schema-violation", "error", message, place, hint)
+    location = Location(path) if document.root is None else document.root.location
+    return Finding("schema-violation", "error", message, location, hint)
 
 
 def unseen_key(source: Source) -> tuple[str, Finding] | None:

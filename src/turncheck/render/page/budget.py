@@ -107,7 +107,11 @@ def _without_transcript(case: Conversation) -> Conversation:
 
 
 def _without_entities_of_right(assistant: Assistant) -> Assistant:
-    kept = {number: found for number, found in assistant.sentences.entities.items() if not found.right or found.side}
+    kept = {
+        number: entities
+        for number, entities in assistant.sentences.entities.items()
+        if not entities.right or entities.side
+    }
     return replace(assistant, sentences=replace(assistant.sentences, entities=kept))
 
 
@@ -144,7 +148,7 @@ def _with_few_of_all(assistant: Assistant, most: int) -> Assistant:
         confusions=_most_frequent(assistant.confusions, most),
         base_confusions=_most_frequent(assistant.base_confusions, most),
         conversations=assistant.conversations[:most],
-        findings=sorted(assistant.findings, key=lambda found: (not found.new, _SEVERITIES.index(found.severity)))[
+        findings=sorted(assistant.findings, key=lambda finding: (not finding.new, _SEVERITIES.index(finding.severity)))[
             :most
         ],
         coverage=[replace(kind, items=_missed_first(kind.items)[:most]) for kind in assistant.coverage],
@@ -193,7 +197,7 @@ _STEPS: Final[tuple[_Step, ...]] = (
 def _wrong(columns: Sentences) -> set[int]:
     """The sentences with anything wrong, or that changed."""
     wrong = {number for number, intent in enumerate(columns.expected) if intent != columns.predicted[number]}
-    wrong |= {number for number, found in columns.entities.items() if not found.right or found.side}
+    wrong |= {number for number, entities in columns.entities.items() if not entities.right or entities.side}
     wrong |= {
         number
         for number, selection in columns.responses.items()

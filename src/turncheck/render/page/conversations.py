@@ -147,8 +147,8 @@ class _Changes(Generic[Result]):
 
     def of(self, name: str, result: Result) -> tuple[Side, CaseChange | None]:
         """Return how the test of this name changed."""
-        places = places_of(result)
-        exact = [(side, case) for side, case in self._found.get(name, []) if case.location in places]
+        locations = places_of(result)
+        exact = [(side, case) for side, case in self._found.get(name, []) if case.location in locations]
         return next(iter(exact), ("", None))
 
     def base(self, case: CaseChange | None, outcome: str, turns: Callable[[Result], Iterable[Turn]]) -> Base | None:

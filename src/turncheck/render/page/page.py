@@ -75,7 +75,7 @@ def assistant_data(
     sentences, training = sentence_columns(report.nlu, compared, files, labels, keys=CaseKeys(report).sentences)
     confused, base_confused = confusions(report.nlu, labels), _base_confusions(compared, labels)
     intents = intent_rows(report.nlu, compared, labels)
-    found = _findings(report, compared, files, rooted)
+    findings = _findings(report, compared, files, rooted)
     return Assistant(
         slug=slug,
         name=report.project.name or report.project.root or "assistant",
@@ -87,8 +87,8 @@ def assistant_data(
         sentences=sentences,
         threshold=threshold_of(report.nlu),
         conversations=conversations(report, compared, files),
-        findings=found,
-        manual={code: manual[code] for code in sorted({finding.code for finding in found}) if code in manual},
+        findings=findings,
+        manual={code: manual[code] for code in sorted({finding.code for finding in findings}) if code in manual},
         coverage=_coverage(report, compared, files),
         replaced=[
             Replaced(component=substitution.component, used=substitution.used, reason=substitution.reason)
@@ -123,7 +123,7 @@ def _findings(report: Report, compared: Comparison | None, files: Files, rooted:
             message=rooted.text(finding.message),
             hint=rooted.text(finding.hint),
             place=files.place(finding.location),
-            others=[files.place(place) for place in finding.others],
+            others=[files.place(location) for location in finding.others],
             new=(finding.code, finding.message, finding.location) in new,
         )
         for finding in (report.validation.findings if report.validation else ())
@@ -240,7 +240,9 @@ def _draw(
         f"default-src 'none'; script-src '{digest(script)}'; style-src '{digest(style)}'; img-src data:;"
         " base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     )
-    names = ", ".join([*(name_of(run.report) for run in runs), *(one.name for one in broken)][:3])
+    names = ", ".join(
+        [*(name_of(run.report) for run in runs), *(failed_assistant.name for failed_assistant in broken)][:3]
+    )
     number = len(runs) + len(broken)
     alone = number == 1 and not broken
     return environment().get_template("page/page.html.j2").render(
@@ -361,10 +363,10 @@ def _first_screen(document: Document, writer: HtmlWriter, limit: int) -> Html:
 def _overview(runs: Sequence[Run], parts: Sequence[_Part], broken: Sequence[FailedAssistant]) -> list[Html]:
     """A row for each assistant: its verdict, why, and its first figures; first those that could not be measured."""
     rows = []
-    for one in broken:
+    for failed_assistant in broken:
         mark = join([sign("stopped"), words(" not measured")])
-        cells = (mark, words(one.why), words(""))
-        rows.append(_row(words(one.name), cells))
+        cells = (mark, words(failed_assistant.why), words(""))
+        rows.append(_row(words(failed_assistant.name), cells))
     for run, part in zip(runs, parts, strict=True):
         mark = join([sign(part.sign), words(f" {run.verdict.in_words}")])
         cells = (mark, words(run.summary()), words("; ".join(first_figures(run.report, run.comparison))))

@@ -47,7 +47,7 @@ def _annotations(stripped: Sequence[StrippedIntent]) -> Iterator[str]:
         ([one.changed for one in stripped], "given another entity in"),
     )
     for numbers, what in kinds:
-        intents = [one.intent for one, number in zip(stripped, numbers, strict=True) if number]
+        intents = [stripped_intent.intent for stripped_intent, number in zip(stripped, numbers, strict=True) if number]
         if intents:
             more = f" and {count(len(intents) - 1, 'more intent')}" if len(intents) > 1 else ""
             yield f"{count(sum(numbers), 'annotation')} {what} intent '{intents[0]}'{more}"
@@ -58,7 +58,7 @@ def removed_in_words(compared: Comparison) -> str:
     removed = [item for item in compared.removed_items if item.change == "removed"]
     if not removed:
         return ""
-    first = min(removed, key=lambda one: one.kind not in {"rules", "stories"})
+    first = min(removed, key=lambda changed_part: changed_part.kind not in {"rules", "stories"})
     more = f" and {count(len(removed) - 1, 'more part')}" if len(removed) > 1 else ""
     return f"{SINGULAR.get(first.kind, 'part')} '{first.name}'{more} removed"
 
@@ -137,7 +137,7 @@ def old_in_words(found: Sequence[Finding | FindingChange], comparison: Compariso
     return f", {many}on the base too"
 
 
-def suppressed_in_words(found: Sequence[FindingChange]) -> str:
+def suppressed_in_words(finding_changes: Sequence[FindingChange]) -> str:
     """Return ``2 errors newly suppressed``; warnings are counted apart."""
-    numbers = {one: sum(finding.severity == one for finding in found) for one in ("error", "warning")}
+    numbers = {one: sum(finding.severity == one for finding in finding_changes) for one in ("error", "warning")}
     return f"{' and '.join(count(number, what) for what, number in numbers.items() if number)} newly suppressed"

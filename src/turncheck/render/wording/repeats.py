@@ -32,14 +32,14 @@ def repeats_in_words(report: Report) -> str:
     return found["e2e"] if list(found) == ["e2e"] else "; ".join(named)
 
 
-def _of_one_kind(found: Sequence[Repeats]) -> str:
+def _of_one_kind(repeat: Sequence[Repeats]) -> str:
     parts = [
-        _some([one for one in found if one.outcome == "regressed"], "regressed"),
-        _some([one for one in found if one.outcome == "failed" and not one.base], "failing"),
-        _number([one for one in found if one.outcome == "failed" and one.base], "failing as before"),
-        _number([one for one in found if one.outcome == "flaky" and one.base], "flaky as before"),
-        _number([one for one in found if one.outcome == "flaky" and not one.base], "flaky"),
-        _number([one for one in found if one.outcome == "unclear"], "unclear"),
+        _some([repeats for repeats in repeat if repeats.outcome == "regressed"], "regressed"),
+        _some([one for one in repeat if one.outcome == "failed" and not one.base], "failing"),
+        _number([one for one in repeat if one.outcome == "failed" and one.base], "failing as before"),
+        _number([one for one in repeat if one.outcome == "flaky" and one.base], "flaky as before"),
+        _number([one for one in repeat if one.outcome == "flaky" and not one.base], "flaky"),
+        _number([one for one in repeat if one.outcome == "unclear"], "unclear"),
     ]
     return ", ".join(part for part in parts if part)
 
@@ -51,7 +51,7 @@ def _number(repeated: Sequence[Repeats], what: str) -> str:
 def _some(repeated: Sequence[Repeats], what: str) -> str:
     if not repeated:
         return ""
-    worst = min(repeated, key=lambda one: one.passed / len(one.runs))
+    worst = min(repeated, key=lambda repeats: repeats.passed / len(repeats.runs))
     return f"{len(repeated):,} {what} ({runs_in_words(worst)})"
 
 

@@ -486,12 +486,12 @@ def summarize(report: Report, comparison: Comparison | None, gates: Sequence[Jud
     about = {gate.metric for gate in failing}
     intents = broken_intents_in_words(compared, about) if compared else ""
     misunderstood = _all_misunderstood(report, compared)
-    found = and_more(failing_clauses(failing, report, comparison), _MOST - bool(intents))
+    clauses = and_more(failing_clauses(failing, report, comparison), _MOST - bool(intents))
     cut = 0 if failing and failing[0].name in TEST_GATES else 1
-    causes, symptoms = found[:cut], found[cut:]
+    causes, symptoms = clauses[:cut], clauses[cut:]
     broken = [clause for clause in (*causes, Clause(intents), *symptoms, Clause(misunderstood)) if clause.words]
     away = [Clause(words) for words in taken_away_in_words(compared)] if compared else []
-    is_news = bool(found or intents or _misunderstood(report, comparison))
+    is_news = bool(clauses or intents or _misunderstood(report, comparison))
     if is_news:
         first = [*causes, *away[:1], *broken[len(causes) :], *away[1:]]
     else:

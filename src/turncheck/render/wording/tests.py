@@ -187,8 +187,14 @@ def gone_in_words(report: Report, comparison: Comparison) -> str:
 
 def removed_test_text(kind: str, case: CaseChange, commit: str | None) -> str:
     """Name a test that only the base has, and the place where the base, at this commit, has it."""
-    place = case.base_location
-    at = "the base" if place is None else place.path if place.line is None else f"{place.path}:{place.line}"
+    location = case.base_location
+    at = (
+        "the base"
+        if location is None
+        else location.path
+        if location.line is None
+        else f"{location.path}:{location.line}"
+    )
     where = f"was at {at} in `{commit[:8]}`" if commit else f"was at {at} on the base"
     return f"{kind} {case.name}{with_copy_count(case)} is gone ({where})"
 

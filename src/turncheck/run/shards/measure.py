@@ -169,11 +169,11 @@ def _engine_head(engines: Engine, run: RunInProgress) -> EngineHead:
 
 
 def _refusal(error: UserError) -> Refusal:
-    place = error.location
+    location = error.location
     return Refusal(
         what=error.message,
-        path=place.path if place else None,
-        line=place.line if place else None,
-        column=place.column if place else None,
+        path=location.path if location else None,
+        line=location.line if location else None,
+        column=location.column if location else None,
         hint=error.hint,
     )

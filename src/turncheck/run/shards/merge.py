@@ -83,8 +83,8 @@ class Shards:
         for head in reversed(self.heads):
             parts |= cast("dict[Part, EngineInfo]", head.engine.parts)
             for name, refusal in head.refused.items():
-                place = None if refusal.path is None else Location(refusal.path, refusal.line, refusal.column)
-                refused[name] = UserError(refusal.what, location=place, hint=refusal.hint)
+                location = None if refusal.path is None else Location(refusal.path, refusal.line, refusal.column)
+                refused[name] = UserError(refusal.what, location=location, hint=refusal.hint)
         # An engine that only needs files is created from its project; others were asked where the shards ran.
         engines = None if ENGINES[engine].from_files else self._engines
         return PrecomputedAnswers(MergedAnswers(self.folders, shared), parts, refused, engines, self.ensure_same_state)
@@ -237,13 +237,13 @@ def explain_missing_answers() -> Iterator[None]:
 
 def find_shards(folders: Iterable[Path]) -> list[Path]:
     """Return the folders of shards: the named ones, or those directly below them (as downloads leave them)."""
-    found: list[Path] = []
+    paths: list[Path] = []
     for folder in folders:
         if not folder.is_dir():
             raise UserError(f"no such folder: {folder}", hint="Name the folders that `run --shard` wrote (--out).")
         below = [] if (folder / HEAD_NAME).is_file() else sorted(path.parent for path in folder.glob(f"*/{HEAD_NAME}"))
-        found += below or [folder]
-    return found
+        paths += below or [folder]
+    return paths
 
 
 def read_shards(folders: Sequence[Path]) -> Shards:
@@ -254,7 +254,7 @@ def read_shards(folders: Sequence[Path]) -> Shards:
             is in the message.
     """
     pairs = sorted(((read_head(folder), folder) for folder in find_shards(folders)), key=lambda pair: pair[0].number)
-    heads, places = tuple(head for head, _ in pairs), tuple(folder for _, folder in pairs)
+    heads, paths = tuple(head for head, _ in pairs), tuple(folder for _, folder in pairs)
     if not heads:
         raise UserError("no shards are named", hint="Name the folders that `run --shard` wrote (--out).")
     faults = [*_incomplete(pairs), *_foreign(pairs), *_invalid(pairs)]
@@ -266,7 +266,7 @@ def read_shards(folders: Sequence[Path]) -> Shards:
     if faults:
         more = "".join(f"\n- {fault}" for fault in faults)
         raise UserError(f"the shards cannot be merged:{more}", hint=_AGAIN)
-    return Shards(heads, places)
+    return Shards(heads, paths)
 
 
 def _shared_answers(folder: Path, head: ShardHead) -> dict[str, Any]:

@@ -258,9 +258,11 @@ class KeywordIntentClassifier:
     def process(self, batch: Batch) -> None:
         """Set the intent; if no keyword fits, an existing intent stays."""
         for row, text in enumerate(batch.texts):
-            found = next((PredictedIntent(intent, 1.0) for word, intent in self.keywords if word.search(text)), None)
-            if found is not None:
-                batch.intents[row] = found
+            predicted_intent = next(
+                (PredictedIntent(intent, 1.0) for word, intent in self.keywords if word.search(text)), None
+            )
+            if predicted_intent is not None:
+                batch.intents[row] = predicted_intent
 
     def save(self, members: MemberWriter) -> None:
         """Write the keywords."""

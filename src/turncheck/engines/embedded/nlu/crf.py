@@ -155,7 +155,7 @@ def read_entities(
     Adjacent tokens are one entity if the tags continue and at most one character is between them; with two or three
     between, only if ``split_by_comma`` is off for that entity. Another role or group begins a new one.
     """
-    found: list[TaggedEntity] = []
+    tagged_entities: list[TaggedEntity] = []
     before = OUTSIDE, OUTSIDE, OUTSIDE
     last_end = -1
     for index, (start, end) in enumerate(tokens.spans):
@@ -168,12 +168,12 @@ def read_entities(
         name = name_of(tag)
         begins = _begins(tag, before[0]) or (role, group) != before[1:]
         if not begins and _joins(last_end, start, _splits(split_by_comma, name)):
-            _extend(found[-1], columns, index, end)
+            _extend(tagged_entities[-1], columns, index, end)
         else:
-            found.append(_new_entity(columns, index, (start, end), (name, role, group)))
+            tagged_entities.append(_new_entity(columns, index, (start, end), (name, role, group)))
         before = tag, role, group
         last_end = end
-    return found
+    return tagged_entities
 
 
 def _tag(columns: Mapping[Attribute, TagColumn], attribute: Attribute, index: int) -> str:

@@ -224,7 +224,10 @@ def _message(batch: Batch, row: int) -> Message:
             "text": batch.texts[row],
             "text_tokens": _tokens(batch.tokens[row]),
             "intent": {"name": intent.name, "confidence": intent.confidence},
-            "intent_ranking": [{"name": one.name, "confidence": one.confidence} for one in batch.rankings[row]],
+            "intent_ranking": [
+                {"name": predicted_intent.name, "confidence": predicted_intent.confidence}
+                for predicted_intent in batch.rankings[row]
+            ],
             "entities": [_entity_to_json(entity) for entity in batch.entities[row]],
         }
     )

@@ -224,14 +224,14 @@ class EntityModel:
 
         ``ranking`` are intents that it may have, with their confidences, best first; empty if nothing is known.
         """
-        found = self.marked(tokens, ranking, split_by_comma)
-        for entity in found:
+        tagged_entities = self.marked(tokens, ranking, split_by_comma)
+        for entity in tagged_entities:
             entity.confidence = self._confidence("entity", entity.confidence)
             if entity.role_confidence is not None:
                 entity.role_confidence = self._confidence("role", entity.role_confidence)
             if entity.group_confidence is not None:
                 entity.group_confidence = self._confidence("group", entity.group_confidence)
-        return found
+        return tagged_entities
 
     def _confidence(self, attribute: Attribute, marginal: float) -> float:
         return round(self.confidences[attribute].applied(marginal), DECIMALS)
@@ -255,8 +255,8 @@ class EntityModel:
                     return []
                 entity_tags = tags
             columns[attribute] = TagColumn(_with_beginnings(tags), confidences)
-        found = read_entities(tokens, columns, split_by_comma)
-        for entity in found:
+        tagged_entities = read_entities(tokens, columns, split_by_comma)
+        for entity in tagged_entities:
             covered = [
                 index for index, (start, end) in enumerate(tokens.spans) if entity.start <= start and end <= entity.end
             ]
@@ -268,7 +268,7 @@ class EntityModel:
                 entity.role_confidence = marginals["role"]
             if entity.group is not None:
                 entity.group_confidence = marginals["group"]
-        return found
+        return tagged_entities
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         """Pickle without the cached words."""
@@ -306,10 +306,10 @@ class _Judged:
     marginals: dict[Attribute, list[float]] = field(default_factory=lambda: {name: [] for name in ATTRIBUTES})
     right: dict[Attribute, list[bool]] = field(default_factory=lambda: {name: [] for name in ATTRIBUTES})
 
-    def add(self, example: Example, found: Sequence[TaggedEntity]) -> None:
+    def add(self, example: Example, tagged_entities: Sequence[TaggedEntity]) -> None:
         """Judge entities by their exact borders and name, roles and groups by those of the entity there."""
         expected = {(entity.start, entity.end): entity for entity in example.entities}
-        for entity in found:
+        for entity in tagged_entities:
             true = expected.get((entity.start, entity.end))
             marginals = entity.confidence, entity.role_confidence, entity.group_confidence
             for attribute, marginal in zip(ATTRIBUTES, marginals, strict=True):

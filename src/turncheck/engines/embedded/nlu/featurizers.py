@@ -77,12 +77,12 @@ def collect_patterns(
         UserError: a regex is not a regular expression (Rasa then refuses to train, too).
     """
     flags = 0 if parameters["case_sensitive"] else re.IGNORECASE
-    found: list[NamedPattern] = []
+    named_patterns: list[NamedPattern] = []
     if parameters["use_regexes"]:
         for regex in sorted(nlu.regexes, key=lambda regex: f"{regex.name}+{regex.pattern}"):
             if only is None or regex.name in only:
                 try:
-                    found.append(NamedPattern(regex.name, re.compile(regex.pattern, flags)))
+                    named_patterns.append(NamedPattern(regex.name, re.compile(regex.pattern, flags)))
                 except (re.error, OverflowError, RecursionError) as error:
                     raise UserError(
                         f"the regex {regex.name!r} is not a regular expression: {error}", location=regex.location
@@ -91,8 +91,8 @@ def collect_patterns(
         for name, elements in _lookup_tables(nlu.lookups):
             if elements and (only is None or name in only):
                 source = lookup_pattern(elements, word_boundaries=parameters["use_word_boundaries"])
-                found.append(NamedPattern(name, re.compile(source, flags)))
-    return tuple(found)
+                named_patterns.append(NamedPattern(name, re.compile(source, flags)))
+    return tuple(named_patterns)
 
 
 def _lookup_tables(lookups: tuple[Lookup, ...]) -> list[tuple[str, tuple[str, ...]]]:

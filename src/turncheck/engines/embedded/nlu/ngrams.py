@@ -375,9 +375,9 @@ class TrainingSentences:
         # negated: most sentences share nothing, and looking past so many equal zeros takes NumPy ten times as long
         threshold = -np.partition(-similarity, count - 1)[count - 1]
         near = np.flatnonzero((similarity >= threshold - _NEAR) & (similarity > 0))
-        found = [Neighbour(index, self.texts[index], _rounded(similarity[index])) for index in near.tolist()]
-        found.sort(key=lambda neighbour: (-neighbour.similarity, neighbour.text, neighbour.index))
-        return tuple(found[:k])
+        neighbours = [Neighbour(index, self.texts[index], _rounded(similarity[index])) for index in near.tolist()]
+        neighbours.sort(key=lambda neighbour: (-neighbour.similarity, neighbour.text, neighbour.index))
+        return tuple(neighbours[:k])
 
 
 _DECIMALS: Final = 6

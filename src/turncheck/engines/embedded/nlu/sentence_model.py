@@ -116,13 +116,13 @@ class SentenceModules:
             raise UserError(
                 f"the model at {folder} has the parts {quoted(', '.join(kinds))}, in this order", hint=OTHER
             )
-        places = [folder / module.path for module in modules]
-        return cls(folder, places[0], places[1], tuple(zip(kinds[2:], places[2:], strict=True)))
+        paths = [folder / module.path for module in modules]
+        return cls(folder, paths[0], paths[1], tuple(zip(kinds[2:], paths[2:], strict=True)))
 
     @property
     def weights(self) -> tuple[Path, ...]:
         """The files with its weights."""
-        return (self.encoder / WEIGHTS, *(place / WEIGHTS for kind, place in self.after if kind == "Dense"))
+        return (self.encoder / WEIGHTS, *(path / WEIGHTS for kind, path in self.after if kind == "Dense"))
 
     def is_of_first_token(self) -> bool:
         """Read how the tokens' vectors become the sentence's: by default, their mean.
@@ -157,16 +157,16 @@ class SentenceModules:
         """
         found: list[Dense] = []
         of_length_1 = False
-        for kind, place in self.after:
+        for kind, path in self.after:
             if kind == "Normalize":
                 of_length_1 = True
                 continue
-            found.append(self._dense(place, width, of_length_1=of_length_1))
+            found.append(self._dense(path, width, of_length_1=of_length_1))
             width, of_length_1 = len(found[-1].linear[1]), False
         return found
 
-    def _dense(self, place: Path, width: int, *, of_length_1: bool) -> Dense:
-        shape = decoded(place / "config.json", _Dense)
+    def _dense(self, path: Path, width: int, *, of_length_1: bool) -> Dense:
+        shape = decoded(path / "config.json", _Dense)
         for name, known in (
             ("module_input_name", _SENTENCE),
             ("module_output_name", _SENTENCE),
@@ -184,12 +184,12 @@ class SentenceModules:
                 f" {quoted(shape.activation_function)}; known are the hyperbolic tangent and none",
                 hint=OTHER,
             )
-        tensors = dict(read_tensors(place / WEIGHTS))
+        tensors = dict(read_tensors(path / WEIGHTS))
         if not shape.bias:
             tensors["linear.bias"] = np.zeros(shape.out_features, dtype=np.float32)
         linear = linear_of(tensors, "linear")
         if linear[0].shape != (width, shape.out_features) or linear[1].shape != (shape.out_features,):
-            raise ValueError(f"the weights of {place.name} do not fit its config.json or what comes before it")
+            raise ValueError(f"the weights of {path.name} do not fit its config.json or what comes before it")
         return Dense(linear, tanh, of_length_1)
 
     def prompt(self) -> str:

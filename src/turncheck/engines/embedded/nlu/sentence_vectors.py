@@ -136,14 +136,14 @@ class SentenceVectors:
             return None
         head = members.json(_MEMBER, dict[str, str])
         folder = head.get("folder")
-        found = SentenceVectors.of_folder(folder) if folder else SentenceVectors.installed()
-        if found.digest != head["digest"]:
+        sentence_vectors = SentenceVectors.of_folder(folder) if folder else SentenceVectors.installed()
+        if sentence_vectors.digest != head["digest"]:
             where = f"in {folder}" if folder else f"of {PACKAGE} that are installed here"
             raise UserError(
                 f"the model was trained with other sentence vectors than those {where}",
                 hint="Train it again: turncheck train --vectors.",
             )
-        return found
+        return sentence_vectors
 
     def of(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of ``texts``, shape (texts, width).

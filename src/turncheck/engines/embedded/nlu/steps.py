@@ -222,8 +222,8 @@ class DietStandIn:
             rankings = likely(self.intents.names, confidences)
         for row, text in enumerate(batch.texts):
             if text:
-                found = self.entities.find(batch.tokens[row], rankings[row], self.split_by_comma)
-                batch.entities[row].extend(as_predicted(text, entity, self.name) for entity in found)
+                tagged_entities = self.entities.find(batch.tokens[row], rankings[row], self.split_by_comma)
+                batch.entities[row].extend(as_predicted(text, entity, self.name) for entity in tagged_entities)
 
     def _process_intents(self, intents: IntentModel, batch: Batch) -> NDArray[np.float64]:
         """Return the confidences of each text before they are renormalized."""
