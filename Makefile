@@ -91,9 +91,9 @@ pictures: $(VENV)/.test
 site: $(VENV)/.test
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
-# Wheel and source distribution: the same bytes from the same commit, wherever and whenever.
+# Wheel and source distribution of the commit that is checked out: the same bytes, wherever and whenever.
 dist: $(VENV)/.run
-	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/hatchling build -d dist
+	$(BIN)/python -m tools.release package
 
 # Whether the commit that is checked out could be released: on origin's main, and everything in it names one version.
 release-check: $(VENV)/.run

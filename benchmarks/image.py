@@ -50,7 +50,7 @@ def measure(archive: Path, folder: Path) -> tuple[float, float]:
         try:
             while not _answers(f"http://{host}/v2/"):
                 time.sleep(0.05)
-            reference = f"{host}/turncheck/turncheck:benchmark"
+            reference = f"{host}/turncheck:benchmark"
             copied = [f"oci-archive:{archive}", f"docker://{reference}"]
             subprocess.run(["skopeo", "copy", "-q", "--dest-tls-verify=false", *copied], check=True)
             return first_line(ROOT, reference)

@@ -425,6 +425,15 @@ def test_an_image_that_fails_on_the_example_is_not_released(
     assert not names_version(world.public())
 
 
+def test_an_image_of_another_version_is_not_released(
+    world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    until(world, "push")
+    monkeypatch.setenv("STAND_IN_VERSION", "0.98.6")
+
+    assert "says that it is 'turncheck 0.98.6', expected 'turncheck 0.98.7'" in refused(world, "smoke", capsys)
+
+
 def test_a_release_with_other_files_stays(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     until(world, "github")
     for assets in world.github.assets.values():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +12,21 @@ import pytest
 import yaml
 from tools.release.__main__ import STEPS
 from tools.release.agreement import section, versions
+from tools.release.build import build, build_package, clear
 from tools.release.mentions import in_text, mentions
-from tools.release.place import Place
+from tools.release.place import Place, ReleaseError
 
 from turncheck import __version__
 
 ROOT = Path(__file__).parents[2]
 WORKFLOW: dict[str, Any] = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text("utf-8"))
 JOBS: dict[str, Any] = WORKFLOW["jobs"]
+
+
+def place(source: Path, dist: Path) -> Place:
+    """A checkout from which nothing is published."""
+    nowhere = dict.fromkeys(("remote", "branch", "repository", "image", "api", "upload", "index"), "")
+    return Place(source=source, dist=dist, **nowhere)
 
 
 def commands(job: dict[str, Any]) -> list[str]:
@@ -103,9 +112,7 @@ def test_a_section_ends_where_the_next_begins(name: str, said: str) -> None:
 
 
 def test_every_place_in_the_repository_names_the_version_that_the_package_has() -> None:
-    nowhere = dict.fromkeys(("remote", "branch", "repository", "image", "api", "upload", "index"), "")
-    named = Place(source=ROOT, dist=ROOT, **nowhere)
-    found = list(mentions(named, ""))
+    found = list(mentions(place(ROOT, ROOT), ""))
 
     assert {
         "README.md",
@@ -152,6 +159,14 @@ FORMS = (
     ("`turncheck` {} · engine", ["1.2.3", "v1.2.3"], ["9.9.9", "1.2.3rc1", "v9.9.9"]),
     ("Turncheck {} has", ["v1"], ["v9", "v9.9"]),
     ("answered by embedded {}", ["1.2.3"], ["0.1.0"]),
+    ("- uses: turncheck/turncheck/sub@{}", ["v1", "v1.2.3"], ["v9", "main"]),
+    ('{{"turncheck": "{}"}}', ["1.2.3"], ["9.9.9", "v1.2.3"]),
+    ("[on PyPI](https://pypi.org/project/turncheck/{}/)", ["1.2.3"], ["0.1.0"]),
+    ("git clone --branch {} https://github.com/turncheck/turncheck", ["v1.2.3", "v1"], ["v9.9.9"]),
+    ("git clone https://github.com/turncheck/turncheck.git -b {}", ["v1.2.3"], ["v9.9.9"]),
+    ("https://img.shields.io/badge/turncheck-{}-blue", ["v1.2.3", "1.2.3", "v1"], ["v9.9.9", "0.1.0"]),
+    ("Version {} of `turncheck` has", ["1.2.3", "v1.2.3"], ["9.9.9"]),
+    ("The current release is {}.", ["v1.2.3"], ["v9.9.9"]),
 )
 
 
@@ -171,6 +186,7 @@ def test_a_version_is_found_in_every_form(text: str, right: list[str], wrong: li
         "- uses: actions/checkout@v7\n  with: {ref: main}\n- uses: ./turncheck",
         "turncheck@users.noreply.github.com",
         "turncheck/turncheck: ref-pin",
+        "the latest version is 3.6.21 of Rasa; turncheck-2-go; pypi.org/project/turncheck/",
     ],
 )
 def test_what_is_no_version_of_ours_is_not_held(text: str) -> None:
@@ -181,3 +197,60 @@ def test_versions_of_a_changelog_are_sorted_as_numbers() -> None:
     text = "## [Unreleased]\n## [0.10.0] - 2026-01-02\n## [0.9.0] - 2026-01-01\n## [0.2.0] - 2025-01-01\n"
 
     assert versions(text, since="0.9.0") == ["0.9.0", "0.10.0"]
+
+
+def test_a_folder_with_files_of_others_is_not_built_into(tmp_path: Path) -> None:
+    image = f"image-{place(ROOT, tmp_path).commit[:12]}/linux-amd64.tar"
+    names = [image, "image-0123456789ab/notes.txt", "my notes.txt", "other/x", "turncheck-1.0.0.tar.gz"]
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+
+    with pytest.raises(
+        ReleaseError, match=r"not of a release: image-0123456789ab/notes\.txt, my notes\.txt, other/x; "
+    ):
+        build(place(ROOT, tmp_path))
+    assert all((tmp_path / name).exists() for name in names)
+
+
+def test_what_an_earlier_build_left_is_removed(tmp_path: Path) -> None:
+    wheel = "turncheck-1.0.0-py3-none-any.whl"
+    blob = f"image/blobs/sha256/{64 * '0'}"
+    top = [wheel, f"{wheel}.publish.attestation", "turncheck-1.0.0.tar.gz", "turncheck-1.0.0-linux-amd64.spdx.json"]
+    other = [
+        "image-ba9876543210/linux-arm64.tar.new.saved",
+        "SHA256SUMS",
+        "THIRD-PARTY-NOTICES.txt",
+        "release.json.new",
+    ]
+    kept = ["image-0123456789ab/linux-amd64.tar", "image-0123456789ab/turncheck-1.0.0-linux-amd64.cyclonedx.json"]
+    for name in (blob, "image/index.json", *top, *other, *kept):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+
+    clear(tmp_path, tmp_path / "image-0123456789ab")
+
+    assert sorted(file.relative_to(tmp_path).as_posix() for file in tmp_path.rglob("*") if file.is_file()) == kept
+    assert [file.name for file in tmp_path.iterdir()] == ["image-0123456789ab"]
+
+
+def test_what_is_not_in_the_commit_is_not_in_the_package(tmp_path: Path) -> None:
+    source, dist = tmp_path / "source", tmp_path / "dist"
+    package = source / "src" / "turncheck"
+    package.mkdir(parents=True)
+    requires = 'build-system = {requires = ["hatchling"], build-backend = "hatchling.build"}\n'
+    built = 'tool.hatch.build.targets.wheel.packages = ["src/turncheck"]\n'
+    (source / "pyproject.toml").write_text(f'{requires}{built}project = {{name = "turncheck", version = "1.0.0"}}\n')
+    (package / "__init__.py").write_text("committed = True\n")
+    somebody = ["-c", "user.name=m", "-c", "user.email=m@example.org"]
+    for command in (["init", "-q"], ["add", "-A"], [*somebody, "commit", "-q", "-m", "package"]):
+        subprocess.run(["git", *command], cwd=source, check=True)
+    (package / "__init__.py").write_text("changed = True\n")
+    (package / "untracked.py").touch()
+
+    build_package(place(source, dist))
+
+    (wheel,) = dist.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        assert [name for name in archive.namelist() if name.startswith("turncheck/")] == ["turncheck/__init__.py"]
+        assert archive.read("turncheck/__init__.py") == b"committed = True\n"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tools.release import agreed, agreement, github, package_index, registry, smoke, tags
-from tools.release.build import build, build_image, built
+from tools.release.build import build, build_image, build_package, built
 from tools.release.place import Place, ReleaseError
 from tools.release.prepare import prepare
 
@@ -66,7 +66,7 @@ STEPS: dict[str, Callable[[Place], bool]] = {
 def main(arguments: list[str]) -> int:
     """Run what was asked for; return 1 with a message if it cannot be done."""
     parser = argparse.ArgumentParser(prog="python -m tools.release", description=__doc__)
-    parser.add_argument("step", choices=[*STEPS, "all", "prepare", "digest"])
+    parser.add_argument("step", choices=[*STEPS, "all", "prepare", "digest", "package"])
     parser.add_argument("version", nargs="?", help="of `prepare`: the version to come")
     parser.add_argument("--source", type=Path, default=ROOT, help="the checkout (default: this one)")
     parser.add_argument("--dist", type=Path, default=Path("dist"), help="where what is built lies (default: dist)")
@@ -86,6 +86,9 @@ def main(arguments: list[str]) -> int:
                 print(written)
         elif step == "digest":
             print(built(place).digest)
+        elif step == "package":
+            build_package(place)
+            print(f"{place.dist}: the package as of {place.commit[:12]}; what is not committed is not in it")
         else:
             if step in {"pypi", "agreed", "all"}:
                 _ensure_index_is_named(place)

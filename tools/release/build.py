@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import re
 import shutil
 import sys
 import tarfile
@@ -27,6 +28,14 @@ RECORD = "release.json"
 SUMS = "SHA256SUMS"
 NOTICES = "THIRD-PARTY-NOTICES.txt"
 NOTICES_IN_IMAGE = f"opt/{PACKAGE}/{NOTICES}"
+_BILL = rf"{PACKAGE}-[\w.+-]+\.(?:spdx|cyclonedx)\.json"
+_WRITTEN = re.compile(
+    rf"{PACKAGE}-[\w.+-]+\.(?:whl|tar\.gz)(?:\.publish\.attestation)?|{_BILL}|{re.escape(NOTICES)}|{SUMS}"
+    rf"|{re.escape(RECORD)}(?:\.new)?|image/(?:blobs/sha256/[0-9a-f]{{64}}|index\.json|oci-layout)"
+    rf"|image-[0-9a-f]{{12}}/(?:linux-\w+\.tar(?:\.new(?:\.saved)?)?|{_BILL})"
+)
+"""The files of a release, and what an interrupted one leaves, as paths in its folder."""
+_FOLDERS = re.compile(r"image(?:-[0-9a-f]{12})?")
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 
 
@@ -65,7 +74,12 @@ def built(place: Place) -> Built:
 
 
 def build_image(place: Place) -> bool:
-    """Build the image for this machine's platform, with its bills of materials, or fetch what an earlier run pushed."""
+    """Build the image for this machine's platform, with its bills of materials, or fetch what an earlier run pushed.
+
+    Raises:
+        ReleaseError: it cannot be built, or the folder has files that are not of a release.
+    """
+    ensure_own(place.dist)
     architecture = ARCHITECTURES[platform.machine()]
     parts = _parts(place)
     archive = parts / f"linux-{architecture}.tar"
@@ -88,7 +102,7 @@ def build(place: Place) -> bool:
     """Build the package, join the images of all platforms, and record what there is.
 
     Raises:
-        ReleaseError: there is no image to join, or the folder has something of another commit.
+        ReleaseError: there is no image to join, or the folder has something of another commit, or not of a release.
     """
     if (place.dist / RECORD).exists():
         built(place)
@@ -97,11 +111,8 @@ def build(place: Place) -> bool:
     archives = sorted(parts.glob("linux-*.tar"))
     if not archives:
         raise ReleaseError(f"{parts}: there is no image; run the step `image`")
-    for file in place.dist.glob("*"):
-        if file != parts:
-            shutil.rmtree(file) if file.is_dir() else file.unlink()
-    with _exported(place) as source:
-        build_package(source, place.dist, place.time())
+    clear(place.dist, parts)
+    build_package(place)
     (place.dist / NOTICES).write_bytes(file_in(archives[0], NOTICES_IN_IMAGE))
     for bill in parts.glob("*.json"):
         shutil.copy(bill, place.dist)
@@ -121,10 +132,42 @@ def build(place: Place) -> bool:
     return True
 
 
-def build_package(source: Path, folder: Path, time: str) -> None:
-    """Build wheel and source distribution: the same bytes from the same files, wherever and whenever."""
-    command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
-    run(command, folder=source, env={"SOURCE_DATE_EPOCH": time})
+def ensure_own(folder: Path) -> None:
+    """Check that a folder, if there is one, has only what the release writes.
+
+    Raises:
+        ReleaseError: it has other files, with their names.
+    """
+    files = (
+        file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_symlink() or not file.is_dir()
+    )
+    foreign = sorted(name for name in files if not _WRITTEN.fullmatch(name))
+    if foreign:
+        named = ", ".join(foreign[:5]) + (f" and {len(foreign) - 5} more" if len(foreign) > 5 else "")
+        raise ReleaseError(
+            f"{folder} has files that are not of a release: {named}; move them, or choose another --dist"
+        )
+
+
+def clear(folder: Path, kept: Path) -> None:
+    """Remove what an earlier build left in a folder, but for one folder in it.
+
+    Raises:
+        ReleaseError: it has files that are not of a release; nothing was removed.
+    """
+    ensure_own(folder)
+    for file in folder.glob("*"):
+        if not file.is_dir():
+            file.unlink()
+        elif file != kept and _FOLDERS.fullmatch(file.name):
+            shutil.rmtree(file)
+
+
+def build_package(place: Place) -> None:
+    """Build wheel and source distribution: the same bytes from the same commit, whatever else lies in the checkout."""
+    with _exported(place) as source:
+        command = [sys.executable, "-m", "hatchling", "build", "-d", str(place.dist)]
+        run(command, folder=source, env={"SOURCE_DATE_EPOCH": place.time()})
 
 
 def _parts(place: Place) -> Path:

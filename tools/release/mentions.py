@@ -61,12 +61,14 @@ FORMS = (
     # An action, a component of GitLab, a source for pip; without a slash, the package as uvx takes it.
     _form(rf"[\w.:$/-]*/{PACKAGE}(?:\.git)?@{_ANY}", *_TAGS),
     _form(rf"(?<![\w/.-]){PACKAGE}(?:\[[\w, -]*\])?@(?P<named>v?\d[\w.]*|main|master|head)\b", "{version}"),
+    _form(rf"\b{PACKAGE}/{PACKAGE}/[\w./-]+@{_ANY}", *_TAGS),
     # The comment that says of which version a commit is.
     _form(rf"[\w./-]*/{PACKAGE}@\S+ +# *{_NUMBERED}", "{tag}"),
     _form(rf"{PACKAGE}/{PACKAGE}:{_ANY}", "{version}"),
     _form(rf"\b{PACKAGE}:(?P<named>v?\d+\.\d[\w.]*|latest)\b", "{version}"),
     _form(rf"\b{PACKAGE}(?:\[[\w, -]*\])? ?(?P<named>{_COMPARED}(?:, ?{_COMPARED})*)"),
     _form(rf"\b{PACKAGE} = \"(?P<named>(?:[=~!<>]{{1,3}} ?)?\d[\w.*]*)\""),
+    _form(rf"[\"']{PACKAGE}[\"']: ?[\"'](?P<named>v?\d+\.\d[\w.]*)[\"']", "{version}"),
     _form(rf"\b{PACKAGE}[_-]version[\"']? ?[:=] ?[\"']?{_NUMBERED}", "{version}"),
     # An entry in a configuration of pre-commit, and in pipelines of Azure and GitLab: its two keys in either order.
     _form(rf"{_HOOKS}{_BETWEEN}{_KEY}", "{tag}"),
@@ -76,12 +78,18 @@ FORMS = (
     _form(rf"refs/tags/{_LINKED}", *_TAGS),
     _form(rf"{_OURS}/(?:blob|tree|raw|commits|releases/tag|releases/download|archive)/{_LINKED}", *_TAGS),
     _form(rf"raw\.githubusercontent\.com/{_OURS}/{_LINKED}", *_TAGS),
+    _form(rf"pypi\.org/project/{PACKAGE}/{_NUMBERED}", "{version}"),
+    _form(rf"\bgit clone\b(?=[^\n]*\b{PACKAGE}\b)[^\n]*? (?:--branch|-b)[ =]{_NUMBERED}", *reversed(_TAGS)),
     _form(rf"\bgh release \w+ {_NUMBERED}", "{tag}"),
     _form(rf"\b{PACKAGE}-(?P<named>v?\d[\w.]*?)(?=-py3|\.tar\.gz)", "{version}"),
+    _form(rf"\b{PACKAGE}-(?P<named>v\d+(?:\.\w+)*|\d+\.\d+[\w.]*)-(?!py3)[a-z]", "{tag}", "{version}", "{major}"),
     _form(rf"\"name\": ?\"{PACKAGE}\",\s*\"version\": ?\"(?P<named>[^\"]+)\"", "{version}"),
     # Prose, and what is shown of a run; the built-in engine has the version of the package.
     _form(rf"\b(?:{PACKAGE}|embedded)[`*_]* (?:version |release )?(?P<named>v?\d+\.\d+\.\d\w*)", "{version}", "{tag}"),
     _form(rf"\b{PACKAGE}[`*_]* (?:version |release )?(?P<named>v\d+(?:\.\d+)?)(?!\.?\w)", "{major}"),
+    _form(rf"\b(?:version|release) (?P<named>v?\d+\.\d+\.\d\w*)[`*_]* of [`*_]*{PACKAGE}\b", "{version}", "{tag}"),
+    # With a "v", as only our own tags are named.
+    _form(r"\b(?:current|latest|newest) (?:version|release) is [`*_]*(?P<named>v\d+(?:\.\w+)*)", "{tag}"),
 )
 
 
@@ -102,7 +110,18 @@ def mentions(place: Place, commit: str = "HEAD") -> Iterator[Mention]:
 
     CHANGELOG.md is about earlier versions as well, and the data of tests is about any.
     """
-    words = ("-e", PACKAGE, "-e", "embedded [0-9]", "-e", "refs/tags/v[0-9]", "-e", "gh release")
+    words = (
+        "-e",
+        PACKAGE,
+        "-e",
+        "embedded [0-9]",
+        "-e",
+        "refs/tags/v[0-9]",
+        "-e",
+        "gh release",
+        "-e",
+        "release is .*v[0-9]",
+    )
     found = place.git("grep", "-InziC4", *words, *filter(None, [commit]), "--", ".", ":!tests", ":!CHANGELOG.md")
     for region in f"\n{found}".split("\n--\n"):
         lines = [line.split("\0", 2) for line in region.strip("\n").split("\n")]

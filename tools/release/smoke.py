@@ -7,25 +7,31 @@ import shutil
 import subprocess
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tools.release.build import built
-from tools.release.place import ReleaseError, run
+from tools.release.place import PACKAGE, ReleaseError, run
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tools.release.place import Place
 
 EXAMPLE = "pizzeria"
 
 
 def smoke_test(place: Place) -> bool:
-    """Pull the very digest and run the action on an example.
+    """Pull the very digest, run the action on an example, and ask it for its version.
 
     Raises:
         ReleaseError: it cannot be pulled, does not name the version, or the example does not pass.
     """
-    pulled, first = first_line(place.source, f"{place.image}@{built(place).digest}")
+    reference = f"{place.image}@{built(place).digest}"
+    with _pulled(place.source, reference) as (pulled, folder):
+        first = _run(place.source, reference, folder)
+        _ensure_version(place, reference, folder)
     print(f"from pull to first line: {pulled + first:.1f} s (pulled in {pulled:.1f} s)")
     return True
 
@@ -36,20 +42,39 @@ def first_line(source: Path, reference: str) -> tuple[float, float]:
     Raises:
         ReleaseError: it cannot be pulled, or the example does not pass.
     """
-    tool = str(source / "tools" / "build_image.sh")
+    with _pulled(source, reference) as (pulled, folder):
+        return pulled, _run(source, reference, folder)
+
+
+@contextmanager
+def _pulled(source: Path, reference: str) -> Iterator[tuple[float, Path]]:
+    """Pull an image, which is removed at the end; yield the seconds that it took, and a folder for what it runs on."""
+    tool = _tool(source)
     started = time.monotonic()
     run([tool, "pull", reference])
     pulled = time.monotonic() - started
     try:
         # The container is root, and so are the files that it leaves in the workspace.
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            first = _run(source, tool, reference, Path(folder))
+            yield pulled, Path(folder)
     finally:
         run([tool, "remove", reference])
-    return pulled, first
 
 
-def _run(source: Path, tool: str, reference: str, folder: Path) -> float:
+def _tool(source: Path) -> str:
+    return str(source / "tools" / "build_image.sh")
+
+
+def _ensure_version(place: Place, reference: str, folder: Path) -> None:
+    """Ask the package in the image, by another entry point than that of the action."""
+    options = {"RUN_OPTIONS": f"--entrypoint /opt/{PACKAGE}/bin/{PACKAGE}"}
+    places = [str(folder / "workspace"), str(folder / "temp")]
+    said = run([_tool(place.source), "run", reference, *places, "--", "--version"], env=options).strip()
+    if said != f"{PACKAGE} {place.version}":
+        raise ReleaseError(f"{reference} says that it is {said!r}, expected '{PACKAGE} {place.version}'")
+
+
+def _run(source: Path, reference: str, folder: Path) -> float:
     """Run the action; return how many seconds it took until it said something."""
     workspace, temp = folder / "workspace", folder / "temp"
     shutil.copytree(source / "examples" / EXAMPLE, workspace)
@@ -61,7 +86,7 @@ def _run(source: Path, tool: str, reference: str, folder: Path) -> float:
     inputs = ["INPUT_BASELINE=none", "INPUT_FAIL-ON=errors, test-failures"]
     # What GitHub sets for this very job, whose API and files the container must not see.
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("INPUT_", "GITHUB_"))}
-    command = [tool, "run", reference, str(workspace), str(temp), *variables, *inputs]
+    command = [_tool(source), "run", reference, str(workspace), str(temp), *variables, *inputs]
     started = time.monotonic()
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
