@@ -79,7 +79,7 @@ FORMS = (
     _form(rf"{_OURS}/(?:blob|tree|raw|commits|releases/tag|releases/download|archive)/{_LINKED}", *_TAGS),
     _form(rf"raw\.githubusercontent\.com/{_OURS}/{_LINKED}", *_TAGS),
     _form(rf"pypi\.org/project/{PACKAGE}/{_NUMBERED}", "{version}"),
-    _form(rf"\bgit clone\b(?=[^\n]*\b{PACKAGE}\b)[^\n]*? (?:--branch|-b)[ =]{_NUMBERED}", *reversed(_TAGS)),
+    _form(rf"\bgit clone\b(?=[^\n]*[/:]{PACKAGE}\b)[^\n]*? (?:--branch|-b)[ =]{_NUMBERED}", *reversed(_TAGS)),
     _form(rf"\bgh release \w+ {_NUMBERED}", "{tag}"),
     _form(rf"\b{PACKAGE}-(?P<named>v?\d[\w.]*?)(?=-py3|\.tar\.gz)", "{version}"),
     _form(rf"\b{PACKAGE}-(?P<named>v\d+(?:\.\w+)*|\d+\.\d+[\w.]*)-(?!py3)[a-z]", "{tag}", "{version}", "{major}"),
@@ -110,19 +110,9 @@ def mentions(place: Place, commit: str = "HEAD") -> Iterator[Mention]:
 
     CHANGELOG.md is about earlier versions as well, and the data of tests is about any.
     """
-    words = (
-        "-e",
-        PACKAGE,
-        "-e",
-        "embedded [0-9]",
-        "-e",
-        "refs/tags/v[0-9]",
-        "-e",
-        "gh release",
-        "-e",
-        "release is .*v[0-9]",
-    )
-    found = place.git("grep", "-InziC4", *words, *filter(None, [commit]), "--", ".", ":!tests", ":!CHANGELOG.md")
+    words = (PACKAGE, "embedded [0-9]", "refs/tags/v[0-9]", "gh release", "is [`*_]*v[0-9]")
+    asked = [f"-e{word}" for word in words]
+    found = place.git("grep", "-InziC4", *asked, *filter(None, [commit]), "--", ".", ":!tests", ":!CHANGELOG.md")
     for region in f"\n{found}".split("\n--\n"):
         lines = [line.split("\0", 2) for line in region.strip("\n").split("\n")]
         for path, part in _by_file(lines):
