@@ -247,6 +247,19 @@ def test_what_is_unclear_is_not_judged(kind: str, base: str, monkeypatch: pytest
     assert run(kind, *rules, "--not-judged", "fail", base=base) == 1
 
 
+def test_what_was_unclear_on_the_base_and_regressed_is_new(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CoinEngine, "rates", {**RATES, "so long": 0.5})
+    for seed in range(30):
+        monkeypatch.setattr(CoinEngine, "seed", seed)
+        run(kind, "--repeats", "first: 8, most: 8", out="base", gate="none")
+        if repeats(kind, "so long", "base").outcome == "unclear":
+            break
+    assert repeats(kind, "so long", "base").outcome == "unclear"
+    monkeypatch.setattr(CoinEngine, "rates", {**RATES, "so long": 1.0})
+    assert run(kind, base="base") == 1
+    assert repeats(kind, "so long").outcome == "regressed"
+
+
 def test_if_nothing_is_clear_nothing_was_tested(
     kind: str, base: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:

@@ -85,6 +85,21 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "2:19",
         "leads out of the bot's address",
     ),
+    "out of the address, encoded": (
+        f"{R}{{path: /%2e%2E/admin, {BODY}}}\n  replies: $\n",
+        "2:19",
+        "leads out of the bot's address",
+    ),
+    "out of the address, encoded twice": (
+        f"{R}{{path: '/a/..%252fadmin', {BODY}}}\n  replies: $\n",
+        "2:19",
+        "leads out of the bot's address",
+    ),
+    "out of the address by a parameter of a segment": (
+        f"{R}{{path: '/..;x/admin', {BODY}}}\n  replies: $\n",
+        "2:19",
+        "leads out of the bot's address",
+    ),
     "no slash": (f"{R}{{path: chat, {BODY}}}\n  replies: $\n", "2:19", "'chat' is not a path"),
     "a fragment": (f"{R}{{path: '/chat#x', {BODY}}}\n  replies: $\n", "2:19", "is not a path"),
     "a token": (f"{GOOD}  token: {{header: X-Key, value: abc}}\n", "4:26", "'value' is not a key of `token`"),

@@ -364,6 +364,13 @@ def test_what_fails_on_both_sides_does_not_regress() -> None:
         assert not [one for one in rates if of(section, one).outcome == "regressed"]
 
 
+def test_what_never_passes_on_either_side_has_failed() -> None:
+    section = evaluated({"a": 1.0}, base_engine=Coins({"a": 1.0}))
+    assert (section.cases[0].outcome, of(section, "a").outcome) == ("failed", "failed")
+    assert len(of(section, "a").base) == 5
+    assert of(evaluated({"a": 1.0}, base_engine=Coins({"a": 0.9}, 3)), "a").outcome != "passed"
+
+
 def test_runs_of_the_base_cost_turns_and_its_end_ends_nothing() -> None:
     section = evaluated({"a": 1.0}, base_engine=Coins({"a": 0.0}), rules=RepeatRules(turns=8))
     assert (of(section, "a").runs, of(section, "a").base) == ("FFfff", "ppp")

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from turncheck.report.model import RepeatedOutcome
     from turncheck.settings.repeats import RepeatRules
 
+_RUNS_THAT_TELL: Final = 5
+"""A test that passes in half of its runs fails in so many of them once in 32 times."""
 _MOST_ERRORS: Final = 3
 """After so many runs that ended in an error, a test is not run any more."""
 _OTHER_BASE: Final = "its shard took it for judged: it compared with other runs of the base"
@@ -471,8 +473,14 @@ def _used_up(budget: str, *, is_all: bool) -> str:
 
 
 def _as_usual(test: Repeated[Answer]) -> RepeatedOutcome | None:
-    """What a test is that is not worse than on the base: failed, as it was there, or flaky once a run has passed."""
-    if test.base.failed:
+    """What a test is that is not worse than on the base: failed, as it was there, or flaky once a run has passed.
+
+    One that never passes, neither here nor in so many runs there, has failed, whether or not there is a report of the
+    base.
+    """
+    base = test.base.runs.upper()
+    fails_there = len(base) >= _RUNS_THAT_TELL and "P" not in base
+    if test.base.failed or (fails_there and not test.passed):
         return "failed"
     return "flaky" if test.passed else None
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from json import dumps
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import NOWHERE, Location
@@ -188,6 +188,14 @@ def filled(template: Any, values: Mapping[str, Any]) -> Any:
 def filled_path(template: str, values: Mapping[str, Any]) -> str:
     """Return the path with its placeholders filled, percent-encoded."""
     return _PLACEHOLDER.sub(lambda match: quote(str(values[match[1]]), safe=""), template)
+
+
+def leads_out(path: str) -> bool:
+    """Return whether a path leads above its beginning, also for a server that decodes it more than once."""
+    plain = path.partition("?")[0]
+    while (decoded := unquote(plain)) != plain:
+        plain = decoded
+    return ".." in re.split(r"[/\\;]", plain)
 
 
 # The shape in the file.
@@ -462,7 +470,7 @@ class _Reader:
         if not path.startswith("/") or not _PATH_TEXT.fullmatch(_PLACEHOLDER.sub("x", path)):
             hint = "It begins with /, and other characters than letters and digits are percent-encoded."
             raise self._fault(f"'{path[:80]}' is not a path", *keys, "path", hint=hint)
-        if ".." in path.partition("?")[0].split("/"):
+        if leads_out(path):
             raise self._fault(f"'{path[:80]}' leads out of the bot's address", *keys, "path")
         headers = {str(name): str(value) for name, value in (shape.get("headers") or {}).items()}
         for name, value in headers.items():

@@ -25,7 +25,7 @@ from turncheck.engines.remote import (
     decoded,
 )
 from turncheck.messages.errors import EngineError, UnansweredError, UserError
-from turncheck.settings.bot import filled, filled_path
+from turncheck.settings.bot import filled, filled_path, leads_out
 from turncheck.web.addresses import Network
 from turncheck.web.timed import was_refused
 
@@ -203,6 +203,8 @@ class BotClient(RemoteClient):
         self, request: BotRequest, values: Mapping[str, Any], cookies: Mapping[str, str], repeatable: bool
     ) -> Question:
         path = filled_path(request.path, values)
+        if leads_out(path):  # by what a placeholder stands for
+            raise ServerError(f"'{path}' leads out of the bot's address, which a message or an id may not do")
         if path == "/":  # the address itself, to which the bot need not answer with a slash more
             path = ""
         body = b"" if request.body is None else dumps(filled(request.body, values), allow_nan=False).encode()
