@@ -74,5 +74,5 @@ def without_network() -> Iterator[None]:
         for module in ("rest", "github.results_service"):
             stack.enter_context(patch(f"turncheck.ci.{module}._ATTEMPTS", 2))
         stack.enter_context(patch("turncheck.engines.action_server.server._DYING_SECONDS", 0.0))
-        stack.enter_context(patch("turncheck.web.timed._Limit", _NoLimit))
+        stack.enter_context(patch("turncheck.web.timed.Limit", _NoLimit))
         yield
