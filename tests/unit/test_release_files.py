@@ -161,7 +161,7 @@ FORMS = (
     ("answered by embedded {}", ["1.2.3"], ["0.1.0"]),
     ("- uses: turncheck/turncheck/sub@{}", ["v1", "v1.2.3"], ["v9", "main"]),
     ('{{"turncheck": "{}"}}', ["1.2.3"], ["9.9.9", "v1.2.3"]),
-    ("[on PyPI](https://pypi.org/project/turncheck/{}/)", ["1.2.3"], ["0.1.0"]),
+    ("[on PyPI](https://index.example/project/turncheck/{}/)", ["1.2.3"], ["0.1.0"]),
     ("git clone --branch {} https://github.com/turncheck/turncheck", ["v1.2.3", "v1"], ["v9.9.9"]),
     ("git clone https://github.com/turncheck/turncheck.git -b {}", ["v1.2.3"], ["v9.9.9"]),
     ("https://img.shields.io/badge/turncheck-{}-blue", ["v1.2.3", "1.2.3", "v1"], ["v9.9.9", "0.1.0"]),
@@ -186,7 +186,7 @@ def test_a_version_is_found_in_every_form(text: str, right: list[str], wrong: li
         "- uses: actions/checkout@v7\n  with: {ref: main}\n- uses: ./turncheck",
         "turncheck@users.noreply.github.com",
         "turncheck/turncheck: ref-pin",
-        "the latest version is 3.6.21 of Rasa; turncheck-2-go; pypi.org/project/turncheck/",
+        "the latest version is 3.6.21 of Rasa; turncheck-2-go; index.example/project/turncheck/",
     ],
 )
 def test_what_is_no_version_of_ours_is_not_held(text: str) -> None:

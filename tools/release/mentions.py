@@ -78,7 +78,7 @@ FORMS = (
     _form(rf"refs/tags/{_LINKED}", *_TAGS),
     _form(rf"{_OURS}/(?:blob|tree|raw|commits|releases/tag|releases/download|archive)/{_LINKED}", *_TAGS),
     _form(rf"raw\.githubusercontent\.com/{_OURS}/{_LINKED}", *_TAGS),
-    _form(rf"pypi\.org/project/{PACKAGE}/{_NUMBERED}", "{version}"),
+    _form(rf"/project/{PACKAGE}/{_NUMBERED}", "{version}"),
     _form(rf"\bgit clone\b(?=[^\n]*[/:]{PACKAGE}\b)[^\n]*? (?:--branch|-b)[ =]{_NUMBERED}", *reversed(_TAGS)),
     _form(rf"\bgh release \w+ {_NUMBERED}", "{tag}"),
     _form(rf"\b{PACKAGE}-(?P<named>v?\d[\w.]*?)(?=-py3|\.tar\.gz)", "{version}"),

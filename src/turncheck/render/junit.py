@@ -25,35 +25,36 @@ from xml.etree import ElementTree as ET
 
 from junit_xml import TestCase, TestSuite
 from msgspec import UnsetType
-from msgspec.structs import replace
 
-from turncheck.comparison.cases import batch_actual, batch_expected, decisive_step, judged_again, misparsed_messages
+from turncheck.comparison.cases import batch_actual, batch_expected, decisive_step
 from turncheck.comparison.judged import FailedTest
 from turncheck.comparison.matching import places_of
-from turncheck.comparison.misunderstood import confidence_of, expected_and_predicted, understanding_in_words
 from turncheck.comparison.quarantine import entry_of, is_excused
 from turncheck.messages.location import Location
 from turncheck.render.batch_text import tested_at
 from turncheck.render.case_keys import CaseKeys, by_place
+from turncheck.render.junit_lines import (
+    LONGEST_LINE,
+    batch_lines,
+    content,
+    heard,
+    listed,
+    misclassified,
+    misparsed_lines_of,
+    step_lines,
+    varying,
+)
 from turncheck.render.links import PathResolver, places, repository_path
 from turncheck.render.phrases import (
-    circumstances,
-    confidence_text,
     expected_got,
-    expected_intent,
     moment,
-    nearest,
-    parse_and_base_parse,
-    understood_as,
     why_unjudged,
 )
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.xml import attribute, element
-from turncheck.render.spans import Place, line, plain
+from turncheck.render.spans import plain
 from turncheck.render.wording.quarantine import quarantine_in_words
-from turncheck.render.wording.repeats import runs_in_words
 from turncheck.render.wording.tests import failed_test
-from turncheck.report.model import CaseResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
     from turncheck.render.links import Links
     from turncheck.render.wording.verdict import GateResult, Verdict
     from turncheck.report.evaluations import Evaluation
-    from turncheck.report.model import BatchCase, Misunderstanding, NluPrediction, Report, StoryResult, StoryStep
+    from turncheck.report.model import BatchCase, CaseResult, NluPrediction, Report, StoryResult
     from turncheck.settings.options import JunitFlavour
 
 
@@ -122,102 +123,7 @@ def path_of_class(path: str) -> str:
     return path.removesuffix(".yml").replace(".", "_")
 
 
-# The text of a JUnit case, line by line.
-
-_MOST_LISTED: Final = 200
-LONGEST_LINE: Final = 2_000
-_DEEPEST: Final = 4
-
-
-def misclassified(rooted: PathResolver, example: NluPrediction) -> str:
-    """A sentence whose intent is wrong, at its place."""
-    expected, got = example.expected.intent or "", example.predicted.intent or ""
-    words = plain(expected_intent(example.text, expected, got, example.predicted.confidence))
-    return f"{rooted.location(example.location)}: {words}"
-
-
-def varying(rooted: PathResolver, example: NluPrediction) -> str:
-    """A sentence that does not pass each time, at its place, with its runs; empty for any other."""
-    if isinstance(repeats := example.repeats, UnsetType) or repeats.outcome == "passed":
-        return ""
-    return f"{rooted.location(example.location)}: '{example.text}' {repeats.outcome}: {runs_in_words(repeats)}"
-
-
-def heard(rooted: PathResolver, result: CaseResult) -> Iterator[str]:
-    """What the user said before the failure and what it was understood as; what else is understood differently."""
-    message = result.failing_message
-    if message is not None and message.understood is not None:
-        now, before = (
-            understanding_in_words(message.text, story_parse) for story_parse in (message.understood, message.before)
-        )
-        yield plain(parse_and_base_parse(message.text, now, before))
-    for sentence in misparsed_lines(rooted, misparsed_messages(result), case=True):
-        yield f"also misunderstood: {sentence}"
-    if again := judged_again(result):
-        yield again
-
-
-def misparsed_lines_of(rooted: PathResolver, test: StoryResult | CaseResult) -> list[str]:
-    """A line for each sentence that is the only cause of a failed story or case."""
-    return misparsed_lines(rooted, test.misunderstood, case=isinstance(test, CaseResult))
-
-
-def misparsed_lines(rooted: PathResolver, sentences: Iterable[Misunderstanding], *, case: bool) -> list[str]:
-    """A line for each sentence that was understood differently than expected, with what drew it away."""
-    lines = []
-    for sentence in sentences:
-        near = [nearest(near.text, near.intent, near.location) for near in sentence.neighbours[:1]]
-        wrong = understood_as(sentence.text, *expected_and_predicted(sentence), case=case)
-        spans = line(Place(sentence.location), ": ", wrong, confidence_text(confidence_of(sentence)), *near)
-        lines.append(plain(spans, rooted.location))
-    return lines
-
-
-def step_lines(rooted: PathResolver, step: StoryStep) -> Iterator[str]:
-    """A step of a failed story: what it was, or, if it is wrong, what was expected and what came instead."""
-    if step.passed:
-        yield f"  {step.expected}"
-        return
-    policy = f" by {step.policy}" if step.policy else ""
-    yield f"! {plain(expected_got(step.wanted, step.got))}{policy}{confidence_text(step.confidence)}"
-    placed = replace(step, location=rooted.location(step.location)) if step.location else step
-    yield from (f"    {line}" for line in circumstances(placed, attribute))
-
-
-def content(case: StoryResult | CaseResult) -> str:
-    """What distinguishes cases with one name at one place, such as those that an ``or`` makes of a story."""
-    return "\n".join([*(f"{step.kind} {step.expected}" for step in case.steps), str(case.passed)])
-
-
-def batch_lines(case: BatchCase) -> Iterator[str]:
-    """What a failed batch case expected and what it got, field by field."""
-    yield f"class: {case.result.upper()}{f' ({case.reason})' if case.reason else ''}"
-    if case.parent:
-        yield f"parent: {' >> '.join(case.parent)}"
-    if case.bots:
-        got = ", ".join(case.matched_bots) or "not known"
-        yield f"bot: {plain(expected_got(' or '.join(dict.fromkeys(case.bots)), got))}"
-    for entity in case.entities:
-        sign = " " if entity.passed else "!"
-        words = plain(expected_got(" or ".join(entity.expected), entity.matched or "nothing"))
-        yield f"{sign} {entity.name}: {words}"
-    if case.scores:
-        yield f"scores: {', '.join(f'{name} {score:.2f}' for name, score in case.scores.items())}"
-
-
-def listed(lines: Iterable[str]) -> str:
-    """Lines as the text of an element, indented ones as they are."""
-    shown = list(lines)
-    kept = [
-        f"{line[: len(line) - len(line.lstrip(' '))][:_DEEPEST]}{attribute(line, LONGEST_LINE)}"
-        for line in shown[:_MOST_LISTED]
-    ]
-    if len(shown) > _MOST_LISTED:
-        kept.append(f"… and {len(shown) - _MOST_LISTED:,} more in report.json")
-    return element("\n".join(kept))
-
-
-# A report as JUnit suites, one for each evaluation; see :mod:`turncheck.render.junit`.
+# A report as JUnit suites, one for each evaluation.
 
 LONGEST_CLASS: Final = 8_000
 COUNTS: Final = ("errors", "failures", "skipped", "tests")

@@ -46,7 +46,7 @@ def not_read(names: Sequence[str]) -> Finding:
 
 
 def suites_without_convos(root: Path) -> Iterator[Finding]:
-    """Yield a finding for each folder of Botium's files of which none is a conversation in a text file.
+    """Yield a finding for each folder of Botium files that has no conversation in a text file.
 
     That is a folder with a ``botium.json`` or utterance lists; a CSV file by its name counts in any.
     """

@@ -396,7 +396,7 @@ def read_markdown(file: FormatInput) -> ParsedFile:
             return ParsedFile(findings=(unseen,), kinds=kinds)
         stories, findings = read_markdown_stories(source)
         if not stories and not is_training_data(source.file_text):
-            return ParsedFile(kinds=kinds)  # a text for people to read, in which Rasa finds no stories either
+            return ParsedFile(kinds=kinds)  # prose, in which Rasa finds no stories either
         return ParsedFile(stories=stories, findings=tuple(findings), kinds=kinds)
     return ParsedFile(kinds=kinds, belongs=bool(kinds))
 
