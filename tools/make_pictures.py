@@ -40,6 +40,7 @@ COMMENT = """<!doctype html><html lang=en data-ready><meta charset=utf-8>
 <article class=markdown-body>{body}</article>"""
 KEPT = ROOT / "tools" / "pictures"
 NOTED = KEPT / "noted.json"
+SIDES = ("base", "head")
 EXAMPLE = ROOT / "examples" / "pizzeria"
 ADDED = {
     "inform": ("one margherita and a cola please", "i would like one ortolana", "two pizzas please"),
@@ -71,15 +72,15 @@ def write_pizzeria(folder: Path) -> None:
     from turncheck.render.wording.gates import judge
     from turncheck.report.codec import decode
 
-    base, head = (decode(gzip.decompress((KEPT / f"{side}.json.gz").read_bytes())) for side in ("base", "head"))
+    base, head = map(decode, kept_reports().values())
     for name, report, against in (("pizzeria-base", base, Missing("none")), ("pizzeria", head, Present(base, "git"))):
         comparison = compare(report, against)
         page = render_page([Run(report, comparison, judge(report, comparison, report.settings), LINKS)], MANUAL)
         (folder / f"{name}.html").write_bytes(page.encoded)
 
 
-def measure_pizzeria(folder: Path) -> None:
-    """Keep two reports of the example: in cross-validation, and the same with added sentences."""
+def measure_pizzeria(folder: Path) -> dict[str, bytes]:
+    """Return two reports of the example: in cross-validation, and the same with added sentences."""
     project = folder / "pizzeria"
     shutil.copytree(EXAMPLE, project)
     (project / "tests" / "test_nlu.yml").unlink()
@@ -91,9 +92,12 @@ def measure_pizzeria(folder: Path) -> None:
         text = text.replace(head, head + "".join(f"      - {sentence}\n" for sentence in sentences))
     nlu.write_text(text, "utf-8")
     _run(project, folder / "head", str(folder / "base" / "report.json"))
-    for side in ("base", "head"):
-        report = (folder / side / "report.json").read_bytes()
-        (KEPT / f"{side}.json.gz").write_bytes(gzip.compress(report, mtime=0))
+    return {side: (folder / side / "report.json").read_bytes() for side in SIDES}
+
+
+def kept_reports() -> dict[str, bytes]:
+    """Return the reports of the example that pictures show."""
+    return {side: gzip.decompress((KEPT / f"{side}.json.gz").read_bytes()) for side in SIDES}
 
 
 def example_files() -> str:
@@ -111,8 +115,8 @@ def write_engines(folder: Path) -> None:
 
 
 def digest_of_comment() -> str:
-    """Return the digest of the comment that is drawn."""
-    return _digest(_comment())
+    """Return the digest of the comment that is drawn, and of how it is."""
+    return _digest(f"{_comment()}{COMMENT}{COMMENTS}")
 
 
 def digest_of_page(html: str, measured: str = "") -> str:
@@ -181,7 +185,8 @@ def _run(project: Path, out: Path, baseline: str) -> None:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as temporary:
-        measure_pizzeria(Path(temporary))
+        for side, report in measure_pizzeria(Path(temporary)).items():
+            (KEPT / f"{side}.json.gz").write_bytes(gzip.compress(report, mtime=0))
         for write in (write_bank, write_pizzeria, write_engines):
             write(Path(temporary))
         draw(Path(temporary), ROOT / "docs")

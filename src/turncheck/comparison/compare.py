@@ -137,9 +137,7 @@ def fallback_change(
         value=thresholds[1][0],
         base_ambiguity=thresholds[0][1],
         ambiguity=thresholds[1][1],
-        lost=tuple(
-            LessUnderstood(intent=intent, sentences=tuple(similar_sentence)) for intent, similar_sentence in by_number
-        ),
+        lost=tuple(LessUnderstood(intent=intent, sentences=tuple(similar)) for intent, similar in by_number),
         newly_wrong=tuple(newly_wrong),
     )
 
