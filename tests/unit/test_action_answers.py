@@ -21,7 +21,7 @@ from turncheck.evaluation.e2e import evaluate_cases
 from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_project
-from turncheck.render.e2e_text import e2e_text
+from turncheck.render.dialogue_text import e2e_text
 from turncheck.report.codec import decode, encode
 from turncheck.report.model import ProjectInfo, Report, Source, Tool
 

@@ -16,8 +16,7 @@ from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, INTER
 from turncheck.messages.phrasing import nearest
 from turncheck.messages.plain_text import plain
 from turncheck.publishing.files import write_own, written_line
-from turncheck.render.engines import JSON_NAME, engines_csv, engines_text
-from turncheck.render.page.engines import render_engines_page
+from turncheck.render.engines import JSON_NAME, engines_csv, engines_text, render_engines_page
 from turncheck.render.rendered import Rendered
 from turncheck.report.codec import json_of
 from turncheck.run.evaluated_project import evaluate_project

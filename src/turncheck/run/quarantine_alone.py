@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import UnsetType
@@ -15,12 +15,7 @@ from turncheck.project.batch.reader import read_suites
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.quarantine import QUARANTINE_FILE, read_quarantine, unknown_tests
 from turncheck.render.sinks.terminal import place, text
-from turncheck.render.wording.quarantine import (
-    failing_in_quarantine,
-    passing_in_quarantine,
-    quarantine_in_words,
-    to_release,
-)
+from turncheck.render.wording.tests import failing_in_quarantine, passing_in_quarantine, quarantine_in_words, to_release
 from turncheck.report.quarantine import Quarantine
 from turncheck.run.reading import read_given, read_tests
 from turncheck.settings.file import read_settings_file
@@ -28,7 +23,6 @@ from turncheck.settings.sources import combine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from datetime import date
     from pathlib import Path
 
     from turncheck.process.screen import Console

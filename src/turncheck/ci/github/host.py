@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 from turncheck.ci.comment import StickyComment
 from turncheck.ci.earlier_reports import AskedOnce, Reports
 from turncheck.ci.github.checks import MOST, CheckAnnotation, CheckRun, post_check_run
 from turncheck.ci.github.client import GitHubClient
-from turncheck.ci.github.context import read_context
+from turncheck.ci.github.context import GitHubContext, GitHubPages, read_context
 from turncheck.ci.github.pull_request import IssueComments, find_target, target_of_number
-from turncheck.ci.github.results_service import NoService, find_service
+from turncheck.ci.github.results_service import NoService, ResultsService, find_service
 from turncheck.ci.github.runner import Runner
 from turncheck.ci.github.stored_reports import WorkflowRuns, base_of, is_between, merge_base, paths_of, read_run
 from turncheck.ci.host import (
     NO_RUN,
     Base,
+    Check,
     Checked,
     CloneAddress,
+    CommitFiles,
+    HostError,
+    OtherRun,
     Run,
     RunStamp,
     Target,
@@ -29,23 +33,17 @@ from turncheck.ci.host import (
 )
 from turncheck.ci.rest import ASKING, PUBLISHING, RestError, RetryBudget
 from turncheck.ci.tarball import files_by_api
-from turncheck.comparison.model import Unreachable
+from turncheck.comparison.model import Missing, Unreachable
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
-from turncheck.process.environment import secret_of
-from turncheck.render.fork import MEASURED_BY
+from turncheck.process.environment import Secret, secret_of
+from turncheck.render.markdown import MEASURED_BY
 from turncheck.render.sinks.commands import command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
-    from typing import Self
 
-    from turncheck.ci.github.context import GitHubContext, GitHubPages
-    from turncheck.ci.github.results_service import ResultsService
-    from turncheck.ci.host import Check, CommitFiles, HostError, OtherRun
-    from turncheck.comparison.model import Missing
-    from turncheck.process.environment import Secret
 
 _CHECK_OF_A_FORK: Final = f"turncheck ({MEASURED_BY})"
 """One that is required does not begin so: GitHub counts a neutral check as passed, so nothing in it is the fork's."""
