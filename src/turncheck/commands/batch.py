@@ -21,11 +21,10 @@ from turncheck.render.sinks.terminal import place, text
 from turncheck.render.wording.tests import passing_in_quarantine
 from turncheck.report.codec import encode
 from turncheck.report.model import Batch, Report, Source
-from turncheck.run.alone import Bench, end_with, measured_alone
-from turncheck.run.output_folder import ensure_apart_from_project
-from turncheck.run.quarantine_alone import Quarantined, quarantine_lines, with_quarantine
+from turncheck.run.alone import Bench, Quarantined, end_with, measured_alone, quarantine_lines, with_quarantine
+from turncheck.run.folders import ensure_apart_from_project
+from turncheck.run.reading import ensure_readable, read_answered_elsewhere, read_assistant
 from turncheck.run.report_of import now
-from turncheck.run.trainable import ensure_readable, read_answered_elsewhere, read_assistant
 from turncheck.settings.parsers import MAX_NOTES
 from turncheck.validation.case_names import unknown_names
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from turncheck.process.screen import Console
     from turncheck.report.engines import EnginesCompared
-    from turncheck.report.evaluations import Evaluation
+    from turncheck.report.part import Evaluation
     from turncheck.run.inputs import Inputs
     from turncheck.settings.options import Settings
 

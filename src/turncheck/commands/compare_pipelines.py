@@ -36,10 +36,9 @@ from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, nlu_file
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal import text
 from turncheck.report.model import ConfiguredComponent, ProjectInfo
-from turncheck.run.output_folder import ensure_apart_from_project
-from turncheck.run.reading import ensure_there
+from turncheck.run.folders import ensure_apart_from_project
+from turncheck.run.reading import ensure_readable, ensure_there, read_assistant
 from turncheck.run.report_of import project_info, report_of
-from turncheck.run.trainable import ensure_readable, read_assistant
 from turncheck.work.workplace import Executor, workplace_of
 
 if TYPE_CHECKING:

@@ -35,8 +35,8 @@ from turncheck.publishing.files import write_all, write_file
 from turncheck.render.nlu_text import CORE_CURVE, CurvePoint, draw_curves
 from turncheck.render.rasa_files import NAMED_AS_TODAY, as_json
 from turncheck.render.sinks.terminal import text
-from turncheck.run.output_folder import ensure_apart_from_project
-from turncheck.run.trainable import ensure_policies_accepted, ensure_trainable, read_assistant
+from turncheck.run.folders import ensure_apart_from_project
+from turncheck.run.reading import ensure_policies_accepted, ensure_trainable, read_assistant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

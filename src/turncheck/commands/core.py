@@ -23,12 +23,17 @@ from turncheck.render.dialogue_text import story_text
 from turncheck.render.phrases import not_run_text, noted_version_line
 from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, story_files
 from turncheck.render.wording.tests import passing_in_quarantine
-from turncheck.run.alone import Bench, end_with, measured_alone
+from turncheck.run.alone import Bench, end_with, measured_alone, quarantine_lines, with_quarantine
 from turncheck.run.assistant import note_without_nlu
-from turncheck.run.output_folder import ensure_apart_from_project
-from turncheck.run.quarantine_alone import quarantine_lines, with_quarantine
-from turncheck.run.reading import ensure_there, read_checked_stories
-from turncheck.run.trainable import ensure_policies_accepted, ensure_possible, ensure_trainable, read_dialogue_assistant
+from turncheck.run.folders import ensure_apart_from_project
+from turncheck.run.reading import (
+    ensure_policies_accepted,
+    ensure_possible,
+    ensure_there,
+    ensure_trainable,
+    read_checked_stories,
+    read_dialogue_assistant,
+)
 from turncheck.web.addresses import Network
 from turncheck.web.exchange import download
 

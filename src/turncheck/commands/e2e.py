@@ -20,12 +20,10 @@ from turncheck.project.testfiles import code_of_actions, find_e2e_cases, find_e2
 from turncheck.publishing.files import write_file, write_report
 from turncheck.render.dialogue_text import e2e_text, mark
 from turncheck.render.sinks.terminal import place, text
-from turncheck.run.alone import Bench, cause, end_with, measured_alone
+from turncheck.run.alone import Bench, Quarantined, cause, end_with, measured_alone, quarantine_lines, with_quarantine
 from turncheck.run.assistant import AssistantOptions, assistant_in_use
-from turncheck.run.output_folder import ensure_apart_from_project
-from turncheck.run.quarantine_alone import Quarantined, quarantine_lines, with_quarantine
-from turncheck.run.reading import CASES_BELOW
-from turncheck.run.trainable import read_dialogue_assistant
+from turncheck.run.folders import ensure_apart_from_project
+from turncheck.run.reading import CASES_BELOW, read_dialogue_assistant
 from turncheck.validation.case_names import check_cases
 
 if TYPE_CHECKING:

@@ -46,11 +46,16 @@ from turncheck.render.rasa_files import (
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal import TerminalWriter
 from turncheck.report.model import Nlu, Report, Source
-from turncheck.run.alone import Bench, end_with, measured_alone
-from turncheck.run.output_folder import ensure_apart, ensure_apart_from_project
-from turncheck.run.quarantine_alone import quarantine_lines, with_quarantine
-from turncheck.run.reading import ensure_there, read_checked_nlu
-from turncheck.run.trainable import ensure_assistant, ensure_readable, read_answered_elsewhere, read_assistant
+from turncheck.run.alone import Bench, end_with, measured_alone, quarantine_lines, with_quarantine
+from turncheck.run.folders import ensure_apart, ensure_apart_from_project
+from turncheck.run.reading import (
+    ensure_assistant,
+    ensure_readable,
+    ensure_there,
+    read_answered_elsewhere,
+    read_assistant,
+    read_checked_nlu,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -6,12 +6,12 @@ import json
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-from turncheck.engines.base import NLU_PARTS
+from turncheck.engines.base import NLU_PARTS, Engine, Models, UtteranceAnswer
 from turncheck.engines.embedded.engines import engine_of
-from turncheck.engines.embedded.nlu.engine import as_model_parse
-from turncheck.engines.parse import Parse
+from turncheck.engines.embedded.nlu.engine import EmbeddedNlu, as_model_parse
+from turncheck.engines.parse import Parse, PredictedEntity
 from turncheck.evaluation.batch.judging import shown_value
 from turncheck.messages.errors import EXIT_OK, CutShortError, UserError
 from turncheck.messages.plain_text import log_json
@@ -22,20 +22,14 @@ from turncheck.render.phrases import engine_lines
 from turncheck.render.sinks.terminal import text
 from turncheck.run.alone import end_with, run_until_failure
 from turncheck.run.assistant import cache_in_use, opened_engine
-from turncheck.run.cache_folder import cache_of_command
-from turncheck.run.reading import read_given
-from turncheck.run.trainable import ensure_possible, ensure_readable, read_assistant
-from turncheck.settings.options import default_of
+from turncheck.run.folders import cache_of_command
+from turncheck.run.reading import ensure_possible, ensure_readable, read_assistant, read_given
+from turncheck.settings.options import Settings, default_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import TextIO
 
-    from turncheck.engines.base import Engine, Models, UtteranceAnswer
-    from turncheck.engines.embedded.nlu.engine import EmbeddedNlu
-    from turncheck.engines.parse import PredictedEntity
     from turncheck.process.screen import Console
-    from turncheck.settings.options import Settings
 
 BATCH = 256
 RANKED = 3

@@ -11,16 +11,15 @@ from turncheck.dialogue.domain import DialogueDomain
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.plain_text import log_json
 from turncheck.render.sinks import terminal
-from turncheck.run.assistant import assistant_in_use, opened_engine
-from turncheck.run.cache_folder import cache_of_command
-from turncheck.run.trainable import read_dialogue_assistant
+from turncheck.run.assistant import AssistantOptions, assistant_in_use, opened_engine
+from turncheck.run.folders import cache_of_command
+from turncheck.run.reading import read_dialogue_assistant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.engines.conversation import Conversation, Turn
     from turncheck.process.screen import Console
-    from turncheck.run.assistant import AssistantOptions
 
 PROMPT = "you> "
 COMMANDS = {

@@ -19,12 +19,18 @@ from turncheck.publishing.files import write_report
 from turncheck.render.phrases import not_run_text, noted_version_line
 from turncheck.render.robustness_text import robustness_text
 from turncheck.render.strength_text import strength_text
-from turncheck.run.alone import end_with, measured_alone
+from turncheck.run.alone import Alone, Bench, end_with, measured_alone
 from turncheck.run.assistant import running_server
 from turncheck.run.changed_lines import ChangedLines, changed_lines
-from turncheck.run.output_folder import ensure_apart_from_project
-from turncheck.run.reading import ensure_tests_read, read_tests
-from turncheck.run.trainable import ensure_readable, ensure_trainable, read_assistant, read_dialogue_assistant
+from turncheck.run.folders import ensure_apart_from_project
+from turncheck.run.reading import (
+    ensure_readable,
+    ensure_tests_read,
+    ensure_trainable,
+    read_assistant,
+    read_dialogue_assistant,
+    read_tests,
+)
 from turncheck.validation.facts import ProjectTests
 
 if TYPE_CHECKING:
@@ -33,7 +39,6 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.report.model import Robustness, Strength
-    from turncheck.run.alone import Alone, Bench
     from turncheck.settings.options import Settings
 
 

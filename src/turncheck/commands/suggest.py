@@ -20,6 +20,8 @@ from turncheck.evaluations.strength.suggested import (
     STORIES,
     TASKS,
     TRAINING,
+    Key,
+    SentenceTask,
     cases_text,
     free_file,
     key_of_task,
@@ -44,26 +46,18 @@ from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.project.testfiles import E2E_CASES_FILE
 from turncheck.publishing.files import write_file
 from turncheck.render.sinks.terminal import text
-from turncheck.run.alone import PartialResult, end_with, measured_alone
+from turncheck.run.alone import Bench, PartialResult, end_with, measured_alone
 from turncheck.run.assistant import running_server
-from turncheck.run.reading import read_tests
-from turncheck.run.trainable import (
-    ensure_readable,
-    ensure_trainable,
-    read_assistant,
-    read_dialogue_assistant,
-)
+from turncheck.run.reading import ensure_readable, ensure_trainable, read_assistant, read_dialogue_assistant, read_tests
 from turncheck.yaml_tree.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from turncheck.evaluations.robustness.robustness import TrainingSentences
-    from turncheck.evaluations.strength.suggested import Key, SentenceTask
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.report.strength import Strength, SuggestedTest
-    from turncheck.run.alone import Bench
     from turncheck.settings.options import Settings
 
 

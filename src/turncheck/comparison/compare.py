@@ -24,6 +24,7 @@ from turncheck.comparison.changed_parts import changed_components, cut_word_list
 from turncheck.comparison.changes import (
     CaseChange,
     ChangedCases,
+    CutIntent,
     FallbackChange,
     FindingChange,
     LessUnderstood,
@@ -38,6 +39,7 @@ from turncheck.comparison.explanations import (
     training_difference,
 )
 from turncheck.comparison.matching import (
+    Matched,
     apart,
     base_faults,
     base_lacks,
@@ -81,15 +83,8 @@ from turncheck.messages.phrasing import count
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from turncheck.comparison.changes import CutIntent
-    from turncheck.comparison.matching import Matched
-    from turncheck.report.evaluations import Evaluation
-    from turncheck.report.model import (
-        NluPrediction,
-        Report,
-        Understood,
-        Validation,
-    )
+    from turncheck.report.model import NluPrediction, Report, Understood, Validation
+    from turncheck.report.part import Evaluation
     from turncheck.report.trust import Trust
 
 

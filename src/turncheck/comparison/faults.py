@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from turncheck.comparison.judged import FaultOf, Judged
-from turncheck.report.evaluations import EVALUATIONS
+from turncheck.comparison.judged import Cause, FaultOf, Judged
+from turncheck.report.part import EVALUATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
-    from turncheck.comparison.judged import Cause
     from turncheck.report.model import Report, Skipped
 
 

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
 from turncheck.comparison.metrics import metric_of
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
-from turncheck.report.evaluations import EVALUATIONS
+from turncheck.report.part import EVALUATIONS, Evaluation
 
 if TYPE_CHECKING:
-    from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import GateSettings
 
 

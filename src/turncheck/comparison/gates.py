@@ -16,7 +16,16 @@ from msgspec import structs
 
 from turncheck.comparison.cases import is_read_in_part
 from turncheck.comparison.faults import cause_of, causes_of, faults_of, judge_could_be_run, with_consequences
-from turncheck.comparison.gate_rules import GateRules, at_its_place, place_of_gate, read_rules
+from turncheck.comparison.gate_rules import (
+    GateOutcome,
+    GateRules,
+    Places,
+    Regression,
+    Threshold,
+    at_its_place,
+    place_of_gate,
+    read_rules,
+)
 from turncheck.comparison.gates_on_tests import (
     GONE_TESTS,
     NEW_ERRORS,
@@ -35,6 +44,7 @@ from turncheck.comparison.gates_on_tests import (
 )
 from turncheck.comparison.judged import (
     BadFinding,
+    Cause,
     Drop,
     FailedTest,
     Findings,
@@ -46,7 +56,16 @@ from turncheck.comparison.judged import (
     WrongSentence,
 )
 from turncheck.comparison.metric_deltas import is_counted
-from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Measured, NotMeasured, find_metric, metric_of, metrics_of
+from turncheck.comparison.metrics import (
+    COVERAGE_OF_CHANGES,
+    Measured,
+    MetricDelta,
+    NotMeasured,
+    SharedDelta,
+    find_metric,
+    metric_of,
+    metrics_of,
+)
 from turncheck.comparison.renames import message_of
 from turncheck.comparison.repeats import wilson
 from turncheck.evaluations.runs import JUDGED_BY_BOUND, first_runs, repeats_of, section_of
@@ -56,13 +75,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from turncheck.comparison.changes import ChangedCases
-    from turncheck.comparison.gate_rules import GateOutcome, Places, Regression, Threshold
-    from turncheck.comparison.judged import Cause
-    from turncheck.comparison.metrics import MetricDelta, SharedDelta
     from turncheck.comparison.model import Comparison
     from turncheck.messages.finding import Severity
-    from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import GateSettings, Report
+    from turncheck.report.part import Evaluation
 
 
 # Gates about one metric: its value (thresholds), or its change against the baseline (max-regression).

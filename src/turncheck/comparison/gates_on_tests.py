@@ -10,6 +10,7 @@ from msgspec import UNSET, UnsetType
 from turncheck.comparison.faults import cause_of, causes_of, faults_of
 from turncheck.comparison.judged import (
     BadFinding,
+    Cause,
     FailedTest,
     FaultOf,
     Findings,
@@ -25,7 +26,7 @@ from turncheck.comparison.judged import (
 )
 from turncheck.comparison.matching import has_results
 from turncheck.comparison.quarantine import entry_of, is_excused
-from turncheck.comparison.tally import tallies
+from turncheck.comparison.tally import Tally, tallies
 from turncheck.evaluations.kinds import KINDS, TESTS, WITHOUT_TESTS
 from turncheck.messages.finding import Finding
 
@@ -33,11 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from turncheck.comparison.changes import CaseChange, ChangedCases, FindingChange
-    from turncheck.comparison.judged import Cause
     from turncheck.comparison.model import Comparison, OneSided
-    from turncheck.comparison.tally import Tally
-    from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import Report, Skipped
+    from turncheck.report.part import Evaluation
 
 
 def judge_failed_tests(report: Report) -> Judged:

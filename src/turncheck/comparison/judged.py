@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from turncheck.comparison.metrics import Measured, MetricDelta
     from turncheck.comparison.model import ManyLosses, OneSided
     from turncheck.messages.finding import Finding, Location, Severity
-    from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import Misunderstanding, Repeats, Skipped
+    from turncheck.report.part import Evaluation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

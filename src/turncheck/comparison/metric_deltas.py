@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from turncheck.comparison.cases import batch_expectation, is_read_in_part
+from turncheck.comparison.cases import Case, batch_expectation, is_read_in_part
 from turncheck.comparison.mcnemar import LEVEL, mcnemar_exact
 from turncheck.comparison.metrics import (
     COVERAGE_OF_CHANGES,
@@ -31,16 +31,14 @@ from turncheck.comparison.significance import (
 )
 from turncheck.evaluations.runs import REPEATED
 from turncheck.report.batch import numbers_of
-from turncheck.report.model import StoryResult
+from turncheck.report.model import BatchCase, Report, StoryResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.comparison.cases import Case
     from turncheck.comparison.matching import Matched, Pair
     from turncheck.comparison.model import ChangedItem
-    from turncheck.report.evaluations import Evaluation
-    from turncheck.report.model import BatchCase, Report
+    from turncheck.report.part import Evaluation
     from turncheck.report.trust import Trust
 
 

@@ -10,24 +10,15 @@ from turncheck.comparison.mcnemar import LEVEL
 from turncheck.comparison.metrics import Significance
 from turncheck.comparison.model import ManyLosses
 from turncheck.comparison.repeats import Stratum, p_value_of_losses
-from turncheck.comparison.significance import flipped
-from turncheck.evaluations.runs import (
-    OF_ONE,
-    OF_THREE,
-    REPEATED,
-    figures_of_runs,
-    first_runs,
-    how_repeated,
-    repeats_of,
-)
+from turncheck.comparison.significance import Tested, flipped
+from turncheck.evaluations.runs import OF_ONE, OF_THREE, REPEATED, figures_of_runs, first_runs, how_repeated, repeats_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from turncheck.comparison.matching import Pair
-    from turncheck.comparison.significance import Tested
-    from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import Repeats, Report
+    from turncheck.report.part import Evaluation
 
 
 def many_losses(report: Report) -> ManyLosses | UnsetType:

@@ -17,8 +17,8 @@ from turncheck.evaluations.kinds import BY_DEFAULT
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import Report, Skipped
+    from turncheck.report.part import Evaluation
 
 _NOT_GIVEN: Final = "no reason was given"
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import Report
+    from turncheck.report.part import Evaluation
 
 Better = Literal["higher", "lower", "neither"]
 Unit = Literal["score", "count"]

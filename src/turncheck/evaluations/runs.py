@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import UnsetType
 
 from turncheck.evaluations.kind import Metric, metric_named
-from turncheck.report.model import Nlu
+from turncheck.report.model import (
+    Batch,
+    BatchCase,
+    CaseResult,
+    EndToEnd,
+    HowRepeated,
+    Nlu,
+    NluPrediction,
+    Repeats,
+    Report,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.report.evaluations import Evaluation
-    from turncheck.report.model import (
-        Batch,
-        BatchCase,
-        CaseResult,
-        EndToEnd,
-        HowRepeated,
-        NluPrediction,
-        Repeats,
-        Report,
-    )
+    from turncheck.report.part import Evaluation
 
 REPEATED: Final[tuple[Evaluation, ...]] = ("nlu", "e2e", "batch")
 """The evaluations whose tests are repeated, in their running order."""

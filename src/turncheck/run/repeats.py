@@ -18,16 +18,15 @@ from turncheck.process.screen import duration
 from turncheck.run.assistant import asked_at_base, opened_engine
 from turncheck.run.repeat_plan import RepeatedTests, RepeatPlan
 from turncheck.settings.engines import ENGINES
-from turncheck.settings.repeats import AUTO, ONCE, repeat_rules
+from turncheck.settings.repeats import AUTO, ONCE, RepeatRules, repeat_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from turncheck.engines.base import Engine
-    from turncheck.report.evaluations import Evaluation
+    from turncheck.report.part import Evaluation
     from turncheck.run.under_way import RunInProgress
     from turncheck.settings.options import Settings
-    from turncheck.settings.repeats import RepeatRules
 
 OTHER_BOT: Final = (
     "The base is not asked in turn with this side: this change alters `bot:`, and the base's own is not at hand (no"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,7 +17,7 @@ from turncheck.engines.action_server.server import (
     checked_address,
     checked_certificates,
 )
-from turncheck.engines.base import NOTHING_TO_LEARN, Capabilities, Engine
+from turncheck.engines.base import NOTHING_TO_LEARN, Capabilities, Engine, Models
 from turncheck.engines.embedded.models import named_model
 from turncheck.engines.embedded.nlu.catalogue import known_component
 from turncheck.engines.embedded.remote_models import fetch_model
@@ -36,14 +36,11 @@ from turncheck.report.model import EngineInfo
 from turncheck.web.addresses import Network, is_allowed, is_http, origin_of, without_login
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from turncheck.engines.base import Models
     from turncheck.engines.conversation import ActionServer
     from turncheck.engines.rasa_server.answers import Served
     from turncheck.messages.finding import Location
     from turncheck.project.model import Component, Project
-    from turncheck.report.evaluations import Evaluation
+    from turncheck.report.part import Evaluation
     from turncheck.settings.options import Settings
 
 UNKNOWN_VERSION: Final = "unknown"

@@ -21,17 +21,20 @@ from turncheck.comparison.gates_on_tests import (
 from turncheck.comparison.judged import (
     BadFinding,
     Drop,
+    Fact,
     Findings,
     GoneTests,
+    Judged,
     LossesOverall,
     LostAssistant,
     LostEvaluation,
     NoFigure,
     NotRunTest,
     Value,
+    Why,
 )
 from turncheck.comparison.matching import has_results
-from turncheck.comparison.tally import lacks_actions, tallies
+from turncheck.comparison.tally import Tally, lacks_actions, tallies
 from turncheck.evaluations.kinds import CASES, KINDS, TESTS, WITHOUT_TESTS
 from turncheck.messages.finding import LEGACY_PROJECT
 from turncheck.messages.phrasing import count, first_line
@@ -59,11 +62,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from turncheck.comparison.gate_rules import GateOutcome
-    from turncheck.comparison.judged import Fact, Judged, Why
     from turncheck.comparison.model import Comparison, OneSided
-    from turncheck.comparison.tally import Tally
-    from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import Report
+    from turncheck.report.part import Evaluation
 
 STAND_IN: Final = "by the embedded engine, which stands in for the assistant's own"
 """Why failed batch cases do not fail the run by themselves."""
