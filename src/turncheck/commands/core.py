@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.quarantine import entry_of
 from turncheck.evaluation.coverage import coverage, reached_by_stories
-from turncheck.evaluation.stories import Tokenize, evaluate_stories, has_annotated_texts
+from turncheck.evaluation.stories import evaluate_stories, has_annotated_texts
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, INTERRUPTED, CutShortError, UserError
 from turncheck.messages.phrasing import at_paths, count
 from turncheck.messages.plain_text import plain
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import Engine, Models, Part
     from turncheck.engines.parse import NluEngine
+    from turncheck.evaluation.stories import Tokenize
     from turncheck.process.screen import Console
     from turncheck.project.nlu_data import Example
     from turncheck.render.rendered import Rendered
