@@ -21,7 +21,7 @@ import pytest
 import requests
 from urllib3.util import parse_url
 
-from turncheck.ci.azure.api import AzureClient
+from turncheck.ci.azure.host import AzureClient
 from turncheck.ci.bitbucket.host import BitbucketClient
 from turncheck.ci.github.client import GitHubClient
 from turncheck.ci.github.results_service import NoService, ResultsService, find_service
