@@ -20,8 +20,7 @@ from turncheck.engines.embedded.configured import READ_BY_POLICY, READ_BY_STEP, 
 from turncheck.engines.embedded.engines import EmbeddedEngine
 from turncheck.engines.embedded.nlu import catalogue, plan, steps
 from turncheck.engines.embedded.nlu.catalogue import COMPONENTS
-from turncheck.engines.embedded.policies.kinds import OF_OLDER
-from turncheck.engines.embedded.policies.trainer import train_ensemble
+from turncheck.engines.embedded.policies.trainer import OF_OLDER, train_ensemble
 from turncheck.messages.finding import Location
 from turncheck.project.model import Component, Config
 from turncheck.project.reader import read_project

@@ -39,7 +39,7 @@ PARSERS: Final = {
     "commands/parse.py": "a message of a channel is a mapping, not a sentence",
     "comparison/changed_findings.py": "findings of two reports are matched, of which one may be of an earlier version",
     "platforms/kore/engine/client.py": "what Kore.ai's platform answers: it has no other sign of these refusals",
-    "engines/rasa_server/answers.py": "msgspec's message names the place in the answer, which is told from its top",
+    "engines/rasa_server/client.py": "msgspec's message names the place in the answer, which is told from its top",
     "engines/remote.py": "OpenSSL's message: a certificate that is refused has no type of its own",
     "messages/finding.py": "a finding's own end, which it keeps beside the message",
     "run/find_baseline.py": "the temporary folder of the base's files is taken out of an error",

@@ -46,7 +46,7 @@ from turncheck.run.folders import ensure_file_apart
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.engines.parse import NluEngine, Parse
+    from turncheck.engines.conversation import NluEngine, Parse
     from turncheck.messages.finding import Location
     from turncheck.process.screen import Console
     from turncheck.project.nlu_data import Example, NluData

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from turncheck.engines.base import Engine, Models, Part
-    from turncheck.engines.parse import NluEngine
+    from turncheck.engines.conversation import NluEngine
     from turncheck.evaluation.stories import Tokenize
     from turncheck.process.screen import Console
     from turncheck.project.nlu_data import Example

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.base import NLU_PARTS, Engine, Models, UtteranceAnswer
+from turncheck.engines.conversation import Conversation, Parse, PredictedEntity, Turn
 from turncheck.engines.embedded.engines import engine_of
 from turncheck.engines.embedded.nlu.engine import EmbeddedNlu, as_model_parse
-from turncheck.engines.parse import Parse, PredictedEntity
 from turncheck.evaluation.batch.judging import shown_value
 from turncheck.messages.errors import EXIT_OK, CutShortError, UserError
 from turncheck.messages.plain_text import log_json
@@ -35,7 +35,6 @@ from turncheck.settings.options import Settings, default_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.engines.conversation import Conversation, Turn
     from turncheck.process.screen import Console
 
 BATCH = 256

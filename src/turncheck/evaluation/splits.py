@@ -16,21 +16,18 @@ from operator import itemgetter
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.evaluation.answers import ASKED_HERE, UnfitAnswerError, answered
+from turncheck.evaluation.answers import ASKED_HERE, Answers, UnfitAnswerError, answered
 from turncheck.evaluation.predictions import shortened
 from turncheck.messages.errors import CutShortError, EngineError
-from turncheck.report.model import UnjudgedIntent
-from turncheck.work.workplace import INLINE
+from turncheck.report.model import EngineInfo, UnjudgedIntent
+from turncheck.work.workplace import INLINE, Executor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from turncheck.engines.parse import NluTrainer, Parse
-    from turncheck.evaluation.answers import Answers
+    from turncheck.engines.conversation import NluTrainer, Parse
     from turncheck.project.model import Project, Response
     from turncheck.project.nlu_data import Example
-    from turncheck.report.model import EngineInfo
-    from turncheck.work.workplace import Executor
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from turncheck.engines.action_server.process import choose_server, running_action_server
-from turncheck.engines.action_server.server import HttpActionServer
+from turncheck.engines.action_server.server import HttpActionServer, choose_server, running_action_server
 from turncheck.engines.choice import chosen_engines
 from turncheck.evaluation.e2e_case import DEFAULT_CHANNEL
 from turncheck.messages.errors import UserError

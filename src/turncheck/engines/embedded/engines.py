@@ -111,7 +111,7 @@ class EmbeddedEngine(Engine):
             return None
         named = self.models.named
         if self.models.storage is not None:
-            from turncheck.engines.embedded.remote_models import fetch_model
+            from turncheck.engines.embedded.models import fetch_model
 
             name = None if named is None else named.as_posix()
             with temporary_folder("model") as folder, screen.step("fetch", "Fetching the model"):

@@ -10,21 +10,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.engines.action_server.process import DEFAULT_URL
 from turncheck.engines.action_server.server import (
+    DEFAULT_URL,
     ActionEndpoint,
     HttpActionServer,
     checked_address,
     checked_certificates,
 )
 from turncheck.engines.base import NOTHING_TO_LEARN, Capabilities, Engine, Models
-from turncheck.engines.embedded.models import named_model
+from turncheck.engines.embedded.models import fetch_model, named_model
 from turncheck.engines.embedded.nlu.catalogue import known_component
-from turncheck.engines.embedded.remote_models import fetch_model
-from turncheck.engines.rasa_server.client import CONCURRENCY, Access, RasaClient
+from turncheck.engines.rasa_server.client import CONCURRENCY, Access, RasaClient, Served
 from turncheck.engines.rasa_server.conversation import NAME, RasaConversations, RasaNlu, RasaPolicies, describe
-from turncheck.engines.rasa_server.process import RasaFiles, RasaPool, RasaProcess, rasa_process
-from turncheck.engines.rasa_server.stub_server import StubServer, serving_stubs
+from turncheck.engines.rasa_server.process import (
+    RasaFiles,
+    RasaPool,
+    RasaProcess,
+    StubServer,
+    rasa_process,
+    serving_stubs,
+)
 from turncheck.engines.remote import CutError
 from turncheck.evaluations.kinds import KINDS
 from turncheck.messages.errors import CutShortError, EngineError, UserError
@@ -37,7 +42,6 @@ from turncheck.web.addresses import Network, is_allowed, is_http, origin_of, wit
 
 if TYPE_CHECKING:
     from turncheck.engines.conversation import ActionServer
-    from turncheck.engines.rasa_server.answers import Served
     from turncheck.messages.finding import Location
     from turncheck.project.model import Component, Project
     from turncheck.report.part import Evaluation

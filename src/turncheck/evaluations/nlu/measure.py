@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from turncheck.engines.base import Engine
-    from turncheck.engines.parse import NluEngine, Parse
+    from turncheck.engines.conversation import NluEngine, Parse
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import Example, NluData
     from turncheck.report.part import Evaluation

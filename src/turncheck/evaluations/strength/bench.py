@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from turncheck.engines.action_server.server import NoActionServer
-from turncheck.evaluation.coverage import coverage, reached_by_conversations, reached_by_stories
+from turncheck.evaluation.coverage import Reached, coverage, reached_by_conversations, reached_by_stories
 from turncheck.evaluation.e2e_case import CaseRun, run_case
 from turncheck.evaluation.predictions import Judged
 from turncheck.evaluation.stories import evaluate_stories
 from turncheck.messages.errors import UserError
-from turncheck.project.model import CheckpointStep, UserStep
+from turncheck.project.model import CheckpointStep, Project, Story, UserStep
 from turncheck.validation.pipeline import validate
 from turncheck.validation.unused import learnable
 
@@ -19,12 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from turncheck.engines.base import Trained
-    from turncheck.engines.conversation import ActionServer
-    from turncheck.engines.parse import Parse
-    from turncheck.evaluation.coverage import Reached
+    from turncheck.engines.conversation import ActionServer, Parse
     from turncheck.messages.finding import Finding, Location
     from turncheck.project.e2e.model import E2ECase
-    from turncheck.project.model import Project, Story
     from turncheck.project.nlu_data import Example
     from turncheck.validation.facts import ProjectTests
 

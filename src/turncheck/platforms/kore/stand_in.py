@@ -13,17 +13,16 @@ from threadpoolctl import threadpool_limits
 
 from turncheck import __version__
 from turncheck.engines.base import Capabilities, Engine, Part
+from turncheck.engines.conversation import Parse, PredictedEntity, PredictedIntent
 from turncheck.engines.embedded.engines import EmbeddedEngine
-from turncheck.engines.embedded.nlu.batch import NO_INTENT, Tokens
+from turncheck.engines.embedded.nlu.batch import NO_INTENT, Tokenizer, Tokens, WhitespaceTokenizer
 from turncheck.engines.embedded.nlu.classifiers import rank
-from turncheck.engines.embedded.nlu.crf_extractor import as_predicted
+from turncheck.engines.embedded.nlu.crf import as_predicted
 from turncheck.engines.embedded.nlu.engine import as_model_parse
 from turncheck.engines.embedded.nlu.entity_model import EntityModel
 from turncheck.engines.embedded.nlu.intent_model import LIKELY, IntentModel, Ranking, out_of_fold_rankings
 from turncheck.engines.embedded.nlu.ngrams import Neighbour, TrainingSentences
-from turncheck.engines.embedded.nlu.tokenizers import Tokenizer, WhitespaceTokenizer
 from turncheck.engines.embedded.nlu.trainer import ENGINE_NAME, unique_examples
-from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
 from turncheck.platforms.kore.model import KoreBot, KoreEntity, KoreIntent, KoreTrait, bot_of
