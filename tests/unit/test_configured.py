@@ -13,9 +13,9 @@ from pull_request import LINKS
 from report_builder import BASE_COMMIT, report, with_changes
 from small_project import write_project
 
+from turncheck.comparison.changed_parts import differences, run_alike
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Present
-from turncheck.comparison.unseen_changes import differences, run_alike
 from turncheck.engines.embedded.configured import READ_BY_POLICY, READ_BY_STEP, configured_components
 from turncheck.engines.embedded.engines import EmbeddedEngine
 from turncheck.engines.embedded.nlu import catalogue, plan, steps

@@ -27,7 +27,7 @@ from turncheck.comparison.repeats import (
 from turncheck.evaluation.e2e import evaluate_cases
 from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.evaluation.e2e_repeats import base_runs, evaluate_repeatedly
-from turncheck.evaluations.runs import share_of_all_passing
+from turncheck.evaluations.kind import share_of_all_passing
 from turncheck.messages.errors import CutShortError, EngineError, PassingError
 from turncheck.messages.finding import Location
 from turncheck.report.model import CaseResult, Repeats

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck import __version__
 from turncheck.commands.compare_policies import Configured, alike_in_words, alike_to
 from turncheck.commands.nlu import NluOutput, NluTestOptions, needed_responses, read_judged
-from turncheck.comparison.unseen_changes import differences
+from turncheck.comparison.changed_parts import differences
 from turncheck.engines.base import NLU_PARTS
 from turncheck.engines.embedded.model_archive import MemberWriter, write_model
 from turncheck.engines.embedded.models import SUFFIX, has_custom_components
 from turncheck.evaluation.nlu import evaluate_held_out
-from turncheck.evaluation.pipelines import FEWEST_EXAMPLES, WORTHWHILE, Advice, RunPlan, Score, advise, plan_runs
+from turncheck.evaluation.splits import FEWEST_EXAMPLES, WORTHWHILE, Advice, RunPlan, Score, advise, plan_runs
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import plain

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.commands.core import CoreOutput, CoreTestOptions, PartsUnderTest, judged, read_test_stories, ready
-from turncheck.comparison.unseen_changes import differences, run_alike
+from turncheck.comparison.changed_parts import differences, run_alike
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.dialogue.story_steps import StoryStep, story_steps
 from turncheck.dialogue.training import trackers_of_steps

@@ -15,17 +15,6 @@ from typing import TYPE_CHECKING, Final
 from msgspec import structs
 
 from turncheck.comparison.cases import is_read_in_part
-from turncheck.comparison.faults import cause_of, causes_of, faults_of, judge_could_be_run, with_consequences
-from turncheck.comparison.gate_rules import (
-    GateOutcome,
-    GateRules,
-    Places,
-    Regression,
-    Threshold,
-    at_its_place,
-    place_of_gate,
-    read_rules,
-)
 from turncheck.comparison.gates_on_tests import (
     GONE_TESTS,
     NEW_ERRORS,
@@ -48,12 +37,20 @@ from turncheck.comparison.judged import (
     Drop,
     FailedTest,
     Findings,
+    GateOutcome,
+    GateRules,
     GoneTest,
     Judged,
     NoFigure,
+    Places,
+    Regression,
+    Threshold,
     Uncovered,
     Value,
     WrongSentence,
+    at_its_place,
+    place_of_gate,
+    read_rules,
 )
 from turncheck.comparison.metric_deltas import is_counted
 from turncheck.comparison.metrics import (
@@ -68,7 +65,8 @@ from turncheck.comparison.metrics import (
 )
 from turncheck.comparison.renames import message_of
 from turncheck.comparison.repeats import wilson
-from turncheck.evaluations.runs import JUDGED_BY_BOUND, first_runs, repeats_of, section_of
+from turncheck.comparison.tally import cause_of, causes_of, faults_of, judge_could_be_run, with_consequences
+from turncheck.evaluations.kind import JUDGED_BY_BOUND, first_runs, repeats_of, section_of
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:

@@ -15,9 +15,8 @@ import msgspec
 
 from turncheck.comparison.cases import Case, newly_wrong_first
 from turncheck.comparison.changes import CaseChange, ChangedCases, Edit
-from turncheck.comparison.faults import faults_of
 from turncheck.comparison.model import BaseTests, OneSided
-from turncheck.comparison.tally import is_asked_for, skipped_entry
+from turncheck.comparison.tally import faults_of, is_asked_for, skipped_entry
 from turncheck.evaluations.kinds import KINDS, WITHOUT_TESTS
 from turncheck.evaluations.nlu import FEW_INTENTS
 from turncheck.messages.phrasing import first_line

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from turncheck.comparison.because import newly_failing_tests
 from turncheck.comparison.cases import findings_worst_first
+from turncheck.comparison.gates_on_tests import newly_failing_tests
 from turncheck.comparison.metrics import MetricDelta, metrics_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.tally import lacks_actions

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec import UnsetType, structs
 
-from turncheck.comparison.gate_rules import read_rules
+from turncheck.comparison.judged import read_rules
 from turncheck.comparison.quarantine import with_results
 from turncheck.comparison.understood_differently import Suspects, understood_differently, with_messages
 from turncheck.evaluation.misunderstood import as_parse, lacks, with_neighbours

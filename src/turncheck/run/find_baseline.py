@@ -21,7 +21,7 @@ from turncheck.ci.git import Checkout, GitError
 from turncheck.ci.host import Base, CommitFiles, EarlierReports, Host, HostError, PreviousReport
 from turncheck.comparison.changes import SettingChange
 from turncheck.comparison.compare import plugins_in_words
-from turncheck.comparison.gate_rules import read_rules
+from turncheck.comparison.judged import read_rules
 from turncheck.comparison.model import Baseline, Missing, Present, Unreachable, Unreadable
 from turncheck.evaluations.kinds import BY_DEFAULT
 from turncheck.messages.errors import INTERRUPTED, UserError

@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.comparison.gate_rules import read_threshold
+from turncheck.comparison.judged import read_threshold
 from turncheck.comparison.repeats import runs_needed
 from turncheck.evaluation.answers import ASKED_HERE
 from turncheck.evaluation.repeats import Repeating
-from turncheck.evaluations.runs import JUDGED_BY_BOUND, section_of
+from turncheck.evaluations.kind import JUDGED_BY_BOUND, section_of
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
 from turncheck.process.screen import duration

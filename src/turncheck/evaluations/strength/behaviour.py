@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from turncheck.engines.base import Trained
-    from turncheck.evaluations.strength.mutant import Mutant
+    from turncheck.evaluations.strength.bench import Mutant
     from turncheck.project.nlu_data import Example
 
 

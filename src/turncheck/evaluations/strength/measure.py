@@ -16,6 +16,8 @@ from turncheck.evaluations.strength.bench import (
     Bench,
     CaseTest,
     Kill,
+    Lines,
+    Mutant,
     StoryTest,
     make_bench,
     new_finding,
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import Engine, Trained, Workshop
     from turncheck.engines.conversation import ActionServer
-    from turncheck.evaluations.strength.mutant import Lines, Mutant
     from turncheck.messages.finding import Location
     from turncheck.project.model import Project
     from turncheck.run.changed_lines import ChangedLines

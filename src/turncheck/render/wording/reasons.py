@@ -8,7 +8,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.changes import number_of
-from turncheck.comparison.faults import faults_of
 from turncheck.comparison.gates import shared_examples
 from turncheck.comparison.gates_on_tests import (
     NEW_ERRORS,
@@ -23,6 +22,7 @@ from turncheck.comparison.judged import (
     Drop,
     Fact,
     Findings,
+    GateOutcome,
     GoneTests,
     Judged,
     LossesOverall,
@@ -34,7 +34,7 @@ from turncheck.comparison.judged import (
     Why,
 )
 from turncheck.comparison.matching import has_results
-from turncheck.comparison.tally import Tally, lacks_actions, tallies
+from turncheck.comparison.tally import Tally, faults_of, lacks_actions, tallies
 from turncheck.evaluations.kinds import CASES, KINDS, TESTS, WITHOUT_TESTS
 from turncheck.messages.finding import LEGACY_PROJECT
 from turncheck.messages.phrasing import count, first_line
@@ -61,7 +61,6 @@ from turncheck.render.wording.tests import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from turncheck.comparison.gate_rules import GateOutcome
     from turncheck.comparison.model import Comparison, OneSided
     from turncheck.report.model import Report
     from turncheck.report.part import Evaluation

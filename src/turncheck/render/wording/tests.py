@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from msgspec import UnsetType
 
 from turncheck.comparison.changes import CaseChange, number_of
-from turncheck.comparison.faults import faults_of
 from turncheck.comparison.gates_on_tests import failing_of, no_longer_checked, regressed_sentences, tests_of
 from turncheck.comparison.misunderstood import expected_and_predicted
 from turncheck.comparison.quarantine import entry_of
-from turncheck.comparison.tally import Tally, tallies
+from turncheck.comparison.tally import Tally, faults_of, tallies
 from turncheck.evaluations.kinds import CASES, KINDS, TESTS
 from turncheck.messages.phrasing import count
 from turncheck.render.wording.figures import expected_got

@@ -19,8 +19,7 @@ from turncheck.dialogue.domain import (
     ACTION_LISTEN,
     DialogueDomain,
 )
-from turncheck.dialogue.events import ActionExecuted, Event, UserUtteranceReverted, UserUttered
-from turncheck.dialogue.outward_events import BotUttered
+from turncheck.dialogue.events import ActionExecuted, BotUttered, Event, UserUtteranceReverted, UserUttered
 
 if TYPE_CHECKING:
     import random
