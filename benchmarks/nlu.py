@@ -27,7 +27,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from turncheck.messages.location import NOWHERE
+from turncheck.messages.finding import NOWHERE
 from turncheck.project.model import Component, Config, Project
 from turncheck.project.nlu_data import Example, NluData
 from turncheck.project.reader import read_project

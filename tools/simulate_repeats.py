@@ -103,7 +103,7 @@ def simulate(suites: int, cases: int, base_runs: int, rules: RepeatRules, seed: 
 
 # The same for one case, computed.
 
-RATES = (0.02, 0.05, 0.1, 0.2)
+RATES = (0.0, 0.02, 0.05, 0.1, 0.2)
 
 
 @cache
@@ -157,8 +157,9 @@ def exact(base_runs: int, cases: int, rules: RepeatRules) -> str:
 
         alarm, _, runs, _ = mean(base_rate)
         dead, often, half = (mean(rate) for rate in CHANGED)
+        fails = f"{base_rate:.0%}" if base_rate else "never"
         lines.append(
-            f"| {base_rate:.0%} | {1 - (1 - alarm) ** cases:.2%} | {runs:.2f} | {dead[0]:.0%} ({dead[1]:.0%}) |"
+            f"| {fails} | {1 - (1 - alarm) ** cases:.2%} | {runs:.2f} | {dead[0]:.0%} ({dead[1]:.0%}) |"
             f" {often[0]:.0%} ({often[3]:.0%} unclear) | {half[0]:.0%} ({half[3]:.0%} unclear) |"
         )
     return "\n".join(lines)

@@ -17,7 +17,7 @@ from turncheck.comparison.gates import judge_regression
 from turncheck.comparison.model import Present
 from turncheck.evaluation.predictions import Judgement, with_fallbacks
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import NOWHERE, Location
+from turncheck.messages.finding import NOWHERE, Location
 from turncheck.project.calibration import CALIBRATION_FILE, digest_of, read_calibration, trust_in
 from turncheck.project.model import Component, Config, Project
 from turncheck.project.nlu_data import Example, NluData

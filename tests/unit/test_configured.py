@@ -22,7 +22,7 @@ from turncheck.engines.embedded.nlu import catalogue, plan, steps
 from turncheck.engines.embedded.nlu.catalogue import COMPONENTS
 from turncheck.engines.embedded.policies.kinds import OF_OLDER
 from turncheck.engines.embedded.policies.trainer import train_ensemble
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.model import Component, Config
 from turncheck.project.reader import read_project
 from turncheck.render.markdown import render_comment

@@ -35,7 +35,7 @@ from turncheck.engines.embedded.nlu.duckling import _why_not
 from turncheck.engines.embedded.remote_models import fetch_model
 from turncheck.engines.rasa_server.engines import opened
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.platforms.kore.engine.client import Access, Clock, KoreClient
 from turncheck.platforms.kore.engine.engines import platform_of
 from turncheck.process.environment import Secret

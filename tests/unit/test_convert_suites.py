@@ -24,7 +24,7 @@ from turncheck.commands.suites import SAMPLE
 from turncheck.evaluation.batch.judging import is_intent
 from turncheck.evaluation.batch.suggested import suggest_cases
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.platforms.kore.imported import import_batch_csv
 from turncheck.platforms.kore.model import bot_of
 from turncheck.project.batch.csv_reader import read_csv_suite

@@ -16,7 +16,7 @@ from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.engines.parse import PredictedEntity
 from turncheck.evaluation.scores import EntityCase, expected_calibration_error, score_extractors
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.model import Component, Config, Project
 from turncheck.project.nlu_data import EntityAnnotation, Example, NluData
 from turncheck.report.model import EntitySpan

@@ -14,7 +14,7 @@ from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.conversation import Decision
 from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent, SelectedResponse
 from turncheck.evaluation.stories import evaluate_stories
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.model import Action, Component, Project, Response, ResponseVariation, StoryEntity, UserStep
 from turncheck.project.nlu_data import EntityAnnotation, Example, NluData
 from turncheck.report.model import StoriesAsWritten

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from turncheck.cli import run_command_line
-from turncheck.messages.finding import Finding
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Finding, Location
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.e2e.model import CaseTurn, E2ECase, E2ECases
 from turncheck.project.formats import registry

@@ -12,7 +12,7 @@ from turncheck.engines.embedded.nlu.plan import Step
 from turncheck.engines.embedded.nlu.spacy_model import make_tokenizer
 from turncheck.engines.embedded.nlu.tokenizers import WhitespaceTokenizer, split_further
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.model import Component
 
 

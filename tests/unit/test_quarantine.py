@@ -15,7 +15,7 @@ from turncheck.comparison.model import Comparison, ManyLosses, Missing, Present,
 from turncheck.comparison.quarantine import with_passes_of_base, with_results
 from turncheck.conclude import Outcome, conclude
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.quarantine import (
     NEVER_VARIES,
     QUARANTINE_FILE,

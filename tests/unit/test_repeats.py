@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from coins import Coins, coin_cases
 from msgspec import UNSET
+from tools.simulate_repeats import exact_case
 
 from turncheck.comparison.repeats import (
     RateTest,
@@ -28,7 +29,7 @@ from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.evaluation.e2e_repeats import base_runs, evaluate_repeatedly
 from turncheck.evaluations.runs import share_of_all_passing
 from turncheck.messages.errors import CutShortError, EngineError, PassingError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.report.model import CaseResult, Repeats
 from turncheck.settings.repeats import RepeatRules, read_repeats, repeat_rules
 
@@ -75,14 +76,34 @@ def test_the_limit_of_a_rate_is_the_upper_end_of_its_jeffreys_interval() -> None
     assert upper_limit(5, 5) == 1.0
 
 
-def test_what_never_failed_is_worse_after_five_failures_and_as_usual_after_passes() -> None:
+def test_what_never_failed_is_worse_after_six_failures_and_as_usual_after_passes() -> None:
     test = rate_test(0, 20, 0.4)
     assert test is not None
     assert test.worse == 0.5
     level = 0.01 / 100
-    assert [test.decide(failed, 0, level) for failed in range(1, 6)] == ["open"] * 4 + ["worse"]
+    assert [test.decide(failed, 0, level) for failed in range(1, 7)] == ["open"] * 5 + ["worse"]
     assert test.decide(1, 8, level) == "usual"
     assert test.decide(1, 5, level) == "open"
+
+
+@pytest.mark.parametrize(("rate", "found", "by_six"), [(1.0, 1.0, 1.0), (0.8, 0.95, 0.0), (0.5, 0.7, 0.0)])
+def test_twenty_runs_that_passed_on_the_base_find_what_fails_now(rate: float, found: float, by_six: float) -> None:
+    worse, within_six, _, _ = exact_case(rate, 0, 20, 100, RepeatRules())
+    assert worse >= found
+    assert within_six >= by_six
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.02, 0.05])
+def test_a_suite_takes_fewer_than_three_runs_a_case_and_fails_without_a_change_in_less_than_one_of_a_hundred(
+    rate: float,
+) -> None:
+    alarm = runs = 0.0
+    for failed in range(21):
+        weight = comb(20, failed) * rate**failed * (1 - rate) ** (20 - failed)
+        found, _, mean, _ = exact_case(rate, failed, 20, 100, RepeatRules())
+        alarm, runs = alarm + weight * found, runs + weight * mean
+    assert 1 - (1 - alarm) ** 100 <= 0.01
+    assert runs <= 2.8
 
 
 def test_no_rate_is_above_one() -> None:
@@ -114,7 +135,7 @@ def test_few_runs_of_the_base_need_more_here() -> None:
         assert test is not None
         needed.append(next(n for n in range(1, 100) if test.decide(n, 0, 0.0001) == "worse"))
     assert needed == sorted(needed, reverse=True)
-    assert needed[-1] == 5
+    assert needed[-1] == 6
 
 
 def test_each_case_that_is_found_leaves_more_room_for_the_others() -> None:

@@ -16,7 +16,7 @@ from pull_request import LINKS, base_report, pull_request
 
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Missing
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.render.document import build_document
 from turncheck.render.links import Links, PathResolver
 from turncheck.render.markdown import render_summary

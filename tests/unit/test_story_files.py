@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.render.plots import story_plots
 from turncheck.render.rasa_files import by_severity, story_block, story_files
 from turncheck.render.story_text import story_text

@@ -12,7 +12,7 @@ from turncheck.dialogue.policy_states import RuleOnly
 from turncheck.dialogue.tracker import Tracker
 from turncheck.engines.embedded.actions.base import revert_fallback_events
 from turncheck.engines.embedded.policies.older import TwoStageFallbackPolicy
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.model import Domain, Intent
 
 if TYPE_CHECKING:

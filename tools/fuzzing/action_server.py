@@ -16,7 +16,7 @@ from turncheck.engines.embedded.engines import EmbeddedEngine
 from turncheck.evaluation.e2e import evaluate_cases
 from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import Endpoint
 from turncheck.project.reader import read_project

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 from turncheck.comparison.quarantine import entry_of
 from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.messages.phrasing import at_paths, count
 from turncheck.project.batch.known import known_names, setting_of
 from turncheck.project.batch.reader import HowToRead, find_suites, read_suites

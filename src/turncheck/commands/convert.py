@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.engines.parse import NluEngine, Parse
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.process.screen import Console
     from turncheck.project.files import DataFile
     from turncheck.project.model import Domain, Project, Response, Step, Story

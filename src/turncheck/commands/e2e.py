@@ -13,7 +13,7 @@ from turncheck.evaluation.coverage import coverage, reached_by_conversations
 from turncheck.evaluation.e2e import evaluate_cases, none_run
 from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.messages.phrasing import at_paths, count
 from turncheck.project.e2e.cases import DEFAULT_PATH, read_cases
 from turncheck.project.testfiles import code_of_actions, find_e2e_cases, find_e2e_cases_not_looked_for

@@ -17,7 +17,7 @@ from turncheck.evaluation.imported_nlu import (
 )
 from turncheck.evaluation.imported_stories import STORY_REPORT, import_core
 from turncheck.messages.errors import EXIT_OK, UserError
-from turncheck.messages.location import Location, shown_path
+from turncheck.messages.finding import Location, shown_path
 from turncheck.process.output_files import ensure_replaceable
 from turncheck.process.regular_file import read_regular
 from turncheck.project.reader import read_nlu, read_stories

@@ -15,7 +15,7 @@ from turncheck.comparison.compare import as_compared
 from turncheck.comparison.model import Comparison, Missing, Present, Unreachable, Unreadable
 from turncheck.conclude import NamedOutcome, Outcomes, conclude, page_of
 from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.messages.phrasing import count
 from turncheck.process.output_files import OwnFiles
 from turncheck.process.regular_file import read_regular

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.commands.batch import named_as, refuse_faulty
 from turncheck.messages.errors import EXIT_OK, UserError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.messages.phrasing import count, suggestion
 from turncheck.project.batch.known import known_names
 from turncheck.project.batch.model import ExpectedEntity, SuiteCase, Suites, comparable

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TextIO
 
 from turncheck import __version__
 from turncheck.messages.errors import EXIT_OK, UserError
-from turncheck.messages.location import Location, shown_path
+from turncheck.messages.finding import Location, shown_path
 from turncheck.messages.plain_text import log_json, plain
 from turncheck.project.export import export_of
 from turncheck.project.folder import ProjectFolder

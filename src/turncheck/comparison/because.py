@@ -11,7 +11,7 @@ from turncheck.evaluations.kinds import TESTS
 if TYPE_CHECKING:
     from turncheck.comparison.changes import CaseChange
     from turncheck.comparison.model import Comparison
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
 
 
 def newly_failing_tests(compared: Comparison) -> list[tuple[str, CaseChange]]:

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from turncheck.comparison.model import Renamed
-    from turncheck.messages.finding import Finding
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Finding, Location
     from turncheck.report.model import Report
 
 _NAME: Final = re.compile(r"((?<!\w)'[^']*(?:(?<=\w)'(?=\w)[^']*)*'(?!\w))")

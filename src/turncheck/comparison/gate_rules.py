@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
 
 from turncheck.comparison.metrics import metric_of
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.report.evaluations import EVALUATIONS
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from turncheck.comparison.gate_rules import GateOutcome, Regression, Threshold
     from turncheck.comparison.metrics import Measured, MetricDelta
     from turncheck.comparison.model import ManyLosses, OneSided
-    from turncheck.messages.finding import Finding, Severity
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Finding, Location, Severity
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import Misunderstanding, Repeats, Skipped
 

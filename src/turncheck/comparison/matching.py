@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.cases import Case
     from turncheck.comparison.changes import Edit
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.report.model import CaseResult, Report, StoryResult
 
 

@@ -22,7 +22,7 @@ from turncheck.comparison.changes import (
     UnseenChange,
 )
 from turncheck.comparison.metrics import MetricDelta
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.report.codec import file_of
 from turncheck.report.evaluations import Evaluation
 from turncheck.report.model import BatchCase, CaseMessage, CaseResult, Confusion, Count, StoryResult, Validation

@@ -3,9 +3,7 @@
 One case: Wald's sequential test of the rate at which it fails (A. Wald, Sequential Analysis, 1947), which asks after
 each run whether the runs speak for its usual rate or for a worse one. The usual rate is the upper end of the 90 %
 Jeffreys interval of the base's rate, since the base's runs are a sample as well: with the mean, a suite without any
-change would fail far more often than it is allowed to. What is worse is not one rate but two, weighted equally: the
-least that matters, and that of a case that never passes, which is thus found in fewer runs. The mean of two likelihood
-ratios has the same bound on false alarms as one. Several cases at once: Holm's step-down method (S. Holm, 1979).
+change would fail far more often than it is allowed to. Several cases at once: Holm's step-down method (S. Holm, 1979).
 
 All cases together: a stratified permutation test. If nothing changed, it is chance which of a case's runs fail here
 and which on the base; the number of those here is the sum of independent hypergeometric numbers, so that the test is
@@ -16,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil, comb, exp, log, sqrt
+from math import ceil, comb, log, sqrt
 from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
@@ -27,7 +25,7 @@ Decision = Literal["usual", "worse", "open"]
 _FLOOR: Final = 0.02
 """No case is taken for one that fails more rarely."""
 _DEAD: Final = 0.99
-"""The rate of a case that never passes, unless by accident."""
+"""The rate of a case that never passes, unless by accident: nothing is worse."""
 _EVEN: Final = 0.5
 """A case that fails in half of its runs is worse than one may be, however well it did."""
 _MISSES: Final = 0.05
@@ -49,24 +47,19 @@ class RateTest:
     worse: float
 
     def evidence(self, failed: int, passed: int) -> float:
-        """Return how strongly runs speak for something worse, as the logarithm of a likelihood ratio."""
-        ratios = [self._ratio(rate, failed, passed) for rate in (self.worse, _DEAD)]
-        most = max(ratios)
-        return most + log(sum(exp(ratio - most) for ratio in ratios) / len(ratios))
+        """Return how strongly runs speak for the worse rate, as the logarithm of a likelihood ratio."""
+        return failed * log(self.worse / self.usual) + passed * log((1 - self.worse) / (1 - self.usual))
 
     def decide(self, failed: int, passed: int, false_alarms: float) -> Decision:
         """Return what the runs so far say; ``false_alarms``: how often a usual case may be called worse."""
-        if self.evidence(failed, passed) >= alarm_at(false_alarms):
+        evidence = self.evidence(failed, passed)
+        if evidence >= alarm_at(false_alarms):
             return "worse"
-        as_usual = self._ratio(self.worse, failed, passed) <= log(_MISSES / (1 - false_alarms))
-        return "usual" if as_usual else "open"
+        return "usual" if evidence <= log(_MISSES / (1 - false_alarms)) else "open"
 
     def can_tell(self, runs: int, false_alarms: float) -> bool:
         """Whether a case that fails in all of so many runs would be found to be worse."""
         return self.evidence(runs, 0) >= alarm_at(false_alarms)
-
-    def _ratio(self, rate: float, failed: int, passed: int) -> float:
-        return failed * log(rate / self.usual) + passed * log((1 - rate) / (1 - self.usual))
 
 
 def rate_test(failed: int, runs: int, worth: float) -> RateTest | None:

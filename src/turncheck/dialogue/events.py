@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
 
 Json = dict[str, Any]
 

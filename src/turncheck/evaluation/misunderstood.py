@@ -10,7 +10,7 @@ from msgspec import structs
 from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent, SelectedResponse
 from turncheck.evaluation.predictions import RANKING_LENGTH, find_neighbours, ranked, span_found
 from turncheck.evaluation.scores import before_fallback
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.report.conversations import FALLBACK
 from turncheck.report.model import EntitySpan, ExpectedParse, Misunderstanding, NearSentence, RankedIntent, StoryParse
 

@@ -24,7 +24,7 @@ from turncheck.evaluation.e2e_steps import Exercised
 from turncheck.evaluation.splits import FoldRun
 from turncheck.evaluation.stories import StoryAnswer
 from turncheck.evaluation.story_run import MisparsedMessage, StoryRun
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.report.batch import BatchResult, BatchSetting
 from turncheck.report.model import (
     Alternative,

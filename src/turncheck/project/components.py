@@ -11,7 +11,7 @@ from turncheck.yaml_tree.tree import YamlMapping
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.project.model import Component, Config, Project
 
 

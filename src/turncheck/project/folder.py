@@ -11,8 +11,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from turncheck.messages.finding import Finding, Severity
-from turncheck.messages.location import Location, shown_path
+from turncheck.messages.finding import Finding, Location, Severity, shown_path
 from turncheck.process.regular_file import (
     NotRegularError,
     TooLargeError,

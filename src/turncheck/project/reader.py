@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeGuard
 
 from turncheck.messages.errors import UserError
-from turncheck.messages.finding import Finding
-from turncheck.messages.location import Location, shown_path
+from turncheck.messages.finding import Finding, Location, shown_path
 from turncheck.messages.phrasing import misspelt
 from turncheck.platforms.registry import PLATFORMS
 from turncheck.process.regular_file import is_folder, is_there

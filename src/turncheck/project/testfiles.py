@@ -9,8 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from turncheck.messages.finding import Finding
-from turncheck.messages.location import Location, shown_path
+from turncheck.messages.finding import Finding, Location, shown_path
 from turncheck.process.regular_file import (
     TooLargeError,
     file_and_case,

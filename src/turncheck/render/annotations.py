@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.changes import CaseChange, MisunderstoodSentence, TrainingChange
     from turncheck.comparison.model import Comparison
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.render.assistants import Assistants
     from turncheck.render.links import Links
     from turncheck.render.spans import Line

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.metrics import MetricDelta
     from turncheck.comparison.model import Comparison
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.render.main_metrics import MainMetric
     from turncheck.render.phrases import OverlapRemark
     from turncheck.render.spans import Line, NeutralSection

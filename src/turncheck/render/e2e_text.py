@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.misunderstood import understanding_in_words
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.render.phrases import not_reached
 from turncheck.render.sinks.terminal import aligned, place, text
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         UnseenChange,
     )
     from turncheck.comparison.model import ChangedItem
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.render.spans import Line
     from turncheck.render.wording.quarantine import HeldTest
     from turncheck.render.wording.verdict import FailedBy, GateResult

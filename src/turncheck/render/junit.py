@@ -30,7 +30,7 @@ from turncheck.comparison.cases import batch_actual, batch_expected, decisive_st
 from turncheck.comparison.judged import FailedTest
 from turncheck.comparison.matching import places_of
 from turncheck.comparison.quarantine import entry_of, is_excused
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.render.batch_text import tested_at
 from turncheck.render.case_keys import CaseKeys, by_place
 from turncheck.render.junit_lines import (

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import shown_path
+from turncheck.messages.finding import shown_path
 from turncheck.process.regular_file import file_and_case, read_regular
 from turncheck.project.assistants_below import assistants_below, is_assistant, may_be_assistant
 from turncheck.settings.file import read_settings_file

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from turncheck.engines.base import Engine
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import NluData

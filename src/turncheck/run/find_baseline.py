@@ -25,7 +25,7 @@ from turncheck.comparison.gate_rules import read_rules
 from turncheck.comparison.model import Baseline, Missing, Present, Unreachable, Unreadable
 from turncheck.evaluations.kinds import BY_DEFAULT
 from turncheck.messages.errors import INTERRUPTED, UserError
-from turncheck.messages.location import shown_path
+from turncheck.messages.finding import shown_path
 from turncheck.process.regular_file import file_and_case, is_there
 from turncheck.process.screen import Console
 from turncheck.report.codec import MAX_BYTES, decode

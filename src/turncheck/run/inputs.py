@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from turncheck.engines.base import Engine, Part
     from turncheck.evaluation.answers import Answers
     from turncheck.messages.errors import UserError
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.process.cache import Cache
     from turncheck.process.environment import FileVariables
     from turncheck.project.model import Project

@@ -14,7 +14,7 @@ from turncheck.ci.git import find_checkout
 from turncheck.ci.hosts import find_host
 from turncheck.comparison.model import Missing
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import Location, shown_path
+from turncheck.messages.finding import Location, shown_path
 from turncheck.process.cache import RunCache
 from turncheck.process.environment import FileVariables
 from turncheck.process.output_files import ensure_replaceable

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.errors import UserError
-from turncheck.messages.finding import Finding
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Finding, Location
 from turncheck.process.regular_file import file_and_case
 from turncheck.project.batch.reader import find_suites
 from turncheck.project.botium.others import suites_without_convos

@@ -18,7 +18,7 @@ from turncheck.ci.hosts import find_host
 from turncheck.comparison.gates_on_tests import GONE_TESTS
 from turncheck.conclude import NamedOutcome, Outcomes, UnmeasuredAssistant
 from turncheck.messages.errors import EXIT_INTERRUPTED, UserError, user_error_from_os
-from turncheck.messages.location import shown_path
+from turncheck.messages.finding import shown_path
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import plain
 from turncheck.process.environment import redact

@@ -10,7 +10,7 @@ from msgspec import structs
 from turncheck.engines.base import DIALOGUE_PARTS, NOTHING_TO_LEARN
 from turncheck.evaluations.kinds import KINDS
 from turncheck.messages.errors import TrainingRefusedError, UserError
-from turncheck.messages.location import NOWHERE
+from turncheck.messages.finding import NOWHERE
 from turncheck.project.assistants_below import assistants_in_words
 from turncheck.project.paths import PATH_WITHOUT_DATA
 from turncheck.report.model import Skipped

@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from turncheck.evaluation.answers import Answers
     from turncheck.evaluation.repeats import Repeating
     from turncheck.evaluations.kind import EvaluationKind
-    from turncheck.messages.finding import Finding
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Finding, Location
     from turncheck.process.screen import Console
     from turncheck.project.batch.model import KnownNames, Suites
     from turncheck.project.e2e.model import E2ECases

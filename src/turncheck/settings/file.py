@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.process.regular_file import is_file, is_link, is_there, read_regular
 from turncheck.settings.sources import FILE_NAME, PATHS, from_file
 from turncheck.yaml_tree.source import EscapeError, ScalarLines, YamlSource

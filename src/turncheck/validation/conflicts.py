@@ -13,8 +13,7 @@ from turncheck.dialogue.rule_learning import conflicts_of
 from turncheck.dialogue.rules import RuleSettings
 from turncheck.dialogue.story_steps import GENERATED_PREFIX, STORY_START
 from turncheck.messages.errors import TrainingRefusedError
-from turncheck.messages.finding import Finding, Name
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Finding, Location, Name
 from turncheck.project.components import short_name
 from turncheck.project.model import CheckpointStep
 from turncheck.validation.findings import Places, found

@@ -21,8 +21,7 @@ from turncheck.validation.unused import learnable
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
 
-    from turncheck.messages.finding import Finding
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Finding, Location
     from turncheck.project.model import Step, Story
     from turncheck.validation.facts import Facts, ProjectTests
 

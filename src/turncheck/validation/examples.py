@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-    from turncheck.messages.finding import Finding
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Finding, Location
     from turncheck.project.model import Domain, Project, Story
     from turncheck.project.nlu_data import EntityAnnotation, Example
     from turncheck.validation.facts import Facts

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.model import CheckpointStep
 from turncheck.project.project_file import DOMAIN_KEYS

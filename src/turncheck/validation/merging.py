@@ -14,8 +14,7 @@ from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from turncheck.messages.finding import Finding
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Finding, Location
     from turncheck.project.model import Project
     from turncheck.project.project_file import ProjectFile
     from turncheck.validation.facts import Facts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.paths import DEFAULT_CONFIG, DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER
 from turncheck.validation.checks import Fault, check
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.dialogue.domain import SLOT_REQUESTED
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK
-from turncheck.messages.finding import LEGACY_PROJECT, SEVERITIES, Finding, Name, Severity
-from turncheck.messages.location import Location
+from turncheck.messages.finding import LEGACY_PROJECT, SEVERITIES, Finding, Location, Name, Severity
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.model import ActionStep, ActiveLoopStep, OrStep, SessionConfig, SlotWasSetStep, UserStep
 from turncheck.registry import blamed_on_plugin

@@ -17,8 +17,7 @@ from turncheck.validation.similarity import shown
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from turncheck.messages.finding import Finding
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Finding, Location
     from turncheck.project.model import Config
     from turncheck.validation.facts import Facts
 

@@ -16,8 +16,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from turncheck.messages.finding import Finding
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.folder import ProjectFolder
 from turncheck.validation.facts import missing_parts

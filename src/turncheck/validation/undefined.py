@@ -17,7 +17,7 @@ from turncheck.yaml_tree.tree import YamlMapping, YamlSequence
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.project.model import MappingCondition, Slot, SlotMapping, StoryEntity
     from turncheck.project.nlu_data import EntityAnnotation
     from turncheck.validation.facts import Facts

@@ -17,7 +17,7 @@ from turncheck.commands.init.botium import FILE as BOTIUM_FILE
 from turncheck.commands.init.botium import imported
 from turncheck.commands.init.workflows import ON_MAIN, PROPOSALS, workflow
 from turncheck.messages.errors import EXIT_OK, INTERRUPTED, UserError
-from turncheck.messages.location import shown_path
+from turncheck.messages.finding import shown_path
 from turncheck.messages.phrasing import count
 from turncheck.process import interrupts
 from turncheck.project.assistants_below import assistants_below, is_assistant

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import requests
 
     from turncheck.engines.conversation import ActionOutcome
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.process.environment import FileVariables
     from turncheck.project.model import Endpoint
 

@@ -16,7 +16,7 @@ from turncheck.engines.embedded.policies import older
 from turncheck.engines.embedded.policies.kinds import class_name, runs_in
 from turncheck.engines.embedded.policies.trainer import configured_policies
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import NOWHERE
+from turncheck.messages.finding import NOWHERE
 from turncheck.project.components import DEFAULT_RECIPE
 from turncheck.project.model import Component
 from turncheck.report.model import ConfiguredComponent, IgnoredParameter, Substitution
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.project.model import Config
 
 _LABELS: Final = ("token_pattern", "intent_tokenization_flag", "intent_split_symbol", "prefix_separator_symbol")

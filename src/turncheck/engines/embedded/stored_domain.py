@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from turncheck.engines.embedded.model_archive import as_shape
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.model import (
     Action,
     Component,

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from turncheck.engines.base import Models
     from turncheck.engines.conversation import ActionServer
     from turncheck.engines.rasa_server.answers import Served
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.project.model import Component, Project
     from turncheck.report.evaluations import Evaluation
     from turncheck.settings.options import Settings

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from turncheck.engines.conversation import ActionServer
     from turncheck.engines.parse import Parse
     from turncheck.evaluation.coverage import Reached
-    from turncheck.messages.finding import Finding
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Finding, Location
     from turncheck.project.e2e.model import E2ECase
     from turncheck.project.model import Project, Story
     from turncheck.project.nlu_data import Example

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from turncheck.evaluations.strength.mutant import Lines
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.project.model import Component, Config, Domain, Form, Project, Response, Slot, Step, Story
     from turncheck.project.nlu_data import EntityAnnotation, Example, NluData, Synonym
 

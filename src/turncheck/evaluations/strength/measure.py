@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from turncheck.engines.conversation import ActionServer
     from turncheck.evaluations.strength.bench import Bench, CaseTest, StoryTest
     from turncheck.evaluations.strength.mutant import Lines, Mutant
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.project.model import Project
     from turncheck.run.changed_lines import ChangedLines
     from turncheck.run.under_way import RunInProgress

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from turncheck.engines.base import Trained, Trains
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.project.model import Project
 
 Lines = Mapping[str, Collection[int]]

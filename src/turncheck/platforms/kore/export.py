@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.platforms.kore.faults import not_an_export
 from turncheck.platforms.kore.platform import KORE
 from turncheck.process.regular_file import is_file, is_link, is_there, read_regular

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from turncheck.messages.finding import Finding, Severity
-from turncheck.messages.location import NOWHERE
+from turncheck.messages.finding import NOWHERE, Finding, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.yaml_tree.json_tree import JsonFile, Step
 
 NOT_AN_EXPORT: Final = "kore-not-an-export"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.evaluation.batch.judging import classify, how_it_fits, is_intent
 from turncheck.evaluation.batch.suites import SuiteRun, batch_of, intents_of, kinds_of, outcome_of
 from turncheck.messages.errors import EXIT_OK, UserError
-from turncheck.messages.location import Location, shown_path
+from turncheck.messages.finding import Location, shown_path
 from turncheck.messages.phrasing import count
 from turncheck.platforms.kore.model import bot_of
 from turncheck.platforms.kore.platform import KORE

@@ -17,8 +17,7 @@ from turncheck.report.batch import BatchSetting
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from turncheck.messages.finding import Finding
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Finding, Location
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import Example
     from turncheck.yaml_tree.json_tree import JsonFile, Step

@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.messages.phrasing import suggestion
 from turncheck.platforms.kore.faults import Fault, Place, not_an_export, shown
 from turncheck.platforms.kore.knowledge import KnowledgeReader, read_entities

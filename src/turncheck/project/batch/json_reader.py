@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.batch.rules import (
     ENTITY_KEYS,
     GENERATED,

@@ -11,8 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from turncheck.messages.finding import Finding
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import suggestion
 from turncheck.process.regular_file import file_and_case, is_file, is_folder, is_there
 from turncheck.project.botium.folder import Suites

@@ -11,8 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from turncheck.messages.finding import Finding, Severity
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Finding, Location, Severity
 from turncheck.messages.phrasing import misspelt
 from turncheck.project.components import read_flows
 from turncheck.project.folder import YAML_SUFFIXES

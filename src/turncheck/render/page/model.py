@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.render.links import repository_path
 from turncheck.report.codec import json_pieces
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.messages.plain_text import log_line, one_line, with_blanks
 
 if TYPE_CHECKING:
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
 
 _LONGEST_PLACE: Final = 400
 

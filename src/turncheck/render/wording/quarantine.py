@@ -13,7 +13,7 @@ from turncheck.evaluations.kinds import TESTS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.report.model import Report
     from turncheck.report.quarantine import QuarantinedTest
 

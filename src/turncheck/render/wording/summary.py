@@ -27,7 +27,7 @@ from turncheck.comparison.training_changes import (
     sentences_of,
 )
 from turncheck.evaluations.kinds import TESTS, WITHOUT_TESTS
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.messages.phrasing import count, first_line
 from turncheck.render.wording.changes import (
     broken_intents_in_words,

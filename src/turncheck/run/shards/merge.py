@@ -15,7 +15,7 @@ from turncheck.engines.base import Capabilities, Engine
 from turncheck.evaluation.answers import UnfitAnswerError
 from turncheck.evaluation.written_answers import ANSWER_TYPES, AnswerReader, UnreadableError
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.messages.phrasing import count
 from turncheck.process.cache import difference_of_software, software
 from turncheck.project.e2e.cases import read_cases

@@ -17,7 +17,7 @@ from turncheck.engines.embedded.nlu.plan import Step
 from turncheck.engines.embedded.nlu.spacy_model import TokenizerShape, load_tokenizer
 from turncheck.engines.embedded.nlu.steps import load_step
 from turncheck.engines.embedded.stored_domain import domain_from_json, domain_to_json
-from turncheck.messages.location import NOWHERE
+from turncheck.messages.finding import NOWHERE
 from turncheck.project.model import Component
 from turncheck.report.model import EngineInfo
 

@@ -19,7 +19,7 @@ from turncheck.engines.embedded.stored_domain import (
     domain_to_json,
 )
 from turncheck.messages.errors import TrainingRefusedError, UserError
-from turncheck.messages.location import NOWHERE
+from turncheck.messages.finding import NOWHERE
 from turncheck.project.model import Component, in_order_of_names
 from turncheck.project.rasa_version import NEWEST
 
