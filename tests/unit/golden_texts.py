@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class Golden:
     """The fixture ``golden``: ``golden(text)`` asserts that the text is the accepted one.
 
-    ``golden(*texts)`` is about several, a line each; ``golden(output, only="nlu.yml")`` is about the lines of a long one
-    that have this in them, of which there must be one. The folders that tests make are called TMP.
+    ``golden(*texts)`` is about several, a line each; ``golden(output, only="nlu.yml")`` is about the lines of a long
+    one that have this in them, of which there must be one. The folders that tests make are called TMP.
     """
 
     file: Path
