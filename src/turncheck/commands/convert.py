@@ -31,10 +31,9 @@ from turncheck.project.conversion.core import (
     new_response,
     written_steps,
 )
-from turncheck.project.files import DataFile, read_data
+from turncheck.project.files import DEFAULT_DATA, DataFile, read_data
 from turncheck.project.folder import MAX_FILE_BYTES, ProjectFolder
 from turncheck.project.model import Domain, Project, Response, Step, Story, UserStep
-from turncheck.project.paths import DEFAULT_DATA
 from turncheck.project.project_file import DATA_KEYS
 from turncheck.project.reader import read_nlu, read_nlu_responses, read_project, read_stories
 from turncheck.project.testfiles import find_test_stories

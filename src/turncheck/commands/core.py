@@ -14,8 +14,8 @@ from turncheck.evaluation.stories import evaluate_stories, has_annotated_texts
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, INTERRUPTED, CutShortError, UserError
 from turncheck.messages.phrasing import at_paths, count
 from turncheck.messages.plain_text import plain
+from turncheck.project.files import PATH_WITHOUT_DATA
 from turncheck.project.model import Project, Story, UserStep
-from turncheck.project.paths import PATH_WITHOUT_DATA
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.project.testfiles import MARKDOWN, TEST_STORY_PREFIX, code_of_actions, find_test_stories
 from turncheck.publishing.files import write_all, write_report

@@ -18,6 +18,7 @@ from turncheck.evaluations.nlu.measure import measure_by_folds, measure_held_out
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, INTERRUPTED, CutShortError, UserError
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import plain
+from turncheck.project.files import DEFAULT_CONFIG, DEFAULT_DATA
 from turncheck.project.folder import YAML_SUFFIXES
 from turncheck.project.formats.rasa_nlu_writer import (
     write_nlu_json,
@@ -26,7 +27,6 @@ from turncheck.project.formats.rasa_nlu_writer import (
     write_responses_markdown,
     write_responses_yaml,
 )
-from turncheck.project.paths import DEFAULT_CONFIG, DEFAULT_DATA
 from turncheck.project.reader import read_nlu, read_nlu_responses, read_project
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.project.testfiles import MARKDOWN

@@ -41,10 +41,10 @@ from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
 from turncheck.messages.phrasing import at_paths, count
 from turncheck.messages.plain_text import log_line, plain
 from turncheck.process.regular_file import read_regular
-from turncheck.project.batch.csv_reader import read_csv_suite
 from turncheck.project.batch.model import comparable
 from turncheck.project.batch.reader import find_suites, read_suites
 from turncheck.project.batch.rules import Rules
+from turncheck.project.batch.suite_file import read_csv_suite
 from turncheck.project.batch.writer import write_suite
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.folder import MAX_FILE_BYTES

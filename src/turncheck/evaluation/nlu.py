@@ -50,7 +50,7 @@ from turncheck.evaluation.scores import (
 from turncheck.evaluation.splits import FoldRun, Folds, fold_unit, run_folds, stable_folds
 from turncheck.messages.errors import CutShortError
 from turncheck.messages.phrasing import count
-from turncheck.project.components import DUCKLING_DIMENSIONS
+from turncheck.project.config import DUCKLING_DIMENSIONS
 from turncheck.report.model import (
     EngineInfo,
     EntityScores,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from turncheck.dialogue.tracker import Tracker
     from turncheck.project.nlu_data import Example
     from turncheck.report.understanding import Tokens
-    from turncheck.validation.unused import Learnable
+    from turncheck.validation.names import Learnable
 
     Tokenize = Callable[[Sequence[str]], Sequence[Tokens]]
     """Texts → the borders of the words of each."""

@@ -22,7 +22,7 @@ from turncheck.messages.errors import UserError
 from turncheck.messages.finding import shown_path
 from turncheck.process.output_files import temporary_folder
 from turncheck.process.regular_file import file_and_case, read_regular
-from turncheck.project.assistants_below import assistants_below, is_assistant, may_be_assistant
+from turncheck.project.folder import assistants_below, is_assistant, may_be_assistant
 from turncheck.settings.sources import FILE_NAME, read_settings_file
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ from turncheck.run.report_of import project_info, report_of
 from turncheck.run.under_way import RunInProgress
 from turncheck.settings.gates import gate_settings
 from turncheck.settings.parsers import capped_workers
-from turncheck.validation.unused import learnable
+from turncheck.validation.names import learnable
 from turncheck.work.workplace import workplace_of
 
 if TYPE_CHECKING:

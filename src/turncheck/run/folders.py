@@ -18,7 +18,7 @@ from turncheck.process.cache import Cache
 from turncheck.process.environment import secret_of
 from turncheck.process.regular_file import file_and_case, is_file, is_folder, is_link
 from turncheck.project.batch.reader import FOLDERS
-from turncheck.project.paths import (
+from turncheck.project.files import (
     DEFAULT_CONFIG,
     DEFAULT_DATA,
     DEFAULT_DOMAIN,

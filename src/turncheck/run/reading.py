@@ -18,13 +18,12 @@ from turncheck.evaluations.kinds import KINDS
 from turncheck.messages.errors import TrainingRefusedError, UserError
 from turncheck.messages.finding import NOWHERE, Finding, Location
 from turncheck.process.regular_file import file_and_case
-from turncheck.project.assistants_below import assistants_in_words
 from turncheck.project.batch.reader import find_suites
 from turncheck.project.botium.others import suites_without_convos
 from turncheck.project.export import export_of
-from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder
+from turncheck.project.files import PATH_WITHOUT_DATA
+from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder, assistants_in_words
 from turncheck.project.formats.rasa_yaml import unseen_key
-from turncheck.project.paths import PATH_WITHOUT_DATA
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS
 from turncheck.project.reader import read_nlu_files, read_project, read_story_files
 from turncheck.project.testfiles import (
@@ -39,7 +38,7 @@ from turncheck.project.testfiles import (
 )
 from turncheck.report.model import Skipped
 from turncheck.settings.engines import ENGINES
-from turncheck.validation.unreadable_parts import (
+from turncheck.validation.before_training import (
     NOT_THERE,
     PARTS,
     cause_of_loss,

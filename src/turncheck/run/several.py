@@ -25,7 +25,7 @@ from turncheck.process.environment import redact
 from turncheck.process.fault import fault_report
 from turncheck.process.output_files import ensure_replaceable
 from turncheck.process.screen import Console
-from turncheck.project.assistants_below import may_be_assistant
+from turncheck.project.folder import may_be_assistant
 from turncheck.render.assistants import key_of
 from turncheck.render.page.page import NAME as HTML_NAME
 from turncheck.report.model import ProjectInfo

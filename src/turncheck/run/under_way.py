@@ -26,9 +26,9 @@ from turncheck.run.inputs import NONE_PRECOMPUTED, Inputs, PrecomputedAnswers
 from turncheck.run.reading import Tests, fault_of, impossible, is_asked, not_asked, refused_training, unreadable
 from turncheck.run.repeat_plan import RepeatPlan
 from turncheck.run.report_of import now
+from turncheck.validation.before_training import unreadable_parts
 from turncheck.validation.facts import ProjectTests
 from turncheck.validation.findings import found
-from turncheck.validation.unreadable_parts import unreadable_parts
 from turncheck.work.workplace import INLINE, Executor
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from turncheck.engines.embedded.policies.rules import FALLBACK, FORM, MAPPING, T
 from turncheck.engines.embedded.policies.trainer import class_name, configured_policies, runs_in
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import NOWHERE, Location
-from turncheck.project.components import DEFAULT_RECIPE
+from turncheck.project.config import DEFAULT_RECIPE
 from turncheck.project.model import Component, Config
 from turncheck.report.model import ConfiguredComponent, IgnoredParameter, Substitution
 

@@ -36,7 +36,7 @@ from turncheck.messages.errors import CutShortError, EngineError, UserError
 from turncheck.process.environment import FileVariables, expand, for_child
 from turncheck.process.output_files import temporary_folder
 from turncheck.process.screen import Console, duration
-from turncheck.project.paths import DEFAULT_CONFIG, DEFAULT_DATA, DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER
+from turncheck.project.files import DEFAULT_CONFIG, DEFAULT_DATA, DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER
 from turncheck.report.model import EngineInfo
 from turncheck.web.addresses import Network, is_allowed, is_http, origin_of, without_login
 

@@ -12,7 +12,7 @@ from turncheck.project.model import Story, UserStep
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import Core, Skipped
 from turncheck.run.reading import elsewhere, has_text, not_understood, unreadable, with_tests
-from turncheck.validation.unused import learnable
+from turncheck.validation.names import learnable
 
 if TYPE_CHECKING:
     from turncheck.run.under_way import RunInProgress

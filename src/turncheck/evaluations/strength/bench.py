@@ -16,8 +16,8 @@ from turncheck.evaluation.predictions import Judged
 from turncheck.evaluation.stories import evaluate_stories
 from turncheck.messages.errors import UserError
 from turncheck.project.model import CheckpointStep, Project, Story, UserStep
+from turncheck.validation.names import learnable
 from turncheck.validation.pipeline import validate
-from turncheck.validation.unused import learnable
 
 if TYPE_CHECKING:
     from turncheck.engines.base import Trained, Trains

@@ -26,7 +26,7 @@ from turncheck.evaluations.strength.bench import (
 from turncheck.evaluations.strength.candidates import Candidates
 from turncheck.evaluations.strength.faults import mutants_of
 from turncheck.messages.errors import CutShortError, EngineError, UserError
-from turncheck.project.components import refused
+from turncheck.project.config import refused
 from turncheck.report.model import Skipped
 from turncheck.report.strength import KILLERS, Fault, MutantGroup, MutantResult, Strength, SuggestedTest
 from turncheck.run.assistant import action_server, where_actions_are

@@ -24,11 +24,11 @@ from turncheck.platforms.kore.engine.platform import Platform
 from turncheck.process.environment import FileVariables, secret_of
 from turncheck.process.regular_file import read_regular
 from turncheck.process.screen import Console, duration
-from turncheck.project.batch.csv_reader import DELIMITERS
 from turncheck.project.batch.known import known_names
 from turncheck.project.batch.model import Suite, SuiteCase, comparable
 from turncheck.project.batch.reader import decode
 from turncheck.project.batch.run_report import ReportedCase, RunReport, RunReportError, read_run_report
+from turncheck.project.batch.suite_file import DELIMITERS
 from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.report.batch import BatchSetting
 from turncheck.report.model import EngineInfo
