@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.engines.base import Part
-    from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
-    from turncheck.engines.embedded.policies.ensemble import Ensemble
+    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluEngine
+    from turncheck.engines.embedded.policies.trainer import Ensemble
     from turncheck.process.cache import Cache
     from turncheck.project.model import Project
 
@@ -155,7 +155,7 @@ class LoadedModel:
 
 def has_custom_components(project: Project) -> bool:
     """Whether the pipeline names the project's own classes."""
-    from turncheck.engines.embedded.nlu.catalogue import is_custom  # only if a model is chosen
+    from turncheck.engines.embedded.nlu.plan import is_custom  # only if a model is chosen
 
     return any(is_custom(component) for component in project.config.pipeline or ())
 
