@@ -6,10 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple, TypedDict, Unpack
 
 from turncheck.messages.finding import Location, Name, Severity  # noqa: TC001 - the types of rows are looked at
-from turncheck.validation.facts import (
-    Facts,
-    Part,  # noqa: TC001 - likewise
-)
+from turncheck.validation.facts import Facts, Part  # noqa: TC001 - likewise
 
 Fails = Literal["always", "on-warnings", "never"]
 """Whether a finding makes ``data validate`` end with 1: always, with ``--fail-on-warnings``, or never."""
