@@ -18,8 +18,8 @@ from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Present
 from turncheck.engines.embedded.configured import READ_BY_POLICY, READ_BY_STEP, configured_components
 from turncheck.engines.embedded.engines import EmbeddedEngine
-from turncheck.engines.embedded.nlu import plan, steps
-from turncheck.engines.embedded.nlu.plan import COMPONENTS
+from turncheck.engines.embedded.nlu import catalogue, plan, steps
+from turncheck.engines.embedded.nlu.catalogue import COMPONENTS
 from turncheck.engines.embedded.policies.trainer import OF_OLDER, train_ensemble
 from turncheck.messages.finding import Location
 from turncheck.project.model import Component, Config
@@ -110,7 +110,7 @@ _NOT_TRAINED_HERE = {"JiebaTokenizer", "SpacyTokenizer", "SpacyFeaturizer", "Spa
 
 def test_steps_read_the_parameters_that_are_said_to_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: dict[str, set[str]] = defaultdict(set)
-    whole = plan.parameters_of
+    whole = catalogue.parameters_of
     monkeypatch.setattr(plan, "parameters_of", lambda one, known: _Watched(whole(one, known), read[one.name]))
 
     def filled(step: plan.Step) -> _Watched:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from turncheck.engines.embedded.nlu.plan import COMPONENTS, make_plan
+from turncheck.engines.embedded.nlu.catalogue import COMPONENTS
+from turncheck.engines.embedded.nlu.plan import make_plan
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
 from turncheck.project.model import Component, Config

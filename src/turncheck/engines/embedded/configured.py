@@ -11,7 +11,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from turncheck.engines.embedded.nlu.plan import is_custom, known_component
+from turncheck.engines.embedded.nlu.catalogue import is_custom, known_component
 from turncheck.engines.embedded.policies.rules import FALLBACK, FORM, MAPPING, TWO_STAGE
 from turncheck.engines.embedded.policies.trainer import class_name, configured_policies, runs_in
 from turncheck.messages.errors import UserError

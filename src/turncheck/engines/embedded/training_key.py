@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.engines.embedded.nlu.plan import known_component
+from turncheck.engines.embedded.nlu.catalogue import known_component
 from turncheck.messages.finding import Location
 from turncheck.process.cache import surroundings
 from turncheck.project.model import Config, Project

@@ -19,7 +19,7 @@ from turncheck.engines.action_server.server import (
 )
 from turncheck.engines.base import NOTHING_TO_LEARN, Capabilities, Engine, Models
 from turncheck.engines.embedded.models import fetch_model, named_model
-from turncheck.engines.embedded.nlu.plan import known_component
+from turncheck.engines.embedded.nlu.catalogue import known_component
 from turncheck.engines.rasa_server.client import CONCURRENCY, Access, RasaClient, Served
 from turncheck.engines.rasa_server.conversation import NAME, RasaConversations, RasaNlu, RasaPolicies, describe
 from turncheck.engines.rasa_server.process import (

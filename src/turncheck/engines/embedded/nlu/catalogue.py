@@ -1,0 +1,330 @@
+"""The pipeline components of Rasa 3.6, and those that only older versions have: names, roles, parameters, defaults."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from turncheck.messages.errors import UserError
+from turncheck.messages.phrasing import nearest
+from turncheck.project.config import short_name
+from turncheck.project.rasa_version import NEWEST
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from turncheck.project.model import Component
+
+Role = Literal["tokenizer", "language model", "featurizer", "classifier", "extractor", "mapper", "selector", "handler"]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownComponent:
+    """A component with its parameters; ``last`` is the last version of Rasa that has it."""
+
+    name: str
+    role: Role
+    defaults: Mapping[str, Any]
+    former: frozenset[str] = field(default_factory=frozenset)
+    """Parameters of earlier Rasa versions, which 3.6 accepts without effect; existing projects still have them."""
+    last: int = NEWEST
+
+
+_TOKENIZER: Final[Mapping[str, Any]] = {
+    "intent_tokenization_flag": False,
+    "intent_split_symbol": "_",
+    "token_pattern": None,
+    "prefix_separator_symbol": None,
+}
+
+_NEURAL: Final[Mapping[str, Any]] = {
+    "hidden_layers_sizes": {"text": [], "label": []},
+    "share_hidden_layers": False,
+    "transformer_size": 256,
+    "number_of_transformer_layers": 2,
+    "number_of_attention_heads": 4,
+    "use_key_relative_attention": False,
+    "use_value_relative_attention": False,
+    "max_relative_position": 5,
+    "unidirectional_encoder": False,
+    "batch_size": [64, 256],
+    "batch_strategy": "balanced",
+    "epochs": 300,
+    "random_seed": None,
+    "learning_rate": 0.001,
+    "embedding_dimension": 20,
+    "dense_dimension": {"text": 128, "label": 20},
+    "concat_dimension": {"text": 128, "label": 20},
+    "number_of_negative_examples": 20,
+    "similarity_type": "auto",
+    "loss_type": "cross_entropy",
+    "ranking_length": 10,
+    "maximum_positive_similarity": 0.8,
+    "maximum_negative_similarity": -0.4,
+    "use_maximum_negative_similarity": True,
+    "scale_loss": False,
+    "regularization_constant": 0.002,
+    "negative_margin_scale": 0.8,
+    "drop_rate": 0.2,
+    "drop_rate_attention": 0,
+    "connection_density": 0.2,
+    "use_sparse_input_dropout": True,
+    "use_dense_input_dropout": True,
+    "evaluate_every_number_of_epochs": 20,
+    "evaluate_on_number_of_examples": 0,
+    "intent_classification": True,
+    "entity_recognition": True,
+    "use_masked_language_model": False,
+    "BILOU_flag": True,
+    "tensorboard_log_directory": None,
+    "tensorboard_log_level": "epoch",
+    "checkpoint_model": False,
+    "featurizers": [],
+    "split_entities_by_comma": True,
+    "constrain_similarities": False,
+    "model_confidence": "softmax",
+    "renormalize_confidences": False,
+    "run_eagerly": False,
+    "drop_small_last_batch": False,
+}
+"""The parameters of Rasa's neural models. A stand-in has no layers and no epochs: it ignores all but a few."""
+
+_NEURAL_FORMER: Final = frozenset(
+    {
+        "num_transformer_layers", "num_heads", "num_neg", "weight_sparsity", "embed_dim", "hidden_layers_sizes_a",
+        "hidden_layers_sizes_b", "C2", "C_emb", "droprate", "intent_split_symbol", "intent_tokenization_flag",
+        "evaluate_every_num_epochs", "evaluate_on_num_examples", "mu_pos", "mu_neg", "use_max_sim_neg",
+        "num_hidden_layers_a", "hidden_layer_size_a", "num_hidden_layers_b", "hidden_layer_size_b", "layer_norm",
+    }
+)  # fmt: skip
+
+_DENSE: Final[Mapping[str, Any]] = {"alias": None}
+
+_TRANSFORMERS: Final[Mapping[str, Any]] = {"model_name": "bert", "model_weights": None, "cache_dir": None}
+
+_FEATURIZER_FORMER: Final = frozenset({"return_sequence", "featurizer_identifier"})
+
+CRF_FEATURES: Final = (
+    ("low", "title", "upper"),
+    ("low", "bias", "prefix5", "prefix2", "suffix5", "suffix3", "suffix2", "upper", "title", "digit", "pattern"),
+    ("low", "title", "upper"),
+)
+
+LEXICAL_FEATURES: Final = (
+    ("low", "title", "upper"),
+    ("BOS", "EOS", "low", "upper", "title", "digit"),
+    ("low", "title", "upper"),
+)
+
+_KNOWN: Final = (
+    KnownComponent("WhitespaceTokenizer", "tokenizer", _TOKENIZER, frozenset({"case_sensitive"})),
+    KnownComponent(
+        "JiebaTokenizer",
+        "tokenizer",
+        {"dictionary_path": None, **_TOKENIZER},
+        frozenset({"case_sensitive", "user_dicts"}),
+    ),
+    KnownComponent("MitieTokenizer", "tokenizer", _TOKENIZER),
+    KnownComponent("SpacyTokenizer", "tokenizer", _TOKENIZER),
+    KnownComponent("SpacyNLP", "language model", {"case_sensitive": False, "model": None}, frozenset({"language"})),
+    KnownComponent(
+        "MitieNLP", "language model", {"model": "data/total_word_feature_extractor.dat"}, frozenset({"language"})
+    ),
+    KnownComponent("SpacyFeaturizer", "featurizer", {**_DENSE, "pooling": "mean"}, _FEATURIZER_FORMER),
+    KnownComponent("MitieFeaturizer", "featurizer", {**_DENSE, "pooling": "mean"}, _FEATURIZER_FORMER),
+    KnownComponent(
+        "LanguageModelFeaturizer",
+        "featurizer",
+        {**_DENSE, **_TRANSFORMERS},
+        _FEATURIZER_FORMER,
+    ),
+    KnownComponent("ConveRTFeaturizer", "featurizer", {**_DENSE, "model_url": None}, _FEATURIZER_FORMER),
+    KnownComponent(
+        "RegexFeaturizer",
+        "featurizer",
+        {**_DENSE, "case_sensitive": True, "use_lookup_tables": True, "use_regexes": True, "use_word_boundaries": True},
+        _FEATURIZER_FORMER | {"number_additional_patterns"},
+    ),
+    KnownComponent(
+        "LexicalSyntacticFeaturizer", "featurizer", {**_DENSE, "features": LEXICAL_FEATURES}, _FEATURIZER_FORMER
+    ),
+    KnownComponent(
+        "CountVectorsFeaturizer",
+        "featurizer",
+        {
+            **_DENSE,
+            "use_shared_vocab": False,
+            "analyzer": "word",
+            "strip_accents": None,
+            "stop_words": None,
+            "min_df": 1,
+            "max_df": 1.0,
+            "min_ngram": 1,
+            "max_ngram": 1,
+            "max_features": None,
+            "lowercase": True,
+            "OOV_token": None,
+            "OOV_words": [],
+            "use_lemma": True,
+        },
+        _FEATURIZER_FORMER | {"token_pattern", "additional_vocabulary_size"},
+    ),
+    KnownComponent(
+        "LogisticRegressionClassifier",
+        "classifier",
+        {"max_iter": 100, "solver": "lbfgs", "tol": 1e-4, "random_state": 42, "ranking_length": 10},
+        frozenset({"class_weight", "C", "penalty"}),
+    ),
+    KnownComponent(
+        "SklearnIntentClassifier",
+        "classifier",
+        {
+            "C": [1, 2, 5, 10, 20, 100],
+            "gamma": [0.1],
+            "kernels": ["linear"],
+            "max_cross_validation_folds": 5,
+            "scoring_function": "f1_weighted",
+            "num_threads": 1,
+            "featurizers": [],
+        },
+    ),
+    KnownComponent("KeywordIntentClassifier", "classifier", {"case_sensitive": True}),
+    KnownComponent("MitieIntentClassifier", "classifier", {"num_threads": 1}),
+    KnownComponent("FallbackClassifier", "classifier", {"threshold": 0.3, "ambiguity_threshold": 0.1}),
+    KnownComponent("DIETClassifier", "classifier", _NEURAL, _NEURAL_FORMER),
+    KnownComponent(
+        "CRFEntityExtractor",
+        "extractor",
+        {
+            "BILOU_flag": True,
+            "split_entities_by_comma": True,
+            "features": CRF_FEATURES,
+            "max_iterations": 50,
+            "L1_c": 0.1,
+            "L2_c": 0.1,
+            "featurizers": [],
+        },
+    ),
+    KnownComponent(
+        "RegexEntityExtractor",
+        "extractor",
+        {"case_sensitive": False, "use_lookup_tables": True, "use_regexes": True, "use_word_boundaries": True},
+    ),
+    KnownComponent(
+        "DucklingEntityExtractor",
+        "extractor",
+        {"dimensions": None, "url": None, "locale": None, "timezone": None, "timeout": 3},
+    ),
+    KnownComponent("SpacyEntityExtractor", "extractor", {"dimensions": None}),
+    KnownComponent("MitieEntityExtractor", "extractor", {"num_threads": 1}),
+    KnownComponent("EntitySynonymMapper", "mapper", {}),
+    KnownComponent("RegexMessageHandler", "handler", {}),
+    KnownComponent(
+        "ResponseSelector",
+        "selector",
+        {**_NEURAL, "retrieval_intent": None, "use_text_as_label": False},
+        _NEURAL_FORMER,
+    ),
+    KnownComponent(
+        "ConveRTTokenizer", "tokenizer", {**_TOKENIZER, "model_url": None}, frozenset({"case_sensitive"}), last=2
+    ),
+    KnownComponent("LanguageModelTokenizer", "tokenizer", _TOKENIZER, frozenset({"case_sensitive"}), last=2),
+    KnownComponent("HFTransformersNLP", "language model", _TRANSFORMERS, last=2),
+    KnownComponent(
+        "NGramFeaturizer",
+        "featurizer",
+        {
+            "max_number_of_ngrams": 10,
+            "ngram_min_length": 3,
+            "ngram_max_length": 17,
+            "ngram_min_occurrences": 5,
+            "min_intent_examples": 4,
+        },
+        last=1,
+    ),
+)
+
+COMPONENTS: Final[Mapping[str, KnownComponent]] = {known.name: known for known in _KNOWN}
+"""Every component by its name."""
+
+_RENAMED: Final = {"DucklingHTTPExtractor": "DucklingEntityExtractor"}
+
+_MODULE_PATH: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+
+
+def is_custom(component: Component) -> bool:
+    """Whether ``component`` is a class of the project (``module.Class``) rather than one of Rasa's.
+
+    The full path of one of Rasa's own classes (``rasa.nlu.….WhitespaceTokenizer``) names that class.
+    """
+    return known_component(component) is None and _MODULE_PATH.fullmatch(component.name) is not None
+
+
+def known_component(component: Component) -> KnownComponent | None:
+    """Return Rasa's component of that name, of any version, or ``None``."""
+    name = short_name(component.name)
+    return COMPONENTS.get(_RENAMED.get(name, name))
+
+
+def require_known(component: Component, rasa: int = NEWEST) -> KnownComponent:
+    """Return the component that this version of Rasa has by that name.
+
+    Raises:
+        UserError: it has none; the message lists similar names.
+    """
+    known = known_component(component)
+    if known is None or known.last < rasa:
+        there = [known_component.name for known_component in _KNOWN if known_component.last >= rasa]
+        near = nearest(component.name, there, most=3)
+        raise UserError(
+            f"unknown pipeline component {component.name!r}"
+            if known is None
+            else f"the pipeline component {component.name!r} is gone since Rasa {known.last + 1}",
+            location=component.location,
+            hint=f"Did you mean {' or '.join(near)}?" if near else f"Rasa {rasa} has: {', '.join(sorted(there))}.",
+        )
+    return known
+
+
+def parameters_of(component: Component, known: KnownComponent) -> dict[str, Any]:
+    """Return the component's parameters over Rasa's defaults. A parameter that is set to null stays null.
+
+    Raises:
+        UserError: the component has no such parameter, or one that must be a number is not.
+    """
+    parameters = dict(known.defaults)
+    for name, value in component.parameters.items():
+        if name == "name" or name in known.former:
+            continue
+        if name not in parameters:
+            near = nearest(name, parameters, most=3)
+            allowed = ", ".join(parameters) or "none"
+            raise UserError(
+                f"{known.name} has no parameter {name!r}",
+                location=component.location,
+                hint=f"Did you mean {' or '.join(near)}?" if near else f"Its parameters are: {allowed}.",
+            )
+        _check_type(component, name, value, known.defaults[name])
+        parameters[name] = value
+    return parameters
+
+
+def _check_type(component: Component, name: str, value: object, default: object) -> None:
+    """Numbers and switches are checked by the default's type; everything else by the component that uses it."""
+    if value is None or name in _FLEXIBLE:
+        return
+    if isinstance(default, bool):
+        good, wanted = isinstance(value, bool), "true or false"
+    elif isinstance(default, int | float):
+        good, wanted = isinstance(value, int | float) and not isinstance(value, bool), "a number"
+    else:
+        return
+    if not good:
+        raise UserError(
+            f"the parameter {name!r} of {component.name} must be {wanted}, not {value!r}", location=component.location
+        )
+
+
+_FLEXIBLE: Final = frozenset({"split_entities_by_comma", "max_df", "min_df"})
+"""Parameters that take more than one type: a switch or a mapping, a count or a share."""
