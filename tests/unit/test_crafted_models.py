@@ -23,8 +23,8 @@ from turncheck.engines.embedded.model_archive import (
     read_model,
     write_model,
 )
+from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.persistence import read_nlu
-from turncheck.engines.embedded.nlu.trainer import EmbeddedNluEngine
 from turncheck.engines.embedded.policies.trainer import read_ensemble
 from turncheck.process.cache import Cache
 

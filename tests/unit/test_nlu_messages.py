@@ -16,7 +16,8 @@ from turncheck.engines.conversation import (
     SelectedResponse,
     read_direct_message,
 )
-from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer, as_model_parse
+from turncheck.engines.embedded.nlu.engine import as_model_parse
+from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.messages.finding import Location
 from turncheck.project.model import Domain, Entity, Intent, Project, Response, ResponseVariation
 

@@ -16,10 +16,11 @@ from sklearn.svm import LinearSVC
 from turncheck.engines.embedded.nlu import linear
 from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, BestAnswer, fit_factor
 from turncheck.engines.embedded.nlu.classifiers import softmax
+from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.intent_model import IntentModel, SentenceFeatures
 from turncheck.engines.embedded.nlu.linear import FeatureRows, LabelSplit, LinearModel, SingleColumns, fit_small
 from turncheck.engines.embedded.nlu.ngrams import NgramFeatures, TrainingSentences
-from turncheck.engines.embedded.nlu.trainer import EmbeddedNluEngine, EmbeddedNluTrainer
+from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.messages.finding import Location
 from turncheck.project.model import Component, Config, Project
 from turncheck.project.nlu_data import EntityAnnotation, Example, NluData

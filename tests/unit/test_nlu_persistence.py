@@ -13,8 +13,9 @@ import pytest
 
 from turncheck.engines.embedded.model_archive import MemberWriter, read_model, write_model
 from turncheck.engines.embedded.nlu.batch import Batch
+from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.persistence import read_nlu, write_nlu
-from turncheck.engines.embedded.nlu.trainer import EmbeddedNluEngine, EmbeddedNluTrainer
+from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
 from turncheck.project.model import Component, Config, Project
@@ -102,7 +103,7 @@ def test_sentences_go_through_the_pipeline_in_blocks(
             raise NotImplementedError
 
     watched = replace(engine, components=(*engine.components, (engine.components[0][0], Watched())))
-    monkeypatch.setattr("turncheck.engines.embedded.nlu.trainer._BLOCK", 2)
+    monkeypatch.setattr("turncheck.engines.embedded.nlu.engine._BLOCK", 2)
 
     assert watched.parse(TEXTS) == engine.parse(TEXTS) == [engine.parse([text])[0] for text in TEXTS]
     assert at_once == [2, 2, 1]  # one message says what it means

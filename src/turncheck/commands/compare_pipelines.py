@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from turncheck.comparison.changes import UnseenChange
+    from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
     from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
-    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluEngine
     from turncheck.process.screen import Console
     from turncheck.project.model import Component, Config, Project, Response
     from turncheck.settings.options import Settings

@@ -16,7 +16,7 @@ from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.base import NLU_PARTS, Engine, Models, UtteranceAnswer
 from turncheck.engines.conversation import Conversation, Parse, PredictedEntity, Turn
 from turncheck.engines.embedded.engines import engine_of
-from turncheck.engines.embedded.nlu.trainer import EmbeddedNlu, as_model_parse
+from turncheck.engines.embedded.nlu.engine import EmbeddedNlu, as_model_parse
 from turncheck.evaluation.batch.judging import shown_value
 from turncheck.messages.errors import EXIT_OK, CutShortError, UserError
 from turncheck.messages.plain_text import log_json

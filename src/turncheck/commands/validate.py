@@ -230,7 +230,7 @@ def _ignored(folder: Path) -> tuple[tuple[str, Location], ...]:
     """The codes that the project's ``turncheck.yml`` leaves out, with their places."""
     if not (folder / "turncheck.yml").exists():
         return ()
-    from turncheck.settings.sources import read_settings_file
+    from turncheck.settings.file import read_settings_file
 
     return read_settings_file(folder).ignored
 

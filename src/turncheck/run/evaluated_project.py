@@ -44,8 +44,8 @@ from turncheck.run.reading import Tests, ensure_assistant_here, file_of_all, rea
 from turncheck.run.repeats import ensure_repeats_are_possible
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.under_way import RunInProgress
+from turncheck.settings.bounds import capped_workers
 from turncheck.settings.gates import gate_settings
-from turncheck.settings.parsers import capped_workers
 from turncheck.validation.names import learnable
 from turncheck.work.workplace import workplace_of
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from turncheck.engines.conversation import ActionServer
     from turncheck.engines.embedded.conversation import EmbeddedConversations
-    from turncheck.engines.embedded.nlu.trainer import EmbeddedNlu, EmbeddedNluTrainer, EmbeddedTrainer
+    from turncheck.engines.embedded.nlu.engine import EmbeddedNlu, EmbeddedTrainer
+    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
     from turncheck.engines.embedded.policies.trainer import Ensemble
     from turncheck.engines.embedded.workshop import EmbeddedWorkshop
     from turncheck.process.cache import Cache

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.engines.base import Part
-    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluEngine
+    from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
     from turncheck.engines.embedded.policies.trainer import Ensemble
     from turncheck.process.cache import Cache
     from turncheck.project.model import Project

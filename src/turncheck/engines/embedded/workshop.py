@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from turncheck.dialogue.events import Event
     from turncheck.engines.base import Trains
-    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluEngine, EmbeddedNluTrainer
+    from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
+    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
     from turncheck.project.model import Project
 
 _NO_STUBS: Final[dict[str, Any]] = {}

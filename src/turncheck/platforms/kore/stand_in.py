@@ -18,10 +18,11 @@ from turncheck.engines.embedded.engines import EmbeddedEngine
 from turncheck.engines.embedded.nlu.batch import NO_INTENT, Tokenizer, Tokens, WhitespaceTokenizer
 from turncheck.engines.embedded.nlu.classifiers import rank
 from turncheck.engines.embedded.nlu.crf import as_predicted
+from turncheck.engines.embedded.nlu.engine import as_model_parse
 from turncheck.engines.embedded.nlu.entity_model import EntityModel
 from turncheck.engines.embedded.nlu.intent_model import LIKELY, IntentModel, Ranking, out_of_fold_rankings
 from turncheck.engines.embedded.nlu.ngrams import Neighbour, TrainingSentences
-from turncheck.engines.embedded.nlu.trainer import ENGINE_NAME, as_model_parse, unique_examples
+from turncheck.engines.embedded.nlu.trainer import ENGINE_NAME, unique_examples
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
 from turncheck.platforms.kore.model import KoreBot, KoreEntity, KoreIntent, KoreTrait, bot_of

@@ -17,11 +17,11 @@ from turncheck.engines.embedded.model_archive import (
 )
 from turncheck.engines.embedded.nlu.catalogue import parameters_of, require_known
 from turncheck.engines.embedded.nlu.duckling import DucklingEntityExtractor
+from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.ngrams import TrainingSentences
 from turncheck.engines.embedded.nlu.plan import Step
 from turncheck.engines.embedded.nlu.spacy_model import TokenizerShape, load_tokenizer
 from turncheck.engines.embedded.nlu.steps import load_step
-from turncheck.engines.embedded.nlu.trainer import EmbeddedNluEngine
 from turncheck.messages.finding import NOWHERE
 from turncheck.project.model import Component
 from turncheck.report.model import EngineInfo
