@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from turncheck.process.cache import Cache
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
-    from turncheck.report.part import Evaluation
+    from turncheck.report.evaluations import Evaluation
     from turncheck.report.trust import Trust
     from turncheck.settings.options import Settings
 

@@ -22,6 +22,7 @@ from turncheck.evaluations.kinds import KINDS
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
 from turncheck.project.story_sentences import with_story_sentences
+from turncheck.report.evaluations import EVALUATIONS
 from turncheck.report.model import (
     CaseMessage,
     CaseResult,
@@ -35,7 +36,6 @@ from turncheck.report.model import (
     TrainingSentence,
     WordList,
 )
-from turncheck.report.part import EVALUATIONS
 from turncheck.run.assistant import cache_in_use, opened_engine
 from turncheck.run.base_projects import bot_of_base
 from turncheck.run.inputs import NONE_PRECOMPUTED, Inputs, PrecomputedAnswers

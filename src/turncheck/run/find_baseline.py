@@ -29,8 +29,8 @@ from turncheck.messages.finding import shown_path
 from turncheck.process.regular_file import file_and_case, is_there
 from turncheck.process.screen import Console
 from turncheck.report.codec import MAX_BYTES, decode
+from turncheck.report.evaluations import EVALUATIONS, Evaluation
 from turncheck.report.model import Report, Skipped, Source
-from turncheck.report.part import EVALUATIONS, Evaluation
 from turncheck.run.assistant import asked_at_base
 from turncheck.run.base_projects import BaseProject, BaseTree, paired
 from turncheck.run.evaluated_project import report_of_project

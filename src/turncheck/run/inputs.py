@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from turncheck.process.cache import Cache
     from turncheck.process.environment import FileVariables
     from turncheck.project.model import Project
+    from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import EngineInfo, Source
-    from turncheck.report.part import Evaluation
     from turncheck.run.reading import Tests
     from turncheck.settings.options import Settings
 

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Console
     from turncheck.project.model import Config, Project, Story
     from turncheck.project.nlu_data import NluData
-    from turncheck.report.part import Evaluation
+    from turncheck.report.evaluations import Evaluation
     from turncheck.settings.options import Settings
 
 CASES_BELOW: Final = " or ".join(f"{name}/" for name in E2E_FOLDERS)

@@ -12,7 +12,7 @@ from typing import Any, Final
 from turncheck.messages.phrasing import not_one_of
 from turncheck.process.environment import Secret, read_secret, remember_guessed
 from turncheck.registry import added_names
-from turncheck.report.part import EVALUATIONS
+from turncheck.report.evaluations import EVALUATIONS
 from turncheck.settings.engines import ENGINES
 
 FAIL_ON: Final = ("errors", "new-errors", "test-failures", "new-failures", "gone-tests", "new-suppressions", "none")

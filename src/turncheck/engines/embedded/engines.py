@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from turncheck.process.environment import FileVariables
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
-    from turncheck.report.part import Evaluation
+    from turncheck.report.evaluations import Evaluation
     from turncheck.report.trust import ConfidenceMap, Trust
     from turncheck.settings.options import Settings
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from turncheck.engines.conversation import NluEngine, Parse
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import Example, NluData
-    from turncheck.report.part import Evaluation
+    from turncheck.report.evaluations import Evaluation
     from turncheck.run.under_way import RunInProgress
     from turncheck.settings.options import Settings
 
