@@ -32,9 +32,9 @@ from turncheck.evaluation.e2e import evaluate_cases
 from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.evaluation.e2e_repeats import base_runs, evaluate_repeatedly
 from turncheck.evaluation.repeats import BaseRuns, Repeated, Rounds, Run, Share
-from turncheck.evaluations.runs import share_of_all_passing
+from turncheck.evaluations.kind import share_of_all_passing
 from turncheck.messages.errors import CutShortError, EngineError, PassingError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.report.model import CaseResult, Repeats
 from turncheck.settings.repeats import RepeatRules, read_repeats, repeat_rules
 

@@ -10,19 +10,16 @@ from typing import TYPE_CHECKING, Final, Generic, Literal, NamedTuple, Protocol,
 
 from msgspec import UnsetType
 
-from turncheck.comparison.repeats import RunBesideBase, alarms, rate_test, weigh_pairs
-from turncheck.engines.at_once import Workers
+from turncheck.comparison.repeats import RunBesideBase, Weighed, alarms, rate_test, weigh_pairs
+from turncheck.engines.base import Engine, Workers
 from turncheck.messages.errors import INTERRUPTED, CutShortError, EngineError
 from turncheck.messages.phrasing import count
-from turncheck.report.model import LONGEST_BASE, HowRepeated, Repeats
+from turncheck.report.model import LONGEST_BASE, HowRepeated, RepeatedOutcome, Repeats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
     from concurrent.futures import Future
 
-    from turncheck.comparison.repeats import Weighed
-    from turncheck.engines.base import Engine
-    from turncheck.report.model import RepeatedOutcome
     from turncheck.settings.repeats import RepeatRules
 
 _RUNS_THAT_TELL: Final = 5
