@@ -157,13 +157,13 @@ def test_each_case_that_is_found_leaves_more_room_for_the_others() -> None:
 
 @given(
     st.lists(st.floats(0, 1), min_size=1, max_size=4),
-    st.lists(st.sampled_from([(False, None), (True, None)]), max_size=3),
+    st.lists(st.sampled_from([RunBesideBase(False, None), RunBesideBase(True, None)]), max_size=3),
     st.integers(0, 20),
     st.sampled_from([0.1, 0.4, 0.9]),
 )
 @settings(max_examples=60)
 def test_pairs_that_fail_alike_bear_no_evidence_on_average_however_a_model_drifts(
-    rates: list[float], first: list[tuple[bool, bool | None]], base_failed: int, worth: float
+    rates: list[float], first: list[RunBesideBase], base_failed: int, worth: float
 ) -> None:
     """The mean of an e-variable is at most 1, which bounds its false alarms (Ville's inequality)."""
     mean = 0.0
@@ -172,7 +172,7 @@ def test_pairs_that_fail_alike_bear_no_evidence_on_average_however_a_model_drift
             (rate if here else 1 - rate) * (rate if there else 1 - rate)
             for rate, (here, there) in zip(rates, pairs, strict=True)
         )
-        runs = [RunBesideBase(*run) for run in (*first, *pairs)]
+        runs = [*first, *(RunBesideBase(here, there) for here, there in pairs)]
         mean += weight * exp(weigh_pairs(runs, base_failed, 20, worth, 0.0001).evidence)
     assert mean <= 1 + 1e-9
 
