@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # The comments in files that leave findings out: ``# turncheck: ignore CODE``, in Markdown ``<!-- … -->``.
 #
 # Several codes are separated by commas or spaces; what follows them may say why. The comment may be after another
-# (``# noqa; turncheck: ignore CODE``), and case is ignored.
+# (``# yamllint disable; turncheck: ignore CODE``), and case is ignored.
 
 _MARK: Final = re.compile(r"turncheck\s*:", re.IGNORECASE)
 
