@@ -43,6 +43,7 @@ def test_its_compiler_reads_its_files_as_recorded(tmp_path: Path) -> None:
     read = _node("botium_compiler.cjs", str(tmp_path))
     assert read["files"] == {name: file["read"] for name, file in files.items()}
     assert read["folders"] == _records("suites.json")
+    assert read["names"] == _records("names.json")
 
 
 def test_its_conversations_end_as_recorded() -> None:

@@ -224,8 +224,9 @@ def test_convos_elsewhere_in_the_project_are_named(tmp_path: Path) -> None:
     ("files", "named"),
     [
         ({"botium/botium.json": "{}", "botium/all.xlsx": "x"}, ["botium/all.xlsx"]),
-        ({"botium/a.utterances.txt": LIST, "botium/b.yml": "convos: []\n", "botium/c.yml": "x: 1\n"}, ["botium/b.yml"]),
-        ({"tests/a.convo.csv": "x", "tests/b.yml": "convos: []\n"}, ["tests/a.convo.csv"]),
+        ({"botium/a.utterances.txt": LIST, "botium/b.md": "# Convos\n", "botium/c.yml": "x: 1\n"}, ["botium/b.md"]),
+        ({"tests/a.convo.csv": "x", "tests/b.yml": "utterances: {}\n"}, ["tests/a.convo.csv"]),
+        ({"tests/a.convo.csv": "x", "tests/b.yml": "convos: []\n"}, []),
         ({"tests/a.convo.txt": HI, "tests/lists/a.utterances.txt": LIST, "tests/lists/b.xlsx": "x"}, []),
         ({"tests/a.convo.txt": HI, "tests/own/botium.json": "{}", "tests/own/b.xlsx": "x"}, ["tests/own/b.xlsx"]),
         ({"botium.json": "{}", "data.json": '{"name": 1, "utterances": {}}', "README.md": "# Convos of us\n"}, []),

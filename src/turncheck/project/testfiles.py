@@ -23,7 +23,7 @@ from turncheck.process.regular_file import (
 from turncheck.project.assistants_below import is_assistant
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder, absolute_name, is_foreign, own_folders
 from turncheck.project.formats.registry import recognised
-from turncheck.project.project_file import CONVO, CONVO_FOLDER, NLU_KEYS, SHARED_FILE, STORY_KEYS
+from turncheck.project.project_file import CONVO, CONVO_FOLDER, NLU_KEYS, SHARED_FILE, STORY_KEYS, holds_convos
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -149,10 +149,12 @@ def find_e2e_cases(root: Path) -> list[Path]:
     ``tests/e2e_test_cases.yml``, the default of ``rasa test e2e``, counts even without cases. Sorted by path.
     """
     default = root / E2E_CASES_FILE
-    folders = [folder for name in E2E_FOLDERS if is_folder(folder := root / name)]
-    below = [path for folder in folders for path in _files(root, folder, _may_have_cases)]
-    if is_folder(convos := root / CONVO_FOLDER):
-        below += _files(root, convos, _is_convo)
+    folders = [folder for name in (*E2E_FOLDERS, CONVO_FOLDER) if is_folder(folder := root / name)]
+    below = [
+        path
+        for folder in folders
+        for path in _files(root, folder, lambda name: _may_have_cases(name) or name.endswith(".json"))
+    ]
     paths = {*_with_cases(root, below), *([default] if is_file(default) else [])}
     return sorted(paths, key=absolute_name)
 
@@ -209,6 +211,9 @@ def _with_cases(root: Path, paths: Iterable[Path]) -> list[Path]:
     for path in paths:
         content = ProjectFolder(root).read_bytes(path) if is_file(path) else None
         if path.name.endswith(CONVO):
+            found.append(path)
+            continue
+        if content is not None and holds_convos(path.name, partial(bytes, content)):
             found.append(path)
             continue
         unread = content is None and path.is_relative_to(root / E2E_FOLDERS[-1])
