@@ -93,8 +93,6 @@ def _said(findings: tuple[Finding, ...]) -> list[tuple[str, str, int | None]]:
         ({"a.convo.txt": HI, "b.scriptingmemory.txt": "|$a\n|1"}, "error", ("b.scriptingmemory.txt", 2), "has no name"),
         ({"a.convo.txt": HI, "b.convo.csv": "x"}, "warning", ("b.convo.csv", 1), "others of Botium's formats"),
         ({"a.convo.txt": HI, "b.xlsx": "x"}, "warning", ("b.xlsx", 1), "others of Botium's formats"),
-        ({"a.convo.txt": HI, "b.yml": "convos:\n- name: x\n"}, "warning", ("b.yml", 1), "others of Botium's formats"),
-        ({"a.convo.txt": HI, "b.json": '{"utterances": {}}'}, "warning", ("b.json", 1), "others of Botium's formats"),
         ({"a.convo.txt": HI, "b.md": "# Convos\n## x\n"}, "warning", ("b.md", 1), "others of Botium's formats"),
     ],
 )

@@ -140,7 +140,14 @@ def test_asserters_about_what_an_engine_reports_only_in_part_are_skipped(tmp_pat
 
 
 def test_what_an_engine_does_not_report_is_skipped_with_its_reason(tmp_path: Path) -> None:
-    lines = ("BUTTONS Yes", "!MEDIA", "CARDS_COUNT 1", "JSON_PATH $.a", "ASSIGN_SCRIPTING_MEMORY a|$.sourceData.a")
+    lines = (
+        "BUTTONS Yes",
+        "!MEDIA",
+        "CARDS_COUNT 1",
+        "FORMS a",
+        "JSON_PATH $.a",
+        "ASSIGN_SCRIPTING_MEMORY a|$.sourceData.a",
+    )
     (case,) = _cases(tmp_path, {"a.convo.txt": "\n".join(("case\n\n#me\nhi\n\n#bot", *lines))}).cases
     assert case.script is not None
     assert case.turns[1].part is not None
@@ -149,7 +156,7 @@ def test_what_an_engine_does_not_report_is_skipped_with_its_reason(tmp_path: Pat
 
     judged = ScriptRun(case.script).judge(case.turns[1].part, turn, case.location)
     assert [(one.step.outcome, one.step.reason) for one in judged] == [
-        *(("skipped", reason) for reason in unseen.values()),
+        *(("skipped", reason) for reason in (*unseen.values(), unseen["cards"])),
         *[("skipped", "the engine reports no answer in JSON to look into")] * 2,
     ]
 

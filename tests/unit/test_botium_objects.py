@@ -13,7 +13,7 @@ from turncheck.evaluation.e2e import evaluate_cases
 from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.e2e.model import E2ECases
-from turncheck.project.testfiles import find_e2e_cases, find_e2e_cases_not_looked_for
+from turncheck.project.testfiles import find_e2e_cases, find_e2e_cases_not_looked_for, find_files_without_tests
 
 SUITE = """\
 convos:
@@ -88,8 +88,10 @@ def test_suites_are_looked_for_by_their_keys(tmp_path: Path) -> None:
         "spec/convo/d.yml": convo,
         "botium/e.yml": convo,
         "tests/e2e.yml": "test_cases: []\n",
+        "tests/test_nlu_lists.yml": "utterances: {B: [c]}\n",
     }
     written(tmp_path, files)
+    assert find_files_without_tests(tmp_path) == []
 
     assert [path.relative_to(tmp_path).as_posix() for path in find_e2e_cases(tmp_path)] == [
         *("spec/convo/d.yml", "tests/a.yml", "tests/b.json", "tests/e2e.yml"),

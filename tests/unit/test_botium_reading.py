@@ -39,6 +39,10 @@ KEPT_BY_MISTAKE = {"test/scripting/skipconvos": {"skip_convo"}}
 """A conversation whose name begins with `skip`: Botium leaves it out when it reads, but its compiler keeps it."""
 
 
+SPELLED = ("test/scripting/utteranceexpansion/convos/associate_utterances_by_index.json",)
+"""Botium takes a text in the place of a list for its letters, each a line; here that is an error."""
+
+
 def _read(path: str, text: str) -> Any:
     """What is read of a file, in the recorder's words; ``None`` if it cannot be read."""
     if path.endswith((".yml", ".json")):
@@ -102,7 +106,8 @@ def _with_texts(read: Any) -> Any:
 def test_a_file_is_read_as_botium_reads_it(path: str) -> None:
     wanted = FILES[path]["read"]
 
-    assert _read(path, FILES[path]["text"]) == (None if "error" in wanted else _with_texts(wanted))
+    is_refused = "error" in wanted or path in SPELLED
+    assert _read(path, FILES[path]["text"]) == (None if is_refused else _with_texts(wanted))
 
 
 def test_of_all_conversations_in_the_tests_of_scripting_at_least_95_in_100_are_read_as_botium_reads_them() -> None:
@@ -130,8 +135,8 @@ def test_a_suite_has_the_test_cases_that_it_has_in_botium(folder: str, files: di
             faults.append(error.finding)
 
     wanted = SUITES[folder]
-    if isinstance(wanted, dict):
-        assert faults, wanted["error"]
+    if isinstance(wanted, dict) or any(path.startswith(f"{folder}/") for path in SPELLED):
+        assert faults
         assert all(fault.location.line for fault in faults)
         return
     assert not faults

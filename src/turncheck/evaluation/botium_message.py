@@ -16,6 +16,7 @@ from turncheck.yaml_tree.shapes import SEARCH_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+NO_FORMS: Final = "the engine reports no forms to fill in"
 NO_ANSWER: Final = "the engine reports no answer in JSON to look into"
 _CARD_TEXTS: Final = ("title", "subtitle", "text", "subtext", "content")
 """The keys of a card with what is read of it."""
@@ -80,6 +81,8 @@ class Message:
                 fields = (one for one in _listed(card.get("forms")) if isinstance(one, dict))
                 found += [(as_text(one.get("name")), as_text(one.get("label"))) for one in fields]
                 cards += _listed(card.get("cards"))
+        if not found and "answer" not in self.event:
+            raise NotJudgedError(NO_FORMS)
         return found
 
     def _reported(self, kind: str, key: str) -> list[Any]:
