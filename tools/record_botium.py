@@ -9,6 +9,7 @@ The conversations are those of ``runs.json``; add one there with ``"outcomes": {
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -49,7 +50,9 @@ def main(checkout: Path, package: Path) -> None:
 
 def _node(script: str, *arguments: str, given: str = "") -> Any:
     command = ["node", str(SCRIPTS / script), *arguments]
-    return json.loads(subprocess.run(command, input=given, stdout=subprocess.PIPE, check=True, text=True).stdout)
+    english = {**os.environ, "LC_ALL": "en_US.UTF-8"}  # the language of `$now`
+    ran = subprocess.run(command, input=given, stdout=subprocess.PIPE, check=True, text=True, env=english)
+    return json.loads(ran.stdout)
 
 
 def _write(name: str, content: dict[str, Any]) -> None:

@@ -22,7 +22,7 @@ def _node(script: str, *arguments: str, given: str = "") -> Any:
     package = npm_package("botium-core", VERSION)
     binaries = node_folder() / "bin"
     command = [str(binaries / "node"), str(HERE / script), str(package), *arguments]
-    environment = {**os.environ, "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}"}
+    environment = {**os.environ, "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}", "LC_ALL": "en_US.UTF-8"}
     ran = subprocess.run(
         command, input=given, stdout=subprocess.PIPE, check=True, text=True, encoding="utf-8", env=environment
     )
