@@ -257,6 +257,15 @@ def test_what_a_user_says_is_computed_anew_in_each_run_and_never_from_the_machin
     assert [[result.outcome for result in run] for run in results] == [["passed", "skipped"]] * 2
 
 
+@pytest.mark.parametrize(("said", "pattern"), [("$year, $years", r"\d{4}, \d{4}s"), ("$years", r"\$years")])
+def test_without_settings_a_suite_that_calls_a_function_has_values(said: str, pattern: str, tmp_path: Path) -> None:
+    (case,) = _cases(tmp_path, {"a.convo.txt": f"case\n\n#me\n{said}\n\n#bot\nHello\n"}).cases
+    engine = ScriptedEngine([["Hello"]])
+
+    run_case(engine, case, CaseRun())  # type: ignore[arg-type]  # a scripted engine
+    assert re.fullmatch(pattern, engine.talks[0].said[0])
+
+
 def test_a_condition_that_cannot_be_said_leaves_its_group_out(tmp_path: Path) -> None:
     condition = 'CONDITIONAL_STEP_{}_BASED {{"jsonPath": "$.sourceData.a", "timeZone": "Nowhere", "value": 1}}'
     lines = [f"#bot\nHello\n{condition.format(kind)}\n" for kind in ("JSON_PATH", "JSON_PATH")]

@@ -49,8 +49,8 @@ def arguments(name: str, written: str | None) -> list[str]:
 
 
 def has_call(text: str) -> bool:
-    """Whether a text has a call of a function."""
-    return _ANY_CALL.search(text) is not None
+    """Whether a text has a call of a function, rather than a longer name that begins like one."""
+    return any(name in FUNCTIONS for name in VARIABLE.findall(text))
 
 
 def refused_calls(
