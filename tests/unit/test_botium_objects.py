@@ -26,7 +26,7 @@ convos:
       - me:
           - UTT_ORDER
       - bot:
-          - "?!sorry"
+          - "?sorry"
       - bot:
           - you ordered $drink
           - NOT_TEXT_CONTAINS_ANY: [coffee, milk]
@@ -146,8 +146,8 @@ def test_what_is_wrong_in_json_is_an_error_in_its_line(text: str, tmp_path: Path
 
 
 def test_the_lines_of_a_table_are_rows(tmp_path: Path) -> None:
-    table = "scriptingMemory:\n- '|$a|$b'\n- 'x|1|2'\n- 'y|3|4'\n"
-    convo = "convos: [{name: c, steps: [{me: [$a]}, {bot: [$b]}]}]\n"
+    table = "scriptingMemory:\n- '|$said|$heard'\n- 'x|1|2'\n- 'y|3|4'\n"
+    convo = "convos: [{name: c, steps: [{me: [$said]}, {bot: [$heard]}]}]\n"
     cases: list[Any] = list(_read(tmp_path, {"tests/a.yml": convo + table}).cases)
 
     assert [case.name for case in cases] == ["c.x", "c.y"]
