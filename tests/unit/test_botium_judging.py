@@ -294,3 +294,11 @@ def test_a_conversation_that_expects_nothing_is_skipped(tmp_path: Path) -> None:
     result = _judged(tmp_path, "case\n\n#me\nhi\n", [["Hello"]])
 
     assert (result.outcome, result.reason) == ("skipped", "the case expects nothing")
+
+
+def test_a_section_without_a_message_has_all_of_its_steps(tmp_path: Path) -> None:
+    convo = "a\n\n#me\nhello\n\n#bot\nhi\nTEXT_CONTAINS_ANY h\n\n#bot\nwelcome\n"
+    passed, silent = (_judged(tmp_path, convo, [said]) for said in (["hi", "welcome"], []))
+    assert passed.passed
+    assert [(one.kind, one.expected) for one in silent.steps] == [(one.kind, one.expected) for one in passed.steps]
+    assert [one.outcome for one in silent.steps] == ["failed", "skipped", "skipped"]

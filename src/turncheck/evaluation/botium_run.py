@@ -118,15 +118,14 @@ class ScriptRun:
             if not self._waiting:
                 silent = optional
                 if not optional:
-                    judged.append(self._nothing_said(reply))
+                    judged += self._not_met(reply, "nothing was said")
                 continue
             try:
                 message = self._prepared(reply, self._waiting[0])
                 choice = self._choice(group, reply, replies[number:], message)
             except CannotCompareError as error:
                 self._waiting.popleft()
-                self._has_failed = True
-                judged.append(_steps(reply)[0].failed(None, str(error)))
+                judged += self._not_met(reply, str(error))
                 continue
             judged += choice.steps
             if not choice.applies:
@@ -194,9 +193,11 @@ class ScriptRun:
             return {}
         return values_in(cleaned(message.text, self._settings), reply.texts, self._settings)
 
-    def _nothing_said(self, reply: Reply) -> Judged:
+    def _not_met(self, reply: Reply, why: str) -> list[Judged]:
+        """Return the steps of a section whose message there is not."""
         self._has_failed = True
-        return _steps(reply)[0].failed(None, "nothing was said")
+        first, *others = _steps(reply)
+        return [first.failed(None, why), *(step.skipped(NOT_RUN) for step in others)]
 
     def _judged(self, reply: Reply, message: Message, memory: Mapping[str, str]) -> list[Judged]:
         found = []

@@ -64,7 +64,7 @@ def repeat_sentences(
     tests: list[Repeated[Parse]] = [Repeated(number, asked=1) for number in range(len(examples))]
     for test, example, parse in zip(tests, examples, parses, strict=True):
         test.add(Run(parse, _sign(Judged(example, parse))), usual=True)
-    rounds = how.rounds(tests, ask, engine, find_base)
+    rounds = how.rounds(tests, ask, engine, find_base, "sentence")
     repeats = [test.repeats() if test.runs else UNSET for test in tests]
     unclear = sum(one.outcome == "unclear" for one in repeats if not isinstance(one, UnsetType))
     remarks = (f"{count(unclear, 'sentence')} unclear: {rounds.why_no_more}.",) if unclear else ()
