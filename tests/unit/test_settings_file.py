@@ -8,7 +8,7 @@ import pytest
 from golden_texts import Golden
 
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.settings.file import read_settings_file
 
 

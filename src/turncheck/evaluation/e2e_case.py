@@ -14,6 +14,7 @@ from turncheck.evaluation.e2e_steps import (
     SlotOrder,
     json_text,
     judge_steps,
+    not_judged,
     one_line,
     response_name,
     same,
@@ -21,16 +22,14 @@ from turncheck.evaluation.e2e_steps import (
 )
 from turncheck.evaluation.misunderstood import heard_in
 from turncheck.messages.errors import EngineError, UnansweredError, UserError
-from turncheck.project.e2e.model import FlowsAsserted, MessageAsserted
-from turncheck.report.model import CaseMessage, CaseResult, CaseStep, Outcome, StepOutcome
+from turncheck.project.e2e.model import Assertion, CaseTurn, E2ECase, FlowsAsserted, MessageAsserted, SlotAsserted
+from turncheck.report.model import CaseMessage, CaseResult, CaseStep, Outcome, StepOutcome, StoryParse, TurnTrace
 from turncheck.yaml_tree.shapes import SEARCH_SECONDS, EndlessSearchError, is_found
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from turncheck.engines.conversation import ConversationEngine, CustomAction, Turn
-    from turncheck.project.e2e.model import Assertion, CaseTurn, E2ECase, SlotAsserted
-    from turncheck.report.model import StoryParse, TurnTrace
 
     Events = Sequence[Mapping[str, Any]]
 
@@ -395,6 +394,8 @@ def run_case(
         raise
     except UserError as error:
         talk.error = str(error)
+    for expected in case.turns[len(talk.judged) :]:  # after an error: it is the same case as one that gets there
+        talk.leave_out(expected)
     return CaseOutcome(talk.result(), talk.exercised)
 
 
@@ -476,14 +477,8 @@ class _Talk:
 
     def leave_out(self, expected: CaseTurn) -> None:
         """Record the expectations of a turn that was not judged."""
-        steps = [
-            Judged(CaseStep(kind=e.kind, expected=e.name, outcome="skipped", location=e.location), ())
-            for e in expected.expectations
-        ]
-        steps += [
-            Judged(CaseStep(kind=a.kind, expected=str(a.value), outcome="skipped", location=a.location), ())
-            for a in expected.assertions
-        ]
+        steps = [not_judged(expectation) for expectation in expected.expectations]
+        steps += [_judged(assertion, "skipped", None) for assertion in expected.assertions]
         if self.script is not None and expected.part is not None:
             steps += self.script.left_out(expected.part)
         self.judged.append((expected, steps))
@@ -518,9 +513,6 @@ class _Talk:
                     CaseMessage(text=turn.user, location=turn.location, understood=story_parse, trace=trace)
                 )
             steps += [replace(one.step, message=len(messages) - 1 if messages else None) for one in judged]
-        said = len(self.judged)
-        left = [turn for turn in self.case.turns[said:] if turn.user is not None]
-        messages += [CaseMessage(text=turn.user or "", location=turn.location) for turn in left]
         return tuple(messages), tuple(steps)
 
     def _outcome(self) -> tuple[Outcome, str | None]:

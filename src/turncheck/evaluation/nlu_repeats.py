@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import UNSET, UnsetType
 
 from turncheck.evaluation.predictions import Judged, shortened
-from turncheck.evaluation.repeats import Repeated, Run, answered, base_runs, by_key
+from turncheck.evaluation.repeats import Repeated, Repeating, Run, Sign, answered, base_runs, by_key
 from turncheck.messages.phrasing import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from turncheck.engines.base import Engine
-    from turncheck.engines.parse import Parse
-    from turncheck.evaluation.repeats import Repeating, Sign
+    from turncheck.engines.conversation import Parse
     from turncheck.messages.errors import EngineError
     from turncheck.project.nlu_data import Example
     from turncheck.report.model import HowRepeated, Nlu, Repeats
@@ -65,7 +64,7 @@ def repeat_sentences(
     tests: list[Repeated[Parse]] = [Repeated(number, asked=1) for number in range(len(examples))]
     for test, example, parse in zip(tests, examples, parses, strict=True):
         test.add(Run(parse, _sign(Judged(example, parse))), usual=True)
-    rounds = how.rounds(tests, ask, engine, find_base)
+    rounds = how.rounds(tests, ask, engine, find_base, "sentence")
     repeats = [test.repeats() if test.runs else UNSET for test in tests]
     unclear = sum(one.outcome == "unclear" for one in repeats if not isinstance(one, UnsetType))
     remarks = (f"{count(unclear, 'sentence')} unclear: {rounds.why_no_more}.",) if unclear else ()

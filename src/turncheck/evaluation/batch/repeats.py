@@ -65,7 +65,7 @@ def repeat_utterances(
     tests: list[Repeated[BatchCase]] = [Repeated(number, asked=1) for number in range(len(cases))]
     for test, case in zip(tests, cases, strict=True):
         test.add(Run(case, _sign(case)), usual=True)
-    rounds = how.rounds(tests, ask, engine, find_base)
+    rounds = how.rounds(tests, ask, engine, find_base, "utterance")
     why = rounds.why_no_more
     results = [_result(case, test, why) if test.runs else case for case, test in zip(cases, tests, strict=True)]
     return BatchRepetition(results, rounds.how, rounds.stopped or rounds.broken)
