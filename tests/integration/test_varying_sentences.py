@@ -7,12 +7,14 @@ import random
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from coins import as_compared, in_shards
 
 from turncheck.cli import run_command_line
 from turncheck.dialogue.domain import DialogueDomain
@@ -141,7 +143,8 @@ def kind(request: pytest.FixtureRequest, bot: Path) -> str:
 
 
 def run(kind: str, *flags: str, out: str = "results", base: str = "none", gate: str = "new-failures") -> int:
-    data = ["--nlu", "tests/nlu.yml"] if kind == "nlu" else ["--batch", "suite.json"]
+    suites = "suites" if Path("suites").exists() else "suite.json"
+    data = ["--nlu", "tests/nlu.yml"] if kind == "nlu" else ["--batch", suites]
     begin = ["run", "--engine", "coins", "--quiet", "--evaluations", kind, *data, "--out", out, "--baseline", base]
     return run_command_line([*begin, *(["--fail-on", gate] if gate else []), *flags])
 
@@ -337,3 +340,32 @@ def test_a_threshold_that_no_result_reaches_is_refused(kind: str, capsys: Any) -
 def test_off_asks_once(kind: str) -> None:
     run(kind, "--repeats", "off")
     assert '"repeats": {' not in Path("results/report.json").read_text()
+
+
+# --- shards ----------------------------------------------------------------------------------------------------------
+
+
+def in_suites(bot: Path) -> None:
+    """Each utterance in a suite of its own, so that shards have some of them each."""
+    (bot / "suite.json").unlink(missing_ok=True)
+    (bot / "suites").mkdir()
+    for number, case in enumerate(SUITE):
+        suite = {"name": f"suite {number}", "testCases": [case]}
+        (bot / "suites" / f"{number}.json").write_text(json.dumps(suite))
+
+
+@pytest.mark.parametrize(("count", "wrong"), [(2, 1.0), (6, 0.6)])
+def test_shards_find_what_one_run_finds(
+    kind: str, count: int, wrong: float, bot: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_suites(bot)
+    monkeypatch.setattr(CoinEngine, "seed", 4711)
+    base = run(kind, "--repeats", "first: 20, most: 20", out="base", gate="none")
+    monkeypatch.setattr(CoinEngine, "seed", 3)
+    monkeypatch.setattr(CoinEngine, "rates", {**RATES, "hello there": wrong, "see you": 0.3})
+    rules = ["--repeats", "first: 3, false-alarms: 0.1%"]
+    code = run(kind, *rules, out="one", base="base")
+    assert (base, code) == (0, 1)
+    assert in_shards(partial(run, kind), count, *rules, base="base") == code
+    assert as_compared("results") == as_compared("one")
+    assert len(repeats(kind, "hello there").runs) > 3

@@ -89,18 +89,44 @@ def unanswered(answers: Answers, units: Iterable[str]) -> list[str]:
     return [unit for unit in units if answers.is_asked(unit) and answers.known(unit) is None]
 
 
+def known_as(answers: Answers, unit: str, kind: type[Answer]) -> Answer | None:
+    """Return what is known of a unit.
+
+    Raises:
+        UnfitAnswerError: it is no answer of this kind.
+    """
+    known = answers.known(unit)
+    if known is not None and not isinstance(known, kind):
+        raise UnfitAnswerError(unit)
+    return known
+
+
+def answers_here(answers: Answers, units: Sequence[str], kind: type[Answer]) -> dict[int, Answer | None]:
+    """Return what is known of the units that are not answered elsewhere, by their indexes; ``None``: ask them.
+
+    Raises:
+        UnfitAnswerError: what is known of one is no answer of this kind.
+    """
+    found = ((index, unit, known_as(answers, unit, kind)) for index, unit in enumerate(units))
+    return {index: known for index, unit, known in found if known is not None or answers.is_asked(unit)}
+
+
 def answered(
-    answers: Answers, units: Sequence[str], ask: Callable[[Sequence[int]], Sequence[Answer]]
+    answers: Answers,
+    units: Sequence[str],
+    ask: Callable[[Sequence[int]], Sequence[Answer]],
+    kind: type[Answer] | None = None,
 ) -> Sequence[Answer]:
     """Return the answers to all units in their order; ``ask`` returns those for the units with the passed indexes.
 
     Raises:
+        UnfitAnswerError: what is known of a unit is no answer of this ``kind``.
         CutShortError: raised by ``ask``; ``finished`` holds one entry per unit, ``None`` for those without an answer.
         DelegatedError: some answers come from elsewhere.
     """
     if isinstance(answers, LocalAnswers):
         return ask(range(len(units)))
-    found: list[Answer | None] = [answers.known(unit) for unit in units]
+    found = [answers.known(unit) if kind is None else known_as(answers, unit, kind) for unit in units]
     missing = [index for index, unit in enumerate(units) if found[index] is None and answers.is_asked(unit)]
     stopped: CutShortError | None = None
     given: Sequence[Answer | None] = ()

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
+from turncheck.engines.parse import Parse, PredictedIntent
+from turncheck.evaluation.answers import DelegatedError, UnfitAnswerError, answers_here, units_of
 from turncheck.evaluation.predictions import Judged, shortened
-from turncheck.evaluation.repeats import Repeated, Run, answered, base_runs, by_key
+from turncheck.evaluation.repeats import Repeated, RepeatedRuns, Run, answered, base_runs, by_key, first_answers
+from turncheck.messages.errors import CutShortError
 from turncheck.messages.phrasing import count
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from turncheck.engines.base import Engine
-    from turncheck.engines.parse import Parse
-    from turncheck.evaluation.repeats import Repeating, Sign
+    from turncheck.evaluation.answers import Answers
+    from turncheck.evaluation.repeats import BaseRuns, Repeating
     from turncheck.messages.errors import EngineError
     from turncheck.project.nlu_data import Example
     from turncheck.report.model import HowRepeated, Nlu, Repeats
@@ -24,56 +28,132 @@ if TYPE_CHECKING:
 class Repetition(NamedTuple):
     """What became of sentences that were repeated: of each the parse that shows it, and its runs.
 
-    ``stopped``: what ended it before its time. ``remarks``: what a reader must know.
+    A sentence without a parse was not asked, or has no answer yet. ``stopped``: what ended it before its time.
+    ``remarks``: what a reader must know.
     """
 
-    parses: list[Parse]
+    parses: list[Parse | None]
     repeats: list[Repeats | UnsetType]
-    how: HowRepeated
-    stopped: EngineError | KeyboardInterrupt | None
-    remarks: tuple[str, ...]
+    how: HowRepeated | UnsetType = UNSET
+    stopped: EngineError | KeyboardInterrupt | None = None
+    remarks: tuple[str, ...] = ()
 
 
 def repeat_sentences(
-    engine: Engine, examples: Sequence[Example], parses: Sequence[Parse], how: Repeating[Nlu]
+    engine: Engine,
+    how: Repeating[Nlu],
+    examples: Sequence[Example],
+    answers: Answers,
+    ask_first: Callable[[Sequence[int]], Sequence[Parse]],
 ) -> Repetition:
-    """Ask again, after all sentences were asked once; those without an intent are not.
+    """Ask for all sentences once, and then again; those without an intent are not asked again.
 
-    A question that goes wrong says nothing of the assistant: it is asked once more, and then counts as an error.
+    A question that goes wrong says nothing of the assistant: it is asked once more, and then counts as an error. A
+    sentence is a unit of ``answers``: its runs are kept as they were, and judged again where all sentences are known.
+
+    Args:
+        engine: what answers, if any sentence is asked here.
+        how: how they are repeated.
+        examples: the sentences.
+        answers: the runs that are known, and where those go that are made here.
+        ask_first: asks for the sentences with these indexes once.
+
+    Raises:
+        DelegatedError: other sentences are asked elsewhere.
+        UnfitAnswerError: what is known of a sentence is not its runs.
+        CutShortError: the engine cannot answer any sentence, or failed where only a part is asked.
     """
+    units = units_of("sentence", (example.text for example in examples))
+    own = answers_here(answers, units, RepeatedRuns)
+    first, stopped = first_answers(ask_first, [index for index, known in own.items() if known is None])
+    if stopped is not None:
+        if not first or len(own) < len(examples):
+            stopped.finished = None
+            raise stopped
+        return Repetition([first.get(index) for index in own], [UNSET] * len(own), stopped=stopped)
+    indexes = list(own)
+    tests = [
+        _test(number, examples[index], first.get(index))
+        if (known := own[index]) is None
+        else _known(number, units[index], examples[index], known)
+        for number, index in enumerate(indexes)
+    ]
 
     def ask(asked: Engine, number: int) -> Run[Parse]:
-        nlu = asked.nlu
-        parse = None if nlu is None else answered(lambda: shortened(nlu.parse([examples[number].text])[0]))
-        return Run(parses[number], "error") if parse is None else Run(parse, _sign(Judged(examples[number], parse)))
+        nlu, example = asked.nlu, examples[indexes[number]]
+        return _run(example, None if nlu is None else answered(lambda: shortened(nlu.parse([example.text])[0])))
 
-    def find_base(judged: Sequence[Repeated[Parse]]) -> None:
-        known = how.base()
-        before = known.predictions if known is not None and known.mode == "held-out" else ()
-        runs = (
-            (
-                (nlu_prediction.text, nlu_prediction.expected.intent, nlu_prediction.expected.response),
-                base_runs(nlu_prediction.repeats, passed=nlu_prediction.correct),
-            )
-            for nlu_prediction in before
-        )
-        asked = (examples[test.number] for test in judged)
-        keys = [(example.text, example.base_intent, example.retrieval_label) for example in asked]
-        for test, found in zip(judged, by_key(keys, runs), strict=True):
-            test.base = found
+    def find_base(_: Sequence[Repeated[Parse]]) -> None:
+        keys = [(example.text, example.base_intent, example.retrieval_label) for example in examples]
+        found = by_key(keys, _runs_of_base(how.base()))
+        for test, index in zip(tests, indexes, strict=True):
+            test.base = found[index]
 
-    tests: list[Repeated[Parse]] = [Repeated(number, asked=1) for number in range(len(examples))]
-    for test, example, parse in zip(tests, examples, parses, strict=True):
-        test.add(Run(parse, _sign(Judged(example, parse))), usual=True)
     rounds = how.rounds(tests, ask, engine, find_base)
-    repeats = [test.repeats() if test.runs else UNSET for test in tests]
-    unclear = sum(one.outcome == "unclear" for one in repeats if not isinstance(one, UnsetType))
-    remarks = (f"{count(unclear, 'sentence')} unclear: {rounds.why_no_more}.",) if unclear else ()
-    shown = [test.shown if test.runs else parse for test, parse in zip(tests, parses, strict=True)]
-    return Repetition(shown, repeats, rounds.how, rounds.stopped or rounds.broken, remarks)
+    why = rounds.why_no_more
+    for test, index in zip(tests, indexes, strict=True):
+        if own[index] is None and (rounds.stopped is None or test.verdict is not None):
+            written = test.written(lambda run: None if run.sign == "error" else run.answer, why)
+            answers.keep(units[index], written)
+    if len(own) < len(examples):
+        if rounds.stopped is not None:
+            raise CutShortError(rounds.stopped)
+        raise DelegatedError
+    parses = [
+        _shown(examples[index], test, is_over=rounds.stopped is None)
+        for index, test in zip(indexes, tests, strict=True)
+    ]
+    repeats = [test.repeats() if test.runs or test.errors else UNSET for test in tests]
+    return Repetition(parses, repeats, rounds.how, rounds.stopped, tuple(_remarks(tests, why)))
 
 
-def _sign(judged: Judged) -> Sign:
-    if not judged.example.base_intent:
-        return "left out"
-    return "passed" if judged.correct else "failed"
+def _run(example: Example, parse: Parse | None) -> Run[Parse]:
+    if parse is None:
+        return Run(_not_understood(example), "error")
+    if not example.base_intent:
+        return Run(parse, "left out")
+    return Run(parse, "passed" if Judged(example, parse).correct else "failed")
+
+
+def _not_understood(example: Example) -> Parse:
+    return Parse(example.text, PredictedIntent(None, 0.0))
+
+
+def _test(number: int, example: Example, parse: Parse | None) -> Repeated[Parse]:
+    test: Repeated[Parse] = Repeated(number, asked=1)
+    test.add(_run(example, parse), usual=True)
+    return test
+
+
+def _known(number: int, unit: str, example: Example, known: RepeatedRuns) -> Repeated[Parse]:
+    if not known.runs:
+        raise UnfitAnswerError(unit)
+    runs = []
+    for run in known.runs:
+        if run.answer is not None and not isinstance(run.answer, Parse):
+            raise UnfitAnswerError(unit)
+        runs.append(_run(example, run.answer)._replace(base=run.base))
+    return Repeated(number, known=runs, why_known=known.why)
+
+
+def _runs_of_base(known: Nlu | None) -> Iterator[tuple[tuple[str, str | None, str | None], BaseRuns]]:
+    for prediction in known.predictions if known is not None and known.mode == "held-out" else ():
+        key = prediction.text, prediction.expected.intent, prediction.expected.response
+        yield key, base_runs(prediction.repeats, passed=prediction.correct)
+
+
+def _shown(example: Example, test: Repeated[Parse], *, is_over: bool) -> Parse | None:
+    """Return the parse that shows how a sentence fares: one that has no answer was not understood.
+
+    ``is_over``: whether it was asked as often as it may be; else one without an answer counts as not asked.
+    """
+    if test.runs and not test.is_broken:
+        return test.shown
+    left_out = next((run.answer for run in test.answers if run.sign == "left out"), None)
+    return left_out or (_not_understood(example) if is_over or test.is_broken else None)
+
+
+def _remarks(tests: Sequence[Repeated[Parse]], why_no_more: str) -> Iterator[str]:
+    unclear = [test for test in tests if test.verdict is None and (test.runs or test.errors)]
+    for why, number in Counter(test.why_unclear(why_no_more) for test in unclear).items():
+        yield f"{count(number, 'sentence')} unclear: {why}."

@@ -6,7 +6,7 @@ import time
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from msgspec import UnsetType
 
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from turncheck.comparison.repeats import RateTest
-    from turncheck.engines.base import Engine
+    from turncheck.engines.base import Engine, UtteranceAnswer
+    from turncheck.engines.parse import Parse
+    from turncheck.evaluation.e2e_case import CaseOutcome
     from turncheck.report.model import RepeatedOutcome
     from turncheck.settings.repeats import RepeatRules
 
@@ -32,6 +34,8 @@ _MOST_ERRORS: Final = 3
 _OTHER_BASE: Final = "its shard took it for judged: it compared with other runs of the base"
 _EVERY: Final = 15.0
 """Seconds between two messages about the progress of a round."""
+_MOST_IN_A_ROW: Final = 10
+"""An engine that gives so many answers in a row not at all is gone."""
 Answer = TypeVar("Answer")
 Section = TypeVar("Section")
 Sign = Literal["passed", "failed", "error", "left out"]
@@ -105,6 +109,55 @@ def answered(ask: Callable[[], Answer]) -> Answer | None:
     return None
 
 
+def first_answers(
+    ask: Callable[[Sequence[int]], Sequence[Answer]], wanted: Sequence[int]
+) -> tuple[dict[int, Answer], CutShortError | None]:
+    """Ask for each once, as many at a time as the engine can take: what goes wrong with one costs only that one.
+
+    Returns:
+        The answers, by what was wanted, and what ended it: an engine that is gone, or that answers nothing.
+    """
+    found: dict[int, Answer] = {}
+    left, in_a_row = list(wanted), 0
+    while left:
+        given: Sequence[Answer | None]
+        try:
+            given, error = ask(left), None
+        except CutShortError as cut:
+            given, error = cut.finished or [None] * len(left), cut
+        found.update((one, answer) for one, answer in zip(left, given, strict=True) if answer is not None)
+        if error is None:
+            break
+        without = [one for one, answer in zip(left, given, strict=True) if answer is None]
+        in_a_row = 1 if len(without) < len(left) else in_a_row + 1
+        left = without[1:]
+        if not error.passing or in_a_row >= _MOST_IN_A_ROW or not (left or found):
+            return found, error
+    return found, None
+
+
+# Runs that were made elsewhere.
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedRun:
+    """One of several runs of a test; ``answer`` is ``None`` if a sentence had none.
+
+    ``base``: whether the base passed directly after it, if it was asked.
+    """
+
+    answer: CaseOutcome | Parse | UtteranceAnswer | None
+    base: Literal["", "p", "f"] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedRuns:
+    """All runs of a test, in their order; ``why``: why there are no more, unless they say how it fares."""
+
+    runs: tuple[RepeatedRun, ...]
+    why: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Share:
     """What some tests of a run may cost: their share of the budget. ``tests``: how many share the false alarms."""
@@ -147,6 +200,7 @@ class Repeating(Generic[Section]):
             tests, self.rules, partial(on, here), find_base, self.workers, there, share=self.share, say=self.say
         )
         rounds.run()
+        rounds.ensure_still_there()
         self.spent(rounds.turns, rounds.seconds)
         return rounds
 
@@ -235,6 +289,16 @@ class Repeated(Generic[Answer]):
         """Return its runs as the report has them."""
         return Repeats(runs=self.runs, outcome=self.verdict or "unclear", errors=self.errors, base=self.base.runs)
 
+    def written(self, of: Callable[[Run[Answer]], Any], why_unclear: str) -> RepeatedRuns:
+        """Return its runs to be judged elsewhere; ``of``: returns what is kept of a run."""
+        runs = tuple(RepeatedRun(of(run), run.base) for run in self.answers)
+        return RepeatedRuns(runs, "" if self.verdict is not None else self.why_unclear(why_unclear))
+
+    @property
+    def errors_in_words(self) -> str:
+        """``3 runs ended in an error; 1 of 1 other passed``."""
+        return f"{self.errors} runs ended in an error; {self.passed} of {count(len(self.runs), 'other')} passed"
+
     def why_unclear(self, otherwise: str) -> str:
         """Return why its runs do not say how it fares."""
         if self.errors >= _MOST_ERRORS:
@@ -298,14 +362,6 @@ class Rounds(Generic[Answer]):
         return self.interrupt or (self.lost[min(self.lost)] if self.lost else None)
 
     @property
-    def broken(self) -> EngineError | None:
-        """Why tests that were answered before are not any more: an engine that is gone must not pass for a chance."""
-        number = sum(test.is_broken and bool(test.runs) for test in self.tests)
-        if not number:
-            return None
-        return EngineError(f"{count(number, 'answer')} could not be had again: {_MOST_ERRORS} tries each went wrong")
-
-    @property
     def why_no_more(self) -> str:
         """Why tests that are not decided are not run again."""
         if self.interrupt is not None:
@@ -326,6 +382,8 @@ class Rounds(Generic[Answer]):
     def _out_of_budget(self) -> str:
         """Why no more runs are made; empty: there may be more."""
         share = self._allowed
+        if all(test.known is not None for test in self.tests):  # the budget was kept where they were run
+            return ""
         if self._seconds_left <= 0:
             return _used_up(f"{share.seconds:,.0f} seconds", is_all=share.seconds >= self.rules.seconds)
         if self.is_short or self.turns >= share.turns:
@@ -364,6 +422,25 @@ class Rounds(Generic[Answer]):
             if self.interrupt is not None or self._runs == before:
                 break
             self._decide()
+
+    def ensure_still_there(self) -> None:
+        """Note that the engine is gone, if tests that it answered end in errors, and it does not answer others either.
+
+        If it does, the errors say something of these tests alone: they cost nothing but these.
+        """
+        broken = [test for test in self.tests if test.is_broken and test.runs and test.known is None]
+        if not broken or self.stopped is not None:
+            return
+        other = next((test for test in self.tests if test.judged and not test.is_broken), None)
+        if other is not None:
+            try:
+                if self.here(other.number, other.asked).sign != "error":
+                    return
+            except EngineError as error:
+                self.lost[other.number] = error
+                return
+        what = f"{count(len(broken), 'answer')} could not be had again: {_MOST_ERRORS} tries each went wrong"
+        self.lost[broken[0].number] = EngineError(what)
 
     def _compare(self) -> None:
         """Find the runs of the base; also of tests that never failed, which a later change is compared with."""

@@ -26,14 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from turncheck.engines.base import Engine
-    from turncheck.engines.parse import NluEngine, Parse
+    from turncheck.engines.parse import NluEngine
     from turncheck.evaluation.answers import Answers
-    from turncheck.evaluation.nlu import NluMeasurement
-    from turncheck.evaluation.nlu_repeats import Repetition
+    from turncheck.evaluation.nlu import NluMeasurement, Repeat
     from turncheck.process.cache import Cache
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
-    from turncheck.project.nlu_data import Example, NluData
+    from turncheck.project.nlu_data import NluData
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import Nlu
     from turncheck.run.under_way import RunInProgress
@@ -69,7 +68,7 @@ def measure(run: RunInProgress) -> Nlu | None:
 def _measured(run: RunInProgress, tests: NluData | None) -> NluMeasurement:
     if tests is not None and (engine := lazy_nlu(run.engines)) is not None:
         with repeating(run, "nlu") as how:
-            repeat = None if how is None else partial(repeat_sentences, run.engines, how=how)
+            repeat = None if how is None else partial(repeat_sentences, run.engines, how)
             return measure_held_out(
                 run.engines, engine, run.project, tests, answers=run.precomputed.answers, repeat=repeat
             )
@@ -155,7 +154,7 @@ def measure_held_out(
     answers: Answers = ASKED_HERE,
     pretrained: bool = False,
     trained: Collection[str] | None = None,
-    repeat: Callable[[Sequence[Example], Sequence[Parse]], Repetition] | None = None,
+    repeat: Repeat | None = None,
 ) -> NluMeasurement:
     """Test the engine of the whole project; ``pretrained``, ``trained``, ``repeat``: see :func:`evaluate_held_out`."""
     annotated = (entity.entity for example in tests.examples for entity in example.entities)
