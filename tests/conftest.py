@@ -48,10 +48,11 @@ def timing(request: pytest.FixtureRequest) -> Timing:
 
 
 @pytest.fixture
-def golden(request: pytest.FixtureRequest) -> Golden:
+def golden(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Golden:
     path = request.path
     file = path.parent / "golden" / f"{path.stem.removeprefix('test_')}.txt"
-    return Golden(file, request.node.name, accept=request.config.getoption("--accept"))
+    accept = request.config.getoption("--accept")
+    return Golden(file, request.node.name, accept=accept, folder=tmp_path_factory.getbasetemp())
 
 
 @pytest.fixture(scope="session", autouse=True)

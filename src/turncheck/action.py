@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from turncheck.ci.github.context import GitHubContext
     from turncheck.conclude import Outcome
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.run.inputs import PrecomputedAnswers
     from turncheck.run.prepare import Prepared
     from turncheck.run.several import Chosen

@@ -16,7 +16,7 @@ from fake_github import ACTIONS_TOKEN, FakeGitHub
 from fake_gitlab import AUTHORS as GITLAB_AUTHORS
 from fake_gitlab import BOT_TOKEN, PROJECT, FakeGitLab
 
-from turncheck.ci.azure.api import AzureClient, AzureRepository
+from turncheck.ci.azure.host import AzureClient, AzureRepository
 from turncheck.ci.bitbucket.host import BitbucketClient, BitbucketRepository, from_bitbucket, to_bitbucket
 from turncheck.ci.comment import Comments, StickyComment
 from turncheck.ci.github.client import GitHubClient

@@ -16,7 +16,7 @@ from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
 from turncheck.engines.embedded.nlu import spacy_model
 from turncheck.engines.embedded.nlu.persistence import read_nlu, write_nlu
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.model import Component, Config, Project
 from turncheck.project.nlu_data import Example, NluData
 

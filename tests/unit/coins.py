@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from turncheck.cli import run_command_line
 from turncheck.engines.conversation import Turn
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.e2e.model import CaseTurn, E2ECase, Expectation
 from turncheck.report.model import EngineInfo
 

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from turncheck.engines.action_server.process import choose_server
-from turncheck.engines.action_server.server import CallFailedError, HttpActionServer, NoActionServer
+from turncheck.engines.action_server.server import CallFailedError, HttpActionServer, NoActionServer, choose_server
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.model import Endpoint
 from turncheck.web.addresses import is_loopback
 

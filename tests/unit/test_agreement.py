@@ -10,14 +10,14 @@ import pytest
 from golden_texts import Golden
 
 from turncheck import __version__
-from turncheck.commands.calibrate import agreements_of, compared_sentences, confidence_map
+from turncheck.commands.compare_engines import agreements_of, compared_sentences, confidence_map
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gate_rules import read_rules
 from turncheck.comparison.gates import judge_regression
+from turncheck.comparison.judged import read_rules
 from turncheck.comparison.model import Present
 from turncheck.evaluation.predictions import Judgement, with_fallbacks
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import NOWHERE, Location
+from turncheck.messages.finding import NOWHERE, Location
 from turncheck.project.calibration import CALIBRATION_FILE, digest_of, read_calibration, trust_in
 from turncheck.project.model import Component, Config, Project
 from turncheck.project.nlu_data import Example, NluData

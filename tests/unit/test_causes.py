@@ -11,7 +11,7 @@ from report_builder import BASE_COMMIT, case, finding, report, story
 
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Missing, Present
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.render.console import render_console
 from turncheck.render.markdown import render_comment
 from turncheck.render.wording.gates import judge

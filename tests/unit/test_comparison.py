@@ -14,7 +14,7 @@ from timing import Timing
 from turncheck.comparison import metric_deltas as batch_figures
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Comparison, Missing, Present, Unreadable, encode
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.report.model import GateSettings, ResponseScores, Skipped
 
 if TYPE_CHECKING:

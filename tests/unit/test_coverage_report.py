@@ -16,7 +16,7 @@ from turncheck.commands.coverage_report import table, walked_paths, write_covera
 from turncheck.engines.conversation import Turn
 from turncheck.evaluation.e2e_case import CaseOutcome
 from turncheck.evaluation.e2e_steps import Exercised, with_update
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import Project
 from turncheck.project.reader import read_project

@@ -23,10 +23,10 @@ from turncheck.evaluation.e2e import evaluate_cases
 from turncheck.evaluation.e2e_case import NO_JUDGE, CaseRun, judge_assertions
 from turncheck.evaluation.e2e_steps import judge_steps, same
 from turncheck.messages.errors import CutShortError, UserError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.e2e.model import Assertion, CaseTurn, E2ECase, Expectation
-from turncheck.render.e2e_text import e2e_text
+from turncheck.render.dialogue_text import e2e_text
 from turncheck.report.model import CaseResult, EndToEnd, EngineInfo
 
 if TYPE_CHECKING:

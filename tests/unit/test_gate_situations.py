@@ -27,7 +27,7 @@ from report_builder import case, example, finding, nlu, report, story, with_chan
 
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Missing, Present, Unreachable, Unreadable
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.render.console import render_console
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment

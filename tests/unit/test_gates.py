@@ -15,15 +15,15 @@ from report_builder import BASE_COMMIT, case, coverage, example, finding, report
 
 from turncheck.comparison import significance
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gate_rules import read_rules
+from turncheck.comparison.judged import read_rules
 from turncheck.comparison.metrics import find_metric, metrics_of
 from turncheck.comparison.model import Missing, Present, encode
 from turncheck.messages.errors import UserError
 from turncheck.render.wording import figures
 from turncheck.render.wording.gates import judge
 from turncheck.render.wording.verdict import GateResult, Verdict
-from turncheck.report.evaluations import EVALUATIONS
 from turncheck.report.model import GateSettings, Nlu, Report, Skipped, Understood, UnjudgedIntent
+from turncheck.report.part import EVALUATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

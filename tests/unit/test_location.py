@@ -3,7 +3,7 @@
 import pytest
 
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.render.links import repository_path
 
 

@@ -14,7 +14,7 @@ from report_builder import BASE_COMMIT, example, report, story, training
 from turncheck.comparison.compare import compare
 from turncheck.comparison.metrics import metrics_of
 from turncheck.comparison.model import Missing, Present
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.render.annotations import find_annotations
 from turncheck.render.console import render_console
 from turncheck.render.junit import render_junit

@@ -10,7 +10,7 @@ from report_builder import BASE_COMMIT, example, finding, report, story
 
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Present
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.testfiles import find_files_not_looked_for
 from turncheck.render.markdown import render_comment
 from turncheck.render.wording.gates import judge

@@ -10,7 +10,7 @@ from turncheck.engines.embedded.model_archive import MemberWriter
 from turncheck.engines.embedded.nlu.persistence import write_nlu
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.model import Component, Config, Project
 from turncheck.project.nlu_data import Example, NluData
 

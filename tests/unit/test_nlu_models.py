@@ -21,7 +21,7 @@ from turncheck.engines.embedded.nlu.intent_model import IntentModel, SentenceFea
 from turncheck.engines.embedded.nlu.linear import FeatureRows, LabelSplit, LinearModel, SingleColumns, fit_small
 from turncheck.engines.embedded.nlu.ngrams import NgramFeatures, TrainingSentences
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.model import Component, Config, Project
 from turncheck.project.nlu_data import EntityAnnotation, Example, NluData
 

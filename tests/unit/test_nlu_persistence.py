@@ -17,7 +17,7 @@ from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.persistence import read_nlu, write_nlu
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.model import Component, Config, Project
 from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, NluData, Synonym
 

@@ -9,7 +9,7 @@ import pytest
 from turncheck.engines.embedded.nlu.catalogue import COMPONENTS
 from turncheck.engines.embedded.nlu.plan import make_plan
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.model import Component, Config
 
 

@@ -17,7 +17,7 @@ from turncheck.ci.bitbucket.host import to_bitbucket
 from turncheck.comparison.changes import FindingChange
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Present
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.render.assistants import Assistants, FailedAssistant, Run, key_of
 from turncheck.render.main_metrics import main_metrics
 from turncheck.render.markdown import render_overview_comment, render_overview_summary

@@ -21,7 +21,7 @@ from report_builder import case, coverage, example, finding, report, story, suit
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Missing, Present
 from turncheck.conclude import NamedOutcome, Outcome, Outcomes
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.render.assistants import Run
 from turncheck.render.case_keys import distinct_keys, key_of_sentence, key_of_test
 from turncheck.render.junit import render_junit

@@ -24,7 +24,7 @@ from turncheck.dialogue.rules import Prediction
 from turncheck.dialogue.tracker import Tracker
 from turncheck.dialogue.training import trackers_of
 from turncheck.engines.embedded.policies.ensemble import Ensemble, pick
-from turncheck.engines.embedded.policies.memoization import (
+from turncheck.engines.embedded.policies.rules import (
     AugmentedMemoizationPolicy,
     MemoizationPolicy,
     MemoizationSettings,

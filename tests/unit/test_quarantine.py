@@ -15,7 +15,7 @@ from turncheck.comparison.model import Comparison, ManyLosses, Missing, Present,
 from turncheck.comparison.quarantine import with_passes_of_base, with_results
 from turncheck.conclude import Outcome, conclude
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.quarantine import (
     NEVER_VARIES,
     QUARANTINE_FILE,
@@ -30,7 +30,7 @@ from turncheck.render.wording.verdict import GateResult, Verdict
 from turncheck.report.codec import decode, encode
 from turncheck.report.model import CaseResult, GateSettings, HowRepeated, Repeats, Report
 from turncheck.report.quarantine import Quarantine, QuarantinedTest
-from turncheck.validation.catalogue_quarantine import QUARANTINE_CHECKS
+from turncheck.validation.catalogue_suites import QUARANTINE_CHECKS
 from turncheck.validation.checks import Check
 
 TODAY = date(2026, 11, 26)

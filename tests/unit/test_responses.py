@@ -10,9 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.engines.embedded.actions.base import bot_event, render
-from turncheck.engines.embedded.actions.responses import MOST_FILLED, Responses, TemplateError, fill, fill_text
-from turncheck.messages.location import NOWHERE
+from turncheck.engines.embedded.actions.base import (
+    MOST_FILLED,
+    Responses,
+    TemplateError,
+    bot_event,
+    fill,
+    fill_text,
+    render,
+)
+from turncheck.messages.finding import NOWHERE
 from turncheck.project.model import Response, ResponseVariation
 
 

@@ -10,7 +10,7 @@ from report_builder import BASE_COMMIT, example, report, story
 
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Missing, Present, Unreachable
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.render.console import render_console
 from turncheck.render.markdown import render_comment
 from turncheck.render.phrases import understood

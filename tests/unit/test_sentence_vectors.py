@@ -20,7 +20,7 @@ from turncheck.engines.embedded.nlu.persistence import read_nlu, write_nlu
 from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors, chosen_vectors, needs_vectors
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import NOWHERE
+from turncheck.messages.finding import NOWHERE
 from turncheck.project.model import Component, Config, Project
 from turncheck.project.nlu_data import Example, NluData
 

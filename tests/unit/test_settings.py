@@ -9,7 +9,7 @@ import pytest
 
 from turncheck.cli import run_command_line
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.process.environment import Secret
 from turncheck.settings.gates import gate_settings
 from turncheck.settings.options import Settings, options

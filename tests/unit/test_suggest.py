@@ -35,7 +35,7 @@ from turncheck.evaluations.strength.suggested import (
     training_text,
 )
 from turncheck.evaluations.strength.suggested import STORIES as STORIES_FILE
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import Project
 from turncheck.project.nlu_data import Example, NluData

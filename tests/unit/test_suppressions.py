@@ -9,7 +9,7 @@ from small_project import places, read, write_project
 from timing import Timing
 
 from turncheck.commands.validate import Request, check_project
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.validation.pipeline import Validated, validate
 from turncheck.validation.suppressions import suppress
 

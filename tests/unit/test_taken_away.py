@@ -11,7 +11,7 @@ from report_builder import BASE_COMMIT, example, report, story
 
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Present
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
 from turncheck.render.wording.gates import judge

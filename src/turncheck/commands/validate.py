@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TextIO
 
 from turncheck import __version__
 from turncheck.messages.errors import EXIT_OK, UserError
-from turncheck.messages.location import Location, shown_path
+from turncheck.messages.finding import Finding, Location, shown_path
 from turncheck.messages.plain_text import log_json, plain
 from turncheck.project.export import export_of
 from turncheck.project.folder import ProjectFolder
@@ -28,7 +28,6 @@ from turncheck.validation.suppressions import suppress
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from turncheck.messages.finding import Finding
     from turncheck.project.e2e.model import E2ECase
     from turncheck.project.model import Project
     from turncheck.render.findings import Notes
@@ -232,7 +231,7 @@ def _ignored(folder: Path) -> tuple[tuple[str, Location], ...]:
     """The codes that the project's ``turncheck.yml`` leaves out, with their places."""
     if not (folder / "turncheck.yml").exists():
         return ()
-    from turncheck.settings.file import read_settings_file
+    from turncheck.settings.sources import read_settings_file
 
     return read_settings_file(folder).ignored
 
@@ -283,7 +282,7 @@ def _rendered(checked: Checked, output_format: Literal["json", "github", "sarif"
 
 
 def _ensure_apart(files: ReportFiles, request: Request) -> None:
-    from turncheck.run.output_folder import ensure_apart_from_project  # only if files are written
+    from turncheck.run.folders import ensure_apart_from_project  # only if files are written
     from turncheck.settings.options import Settings
 
     data, domain = request.data or (), request.domain

@@ -19,8 +19,7 @@ from turncheck.report.model import CaseResult, StoryResult
 if TYPE_CHECKING:
     from collections.abc import Container, Hashable, Iterable, Mapping
 
-    from turncheck.messages.finding import Finding
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Finding, Location
     from turncheck.report.model import (
         Alternative,
         BatchCase,

@@ -13,7 +13,7 @@ import msgspec
 from turncheck.comparison.changes import CaseChange, Collision, SimilarSentences, TrainingChange
 from turncheck.comparison.mcnemar import LEVEL, mcnemar_exact
 from turncheck.comparison.model import ChangedItem
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.report.model import COVERAGE_KINDS
 
 if TYPE_CHECKING:

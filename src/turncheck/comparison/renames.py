@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from turncheck.comparison.changes import FindingChange
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.report.model import CoverageItem, Report, Validation
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.events import SlotSet
-from turncheck.messages.location import NOWHERE
+from turncheck.messages.finding import NOWHERE
 from turncheck.project.model import BotStep, Slot
 
 if TYPE_CHECKING:

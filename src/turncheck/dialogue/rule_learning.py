@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.training import StoryTracker
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
 
 
 class Place(NamedTuple):

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from turncheck.engines.conversation import Turn
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.project.botium.model import Called, Check, Part, Reply, Script
     from turncheck.project.e2e.model import CaseTurn
     from turncheck.report.model import StepOutcome

@@ -26,7 +26,7 @@ from turncheck.validation.facts import UTTER
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.project.model import Project, Step, Story
     from turncheck.project.nlu_data import Example
     from turncheck.report.model import StoryResult

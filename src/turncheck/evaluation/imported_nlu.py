@@ -13,7 +13,7 @@ from msgspec import structs
 from turncheck.evaluation.nlu_remarks import find_insights
 from turncheck.evaluation.scores import EntityCase, Pairs, score_every_label, score_spans
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.nlu_data import whitespace_words, word_borders
 from turncheck.report.model import (
     Confusion,

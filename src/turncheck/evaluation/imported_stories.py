@@ -11,7 +11,7 @@ import yaml
 from turncheck.evaluation.imported_nlu import accuracy_of, figure
 from turncheck.evaluation.misunderstood import span_written
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.messages.phrasing import count
 from turncheck.project.formats.annotations import AnnotationError, parse_annotations
 from turncheck.project.model import UserStep

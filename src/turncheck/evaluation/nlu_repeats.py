@@ -7,10 +7,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
-from turncheck.engines.parse import Parse, PredictedIntent
-from turncheck.evaluation.answers import DelegatedError, UnfitAnswerError, answers_here, units_of
+from turncheck.engines.conversation import Parse, PredictedIntent
+from turncheck.evaluation.answers import Answers, DelegatedError, UnfitAnswerError, answers_here, units_of
 from turncheck.evaluation.predictions import Judged, shortened
-from turncheck.evaluation.repeats import Repeated, RepeatedRuns, Run, answered, base_runs, by_key, first_answers
+from turncheck.evaluation.repeats import (
+    BaseRuns,
+    Repeated,
+    RepeatedRuns,
+    Repeating,
+    Run,
+    answered,
+    base_runs,
+    by_key,
+    first_answers,
+)
 from turncheck.messages.errors import CutShortError
 from turncheck.messages.phrasing import count
 
@@ -18,8 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from turncheck.engines.base import Engine
-    from turncheck.evaluation.answers import Answers
-    from turncheck.evaluation.repeats import BaseRuns, Repeating
     from turncheck.messages.errors import EngineError
     from turncheck.project.nlu_data import Example
     from turncheck.report.model import HowRepeated, Nlu, Repeats

@@ -16,7 +16,7 @@ import msgspec
 
 from turncheck.dialogue.events import UserUttered
 from turncheck.engines.base import SuiteAnswers, UtteranceAnswer
-from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent, SelectedResponse
+from turncheck.engines.conversation import Parse, PredictedEntity, PredictedIntent, SelectedResponse
 from turncheck.evaluation.annotated import AnnotatedText, Entity
 from turncheck.evaluation.answers import EngineFacts
 from turncheck.evaluation.batch.repeats import RepeatedSuite
@@ -26,7 +26,7 @@ from turncheck.evaluation.repeats import RepeatedRun, RepeatedRuns
 from turncheck.evaluation.splits import FoldRun
 from turncheck.evaluation.stories import StoryAnswer
 from turncheck.evaluation.story_run import MisparsedMessage, StoryRun
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.report.batch import BatchResult, BatchSetting
 from turncheck.report.model import (
     Alternative,

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
 
 
 EXIT_OK: Final = 0

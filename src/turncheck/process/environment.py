@@ -14,7 +14,7 @@ from turncheck.messages.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
 
 
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import shown_path
+from turncheck.messages.finding import shown_path
 from turncheck.platforms.registry import DEFAULT, PLATFORMS, parts
 from turncheck.project.files import read_data
 from turncheck.project.model import Domain, Flow, Project, SessionConfig

@@ -1,4 +1,4 @@
-"""An assistant's files, read and typed. Everything here has its :class:`~turncheck.messages.location.Location`.
+"""An assistant's files, read and typed. Everything here has its :class:`~turncheck.messages.finding.Location`.
 
 These classes hold data only. Reading is done by :mod:`turncheck.project.reader`.
 """
@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from turncheck.messages.location import NOWHERE, Location
+from turncheck.messages.finding import NOWHERE, Location
 from turncheck.platforms.registry import DEFAULT
 from turncheck.project.nlu_data import NluData
 from turncheck.project.rasa_version import NEWEST

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from pathlib import Path
 
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.yaml_tree.tree import YamlNode
 
 QUARANTINE_FILE: Final = "turncheck.quarantine.yml"

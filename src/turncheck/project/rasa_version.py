@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from turncheck.messages.finding import Finding
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Finding, Location
 from turncheck.process.regular_file import is_file
 from turncheck.project.folder import YAML_SUFFIXES
 from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence

@@ -11,7 +11,7 @@ from turncheck.project.nlu_data import EntityAnnotation, Example
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.project.model import Project, Step
 
 _INTENT_MESSAGE = "/"

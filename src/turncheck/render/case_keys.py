@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from turncheck.comparison.cases import Case
     from turncheck.comparison.changes import CaseChange
     from turncheck.comparison.model import Comparison
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.render.spans import Entry
     from turncheck.report.model import Report
 

@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.messages.plain_text import one_line
 from turncheck.render.annotations import LEVELS, find_remarks
 from turncheck.render.links import repository_path

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

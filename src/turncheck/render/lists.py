@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from turncheck.comparison.changes import FindingChange, MisunderstoodSentence
-    from turncheck.messages.finding import Finding
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Finding, Location
     from turncheck.render.case_keys import CaseKeys
     from turncheck.render.entries import Test
     from turncheck.render.spans import Line, NeutralSection

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.changes import CaseChange
     from turncheck.comparison.model import Overlap
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.render.spans import Line
     from turncheck.report.model import (
         EngineInfo,

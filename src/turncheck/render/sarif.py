@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from turncheck.comparison.model import Comparison
-    from turncheck.messages.finding import Severity
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location, Severity
     from turncheck.render.annotations import Level
     from turncheck.render.assistants import Assistants
     from turncheck.report.model import Report

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import UNSET, UnsetType
 
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.report.part import Count, Figure, Part
 from turncheck.report.repeats import HowRepeated, Repeats, refuse_other_result
 from turncheck.report.understanding import CoveredIntents

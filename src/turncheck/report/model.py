@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from turncheck.messages.finding import Finding
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Finding, Location
 from turncheck.report.batch import (
     Batch,
     BatchCase,
@@ -46,8 +45,7 @@ from turncheck.report.conversations import (
     TurnTrace,
     WrittenStep,
 )
-from turncheck.report.evaluations import Evaluation
-from turncheck.report.part import Count, Figure, Moment, Part
+from turncheck.report.part import Count, Evaluation, Figure, Moment, Part
 from turncheck.report.quarantine import Quarantine, QuarantinedTest
 from turncheck.report.repeats import LONGEST_BASE, HowRepeated, RepeatedOutcome, Repeats
 from turncheck.report.strength import MutantGroup, MutantResult, Strength

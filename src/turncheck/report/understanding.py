@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.report.part import Count, Figure, Part, Whole
 from turncheck.report.repeats import HowRepeated, Repeats, refuse_other_result
 

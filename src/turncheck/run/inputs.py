@@ -5,21 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from turncheck.evaluation.answers import ASKED_HERE
+from turncheck.evaluation.answers import ASKED_HERE, Answers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from turncheck.engines.base import Engine, Part
-    from turncheck.evaluation.answers import Answers
     from turncheck.messages.errors import UserError
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.process.cache import Cache
     from turncheck.process.environment import FileVariables
     from turncheck.project.model import Project
-    from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import EngineInfo, Source
+    from turncheck.report.part import Evaluation
     from turncheck.run.changed_lines import ChangedLines
     from turncheck.run.reading import Tests
     from turncheck.settings.options import Settings

@@ -8,13 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from turncheck.evaluation.repeats import Share
-from turncheck.settings.repeats import ONCE
+from turncheck.settings.repeats import ONCE, RepeatRules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from turncheck.report.evaluations import Evaluation
-    from turncheck.settings.repeats import RepeatRules
+    from turncheck.report.part import Evaluation
 
 
 @dataclass(frozen=True, slots=True)

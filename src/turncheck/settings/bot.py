@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, unquote
 
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import NOWHERE, Location
+from turncheck.messages.finding import NOWHERE, Location
 from turncheck.messages.phrasing import not_one_of
 from turncheck.settings.bot_presets import PRESETS
 from turncheck.web.json_path import JsonPath, PathError, compiled

@@ -10,12 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from turncheck.report.evaluations import EVALUATIONS
-from turncheck.settings.bounds import MOST_BOT_PARALLEL, MOST_FOLDS, MOST_RASA_SERVERS, MOST_SEED, MOST_WORKERS
+from turncheck.report.part import EVALUATIONS
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.parsers import (
     FAIL_ON,
+    MOST_BOT_PARALLEL,
+    MOST_FOLDS,
+    MOST_RASA_SERVERS,
+    MOST_SEED,
+    MOST_WORKERS,
     OUTPUT_FORMATS,
+    Parser,
     Shard,
     one_of,
     parse_shard,
@@ -46,7 +51,6 @@ from turncheck.settings.repeats import AUTO, read_repeats
 if TYPE_CHECKING:
     from turncheck.process.environment import Secret
     from turncheck.settings.bot import Bot
-    from turncheck.settings.parsers import Parser
 
 
 # What a setting is called, and how its string becomes a value.

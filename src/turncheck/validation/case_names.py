@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from turncheck.dialogue.domain import DialogueDomain
-    from turncheck.messages.finding import Severity
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location, Severity
     from turncheck.project.batch.model import KnownNames, SuiteCase, Suites
     from turncheck.project.e2e.model import Assertion, CaseTurn, E2ECase, E2ECases, Returned, Stub
 

@@ -9,7 +9,7 @@ from turncheck.messages.finding import Name, Severity  # noqa: TC001 - the types
 from turncheck.validation.facts import Part  # noqa: TC001 - likewise
 
 if TYPE_CHECKING:
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.validation.facts import Facts
 
 Fails = Literal["always", "on-warnings", "never"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from turncheck.messages.finding import Finding, Name
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Finding, Location, Name
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.formats.annotations import AnnotationError, WrittenSentence, parse_annotations
 from turncheck.validation.checks import Check, Fault

@@ -16,7 +16,7 @@ from turncheck.yaml_tree.tree import YamlScalar, YamlSequence
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.project.model import Story
     from turncheck.validation.facts import Facts
     from turncheck.yaml_tree.tree import YamlNode

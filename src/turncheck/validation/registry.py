@@ -10,9 +10,8 @@ from turncheck.messages.phrasing import nearest
 from turncheck.platforms.registry import PLATFORMS, parts
 from turncheck.registry import Registry
 from turncheck.validation.catalogue_names import NAME_CHECKS
-from turncheck.validation.catalogue_quarantine import QUARANTINE_CHECKS
 from turncheck.validation.catalogue_rasa import OLDER_CHECKS, RASA_CHECKS
-from turncheck.validation.catalogue_suites import CASE_CHECKS, SUITE_CHECKS
+from turncheck.validation.catalogue_suites import CASE_CHECKS, QUARANTINE_CHECKS, SUITE_CHECKS
 from turncheck.validation.catalogue_training import TRAINING_CHECKS
 from turncheck.validation.checks import Check
 

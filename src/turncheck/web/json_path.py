@@ -10,7 +10,7 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from turncheck.messages.location import NOWHERE, Location
+from turncheck.messages.finding import NOWHERE, Location
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

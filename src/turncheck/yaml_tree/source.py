@@ -6,8 +6,7 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final
 
-from turncheck.messages.finding import Finding
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Finding, Location
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

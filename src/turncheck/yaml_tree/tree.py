@@ -27,7 +27,7 @@ import yaml
 from turncheck.messages.finding import Finding
 
 if TYPE_CHECKING:
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.yaml_tree.source import Source, YamlSource
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from turncheck.ci.variables import server_address
+from turncheck.ci.host import server_address
 from turncheck.messages.errors import UserError
 from turncheck.process.environment import whole_number
 from turncheck.process.regular_file import read_regular

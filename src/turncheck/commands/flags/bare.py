@@ -39,7 +39,7 @@ from turncheck.commands.flags.shared import (
     screen_of,
     workers,
 )
-from turncheck.settings.bounds import capped_workers
+from turncheck.settings.parsers import capped_workers
 
 
 def add_train(subparsers: argparse._SubParsersAction[Any]) -> None:
@@ -136,7 +136,7 @@ def _test_both(namespace: argparse.Namespace) -> int:
     from turncheck.messages.errors import UserError
     from turncheck.project.reader import read_project
     from turncheck.project.testfiles import find_test_stories
-    from turncheck.run.trainable import ensure_assistant, ensure_readable
+    from turncheck.run.reading import ensure_assistant, ensure_readable
 
     screen = screen_of(namespace)
     namespace.workers = capped_workers(namespace.workers, screen)

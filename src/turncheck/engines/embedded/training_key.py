@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.embedded.nlu.catalogue import known_component
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.process.cache import surroundings
 from turncheck.project.model import Config, Project
 

@@ -8,15 +8,24 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from msgspec import structs
 
 from turncheck.comparison.cases import batch_expectation
-from turncheck.engines.base import SuiteAnswers, UtteranceAnswer
+from turncheck.engines.base import Engine, SuiteAnswers, UtteranceAnswer
 from turncheck.evaluation.answers import UnfitAnswerError
-from turncheck.evaluation.repeats import Repeated, RepeatedRuns, Run, answered, base_runs, by_key, in_words
+from turncheck.evaluation.repeats import (
+    BaseRuns,
+    Repeated,
+    RepeatedRun,
+    RepeatedRuns,
+    Repeating,
+    Run,
+    answered,
+    base_runs,
+    by_key,
+    in_words,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
-    from turncheck.engines.base import Engine
-    from turncheck.evaluation.repeats import BaseRuns, RepeatedRun, Repeating
     from turncheck.messages.errors import EngineError
     from turncheck.project.batch.model import Suite, SuiteCase
     from turncheck.report.batch import Batch, BatchCase

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.process.regular_file import read_regular
 from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.yaml_tree.source import EscapeError, YamlSource

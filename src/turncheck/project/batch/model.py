@@ -1,11 +1,11 @@
-"""Batch suites, read and typed. Everything has its :class:`~turncheck.messages.location.Location`."""
+"""Batch suites, read and typed. Everything has its :class:`~turncheck.messages.finding.Location`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -11,8 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from turncheck.messages.finding import Finding
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Finding, Location
 from turncheck.process.regular_file import is_folder, is_there
 from turncheck.project.folder import ProjectFolder, absolute_name
 from turncheck.project.formats.format import SUITES, FormatInput

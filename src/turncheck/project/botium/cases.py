@@ -7,8 +7,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from turncheck.messages.finding import Finding
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import nearest
 from turncheck.project.botium.expansion import Expanded, FaultyConvoError, expanded
 from turncheck.project.botium.folder import CONVO, Suite, is_skipped

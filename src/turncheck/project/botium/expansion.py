@@ -17,7 +17,7 @@ from turncheck.project.botium.vocabulary import VARIABLE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.project.botium.folder import Suite
     from turncheck.project.botium.model import MemoryRow, Section
 

@@ -8,8 +8,7 @@ from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.messages.finding import Finding
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import not_one_of
 from turncheck.process.regular_file import is_file
 from turncheck.project.botium.lines import FileLines, read_convo, read_memory, read_utterances

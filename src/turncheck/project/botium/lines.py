@@ -7,8 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.messages.finding import Finding, Severity
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Finding, Location, Severity
 from turncheck.messages.phrasing import count, nearest
 from turncheck.project.botium.model import SENDERS, Called, Convo, MemoryRow, Plugins, Section, UtteranceList
 from turncheck.project.botium.vocabulary import ARGUMENTS, ASSERTERS, HOOKS, INPUTS

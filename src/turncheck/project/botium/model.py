@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
 
 Sender = Literal["begin", "include", "me", "bot", "end"]
 SENDERS: tuple[Sender, ...] = ("begin", "include", "me", "bot", "end")

@@ -8,8 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from turncheck.messages.finding import Finding
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Finding, Location
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder, own_folders
 from turncheck.project.project_file import BOTIUM_FILES, BOTIUM_SETTINGS, CONVO, SUITE_FOLDERS
 

@@ -34,7 +34,7 @@ from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.project.files import DataFile
     from turncheck.project.model import Step, StoryEntity
     from turncheck.project.nlu_data import NluData, Synonym

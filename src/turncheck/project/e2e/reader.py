@@ -25,7 +25,7 @@ from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlSequence
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
 
 _KEYS: Final = Record(
     FILE.what, {name: Key(Anything(), key.description, required=key.required) for name, key in FILE.keys.items()}

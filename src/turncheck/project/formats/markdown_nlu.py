@@ -22,7 +22,7 @@ from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, NluDat
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.project.folder import ProjectFolder
     from turncheck.yaml_tree.source import Source
 

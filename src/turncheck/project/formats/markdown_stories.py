@@ -46,7 +46,7 @@ from turncheck.project.project_file import NLU_KEYS, STORY_KEYS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.yaml_tree.source import Source
 
 

@@ -12,8 +12,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.messages.finding import Finding, Severity
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Finding, Location, Severity
 from turncheck.project.formats.format import FormatInput, ParsedFile
 from turncheck.project.formats.rasa_json import not_json, out_of_range
 from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym

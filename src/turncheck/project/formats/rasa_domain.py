@@ -31,7 +31,7 @@ from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequ
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.project.project_file import ProjectFile
 
 

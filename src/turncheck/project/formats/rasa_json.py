@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.messages.finding import Finding
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Finding, Location
 from turncheck.project.formats.format import NEEDS_OF_RASA, Format, FormatInput, ParsedFile
 from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym
 from turncheck.project.rasa_version import version_too_high

@@ -33,7 +33,7 @@ from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequ
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
 
 _KINDS: Final[tuple[tuple[str, Literal["story", "rule"]], ...]] = (("stories", "story"), ("rules", "rule"))
 

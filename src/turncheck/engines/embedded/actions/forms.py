@@ -11,18 +11,23 @@ from turncheck.dialogue.domain import (
     ACTION_VALIDATE_SLOT_MAPPINGS,
     DEFAULT_SLOTS,
     SLOT_REQUESTED,
+    DialogueDomain,
 )
-from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, ActiveLoop, SlotSet, UserUttered
-from turncheck.dialogue.outward_events import BotUttered
+from turncheck.dialogue.events import (
+    ActionExecuted,
+    ActionExecutionRejected,
+    ActiveLoop,
+    BotUttered,
+    Event,
+    SlotSet,
+    UserUttered,
+)
 from turncheck.dialogue.tracker import Tracker
-from turncheck.engines.embedded.actions.base import ActionError, ActionRejectedError
+from turncheck.engines.embedded.actions.base import ActionContext, ActionError, ActionFinder, ActionRejectedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from turncheck.dialogue.domain import DialogueDomain
-    from turncheck.dialogue.events import Event
-    from turncheck.engines.embedded.actions.base import ActionContext, ActionFinder
     from turncheck.project.model import Form, Slot, SlotMapping
 
 

@@ -5,19 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from turncheck.dialogue.domain import ACTION_LISTEN
-from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, ActiveLoop, UserFeaturization
+from turncheck.dialogue.domain import ACTION_LISTEN, DialogueDomain
+from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, ActiveLoop, Event, UserFeaturization
 from turncheck.dialogue.policy_states import RuleOnly
 from turncheck.engines.conversation import Decision
-from turncheck.engines.embedded.policies.memoization import RulePolicy
-from turncheck.engines.embedded.policies.older import FormPolicy, pick_older
+from turncheck.engines.embedded.policies.rules import FormPolicy, RulePolicy, pick_older
 from turncheck.project.rasa_version import NEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.dialogue.domain import DialogueDomain
-    from turncheck.dialogue.events import Event
     from turncheck.dialogue.rules import Prediction
     from turncheck.dialogue.tracker import Tracker
     from turncheck.project.model import Component
