@@ -54,6 +54,7 @@ class CoinNlu:
     rates: Mapping[str, float]
     seed: int
     on_call: Callable[[int], None]
+    on_text: Callable[[str, int], None]
     info: EngineInfo = field(default_factory=lambda: EngineInfo(name="coins", version="1"))
     extractors: tuple[str, ...] = ()
     times: dict[str, int] = field(default_factory=dict)
@@ -69,6 +70,7 @@ class CoinNlu:
             number = self.calls
             time = self.times[text] = self.times.get(text, 0) + 1
         self.on_call(number)
+        self.on_text(text, time)
         is_wrong = random.Random(f"{self.seed} {text} {time}").random() < self.rates[text]
         intent = PredictedIntent("other" if is_wrong else INTENTS[text], 0.9)
         return Parse(text, intent, (intent,))
@@ -86,11 +88,12 @@ class CoinEngine(Engine):
     seed = 0
     at_once = 2
     on_call: Callable[[int], None] = staticmethod(lambda _: None)
+    on_text: Callable[[str, int], None] = staticmethod(lambda *_: None)
     least: float = 0.0
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        self.coins = CoinNlu(self.rates, self.seed, self.on_call)
+        self.coins = CoinNlu(self.rates, self.seed, self.on_call, self.on_text)
 
     def info(self, **_: Any) -> EngineInfo:
         return self.coins.info
@@ -314,6 +317,38 @@ def test_an_engine_that_goes_wrong_each_time_opens_no_gate(
     monkeypatch.setattr(CoinEngine, "rates", dict.fromkeys(RATES, 0.0))
     monkeypatch.setattr(CoinEngine, "on_call", staticmethod(cut))
     assert run(kind, base=base) == 2
+
+
+@pytest.mark.parametrize("answered", [0, 1])
+def test_one_that_errs_costs_only_itself_and_fails_the_run(
+    kind: str, base: str, answered: int, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    """From the first time on or later: the others are judged, and what the base answered has failed here."""
+
+    def cut(text: str, time: int) -> None:
+        if text == "so long" and time > answered:
+            raise UnansweredError("it cut the connection")
+
+    monkeypatch.setattr(CoinEngine, "at_once", 1)
+    monkeypatch.setattr(CoinEngine, "rates", dict.fromkeys(RATES, 0.0))
+    monkeypatch.setattr(CoinEngine, "on_text", staticmethod(cut))
+    assert run(kind, base=base) == 1
+    assert report().stopped is None
+    assert {repeats(kind, text).outcome for text in RATES if text != "so long"} == {"passed"}
+    failed = gates()["new-failures"]
+    assert failed["outcome"] == "failed"
+    assert "so long" in failed["failed_by"][0]["what"]
+    assert gates()["something-was-tested"]["outcome"] == "passed"
+    if kind == "nlu":
+        assert not results_of(kind)["so long"].correct
+        assert "1 sentence has no answer" in capsys.readouterr().out
+        written = ET.fromstring(Path("results/junit.xml").read_text())  # noqa: S314 - our own file
+        assert any("'so long' not answered" in str(one.get("message")) for one in written.iter("failure"))
+    else:
+        assert results_of(kind)["so long"].result == "not-evaluated"
+    Path("results").rename("before")
+    assert run(kind, base="before") == 0, "on the base, too: nothing is new"
+    assert run(kind, base="before", gate="test-failures") == 1
 
 
 def test_by_default_what_is_too_much_for_the_budget_is_asked_once_and_rules_are_refused(

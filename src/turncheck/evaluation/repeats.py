@@ -14,7 +14,7 @@ from turncheck.comparison.repeats import RunBesideBase, Weighed, alarms, rate_te
 from turncheck.engines.base import Engine, UtteranceAnswer, Workers
 from turncheck.messages.errors import INTERRUPTED, CutShortError, EngineError
 from turncheck.messages.phrasing import count
-from turncheck.report.model import LONGEST_BASE, HowRepeated, RepeatedOutcome, Repeats
+from turncheck.report.model import LONGEST_BASE, MOST_ERRORS, HowRepeated, RepeatedOutcome, Repeats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 _RUNS_THAT_TELL: Final = 5
 """A test that passes in half of its runs fails in so many of them once in 32 times."""
-_MOST_ERRORS: Final = 3
-"""After so many runs that ended in an error, a test is not run any more."""
 _OTHER_BASE: Final = "its shard took it for judged: it compared with other runs of the base"
 _EVERY: Final = 15.0
 """Seconds between two messages about the progress of a round."""
@@ -244,12 +242,12 @@ class Repeated(Generic[Answer]):
     def is_over(self) -> bool:
         """Whether it is not run again: what it says is known, or it cannot be judged."""
         left_out = bool(self.answers) and self.answers[-1].sign == "left out"
-        return self.verdict is not None or self.errors >= _MOST_ERRORS or left_out
+        return self.verdict is not None or self.errors >= MOST_ERRORS or left_out
 
     @property
     def is_broken(self) -> bool:
         """Whether so many of its runs ended in an error that it is not known how it fares."""
-        return self.verdict is None and self.errors >= _MOST_ERRORS
+        return self.verdict is None and self.errors >= MOST_ERRORS
 
     @property
     def is_wanted(self) -> bool:
@@ -307,7 +305,7 @@ class Repeated(Generic[Answer]):
 
     def why_unclear(self, otherwise: str) -> str:
         """Return why its runs do not say how it fares."""
-        if self.errors >= _MOST_ERRORS:
+        if self.errors >= MOST_ERRORS:
             return f"{self.errors} runs ended in an error"
         return otherwise if self.known is None else self.why_known or _OTHER_BASE
 
@@ -445,7 +443,7 @@ class Rounds(Generic[Answer]):
             except EngineError as error:
                 self.lost[other.number] = error
                 return
-        what = f"{count(len(broken), 'answer')} could not be had again: {_MOST_ERRORS} tries each went wrong"
+        what = f"{count(len(broken), 'answer')} could not be had again: {MOST_ERRORS} tries each went wrong"
         self.lost[broken[0].number] = EngineError(what)
 
     def _compare(self) -> None:

@@ -412,7 +412,12 @@ class NluPrediction(Part, frozen=True, kw_only=True):
     @property
     def unclear(self) -> bool:
         """Whether its runs do not say how it fares."""
-        return not isinstance(self.repeats, UnsetType) and self.repeats.outcome == "unclear"
+        return not isinstance(self.repeats, UnsetType) and self.repeats.outcome == "unclear" and not self.unanswered
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether the engine cannot answer it, time and again, though it answers others."""
+        return not isinstance(self.repeats, UnsetType) and self.repeats.is_unanswered
 
 
 class UnjudgedIntent(Part, frozen=True, kw_only=True):
