@@ -151,6 +151,13 @@ def run(kind: str, *flags: str, out: str = "results", base: str = "none", gate: 
     return run_command_line([*begin, *(["--fail-on", gate] if gate else []), *flags])
 
 
+def alone(kind: str, *flags: str) -> int:
+    data = ["--nlu", "tests/nlu.yml", "--no-plot"] if kind == "nlu" else ["suite.json"]
+    written = ["--json", "results/report.json", "--engine", "coins"]
+    Path("results").mkdir(exist_ok=True)
+    return run_command_line(["test", kind, *data, *written, *flags])
+
+
 def report(out: str = "results") -> Report:
     return decode(Path(out, "report.json").read_bytes())
 
@@ -403,3 +410,107 @@ def test_shards_find_what_one_run_finds(
     assert in_shards(partial(run, kind), count, *rules, base="base") == code
     assert as_compared("results") == as_compared("one")
     assert len(repeats(kind, "hello there").runs) > 3
+
+
+def test_each_shard_has_its_share_of_the_turns(
+    kind: str, base: str, bot: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_suites(bot)
+    monkeypatch.setattr(CoinEngine, "rates", dict.fromkeys(RATES, 1.0))
+    in_shards(partial(run, kind), 3, "--repeats", "turns: 9", base=base)
+    runs = [len(repeats(kind, text).runs) - 1 for text in RATES]
+    assert min(runs) >= 1, "each has its first runs"
+    assert sum(runs) <= 9
+    assert "its share of the budget" in Path("results/report.json").read_text()
+
+
+def test_too_many_for_the_budget_are_so_in_shards_as_well(
+    kind: str, base: str, bot: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The merging job knows nothing of the limits of the platform: the shards say so."""
+    in_suites(bot)
+    monkeypatch.setattr(CoinEngine, "least", 600.0)
+    monkeypatch.setattr(CoinEngine, "rates", {**RATES, "hello there": 1.0})
+    code = run(kind, out="one", base=base)
+    assert in_shards(partial(run, kind), 2, base=base) == code == 1
+    assert as_compared("results") == as_compared("one")
+    assert len(repeats(kind, "see you").runs) == 1
+
+
+def test_one_that_errs_is_the_same_in_shards(kind: str, base: str, bot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut(text: str, time: int) -> None:
+        if text == "so long" and time > 1:
+            raise UnansweredError("it cut the connection")
+
+    in_suites(bot)
+    suites = bot / "suites"
+    both = {"name": "suite 0", "testCases": [SUITE[0], SUITE[2]]}  # a suite is no unit if all of it errs
+    (suites / "0.json").write_text(json.dumps(both))
+    (suites / "2.json").unlink()
+    monkeypatch.setattr(CoinEngine, "at_once", 1)
+    monkeypatch.setattr(CoinEngine, "rates", dict.fromkeys(RATES, 0.0))
+    monkeypatch.setattr(CoinEngine, "on_text", staticmethod(cut))
+    code = run(kind, out="one", base=base)
+    assert in_shards(partial(run, kind), 2, base=base) == code == 1
+    assert as_compared("results") == as_compared("one")
+
+
+def test_a_shard_whose_bot_dies_is_not_merged(kind: str, base: str, bot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_suites(bot)
+    places = ["shard-1", "shard-2"]
+    assert run(kind, "--shard", "1/2", out=places[0], base=base, gate="") == 0
+
+    def gone(number: int) -> None:
+        if number > 2:
+            raise EngineError("the bot is gone")
+
+    monkeypatch.setattr(CoinEngine, "on_call", staticmethod(gone))
+    assert run(kind, "--shard", "2/2", out=places[1], base=base, gate="") == 2
+    assert run_command_line(["report", "merge", *places, "--baseline", base, "--quiet"]) == 2
+
+
+# --- `--repeat` of `test nlu` and `test batch` -----------------------------------------------------------------------
+
+
+def test_alone_each_is_asked_as_often_as_repeat_says(kind: str, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr(CoinEngine, "rates", {"hello there": 0.0, "good day": 0.5, "so long": 0.5, "see you": 1.0})
+    monkeypatch.setattr(CoinEngine, "seed", 5)
+    assert alone(kind, "--repeat", "4") == (0 if kind == "nlu" else 1)
+    found = {text: one.attempts for text, one in results_of(kind).items()}
+    assert {text: len(one.runs) for text, one in found.items()} == dict.fromkeys(RATES, 4)
+    assert (found["hello there"].passed, found["see you"].passed) == (4, 0)
+    flaky = found["so long"]
+    assert 0 < flaky.passed < 4
+    assert flaky.passed == sum(flaky.runs)
+    said = capsys.readouterr().out
+    assert f"flaky: passed {flaky.passed} of 4 times" in said
+    assert "passed 0 of 4 times" in said
+    right = {text: one.correct if kind == "nlu" else one.passed for text, one in results_of(kind).items()}
+    assert right == {text: one.passed == 4 for text, one in found.items()}
+
+
+def test_alone_without_repeat_each_is_asked_once(kind: str) -> None:
+    alone(kind)
+    assert "attempts" not in Path("results/report.json").read_text()
+
+
+def test_alone_what_was_had_before_the_end_is_kept(kind: str, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    def gone(number: int) -> None:
+        if number > 6:
+            raise EngineError("the bot is gone")
+
+    monkeypatch.setattr(CoinEngine, "at_once", 1)
+    monkeypatch.setattr(CoinEngine, "rates", dict.fromkeys(RATES, 0.0))
+    monkeypatch.setattr(CoinEngine, "on_call", staticmethod(gone))
+    assert alone(kind, "--repeat", "3") == 2
+    assert "the bot is gone" in capsys.readouterr().err
+    runs = [one.attempts.of for one in results_of(kind).values()]
+    assert sum(runs) in {4, 5, 6}
+    assert min(runs) == 1
+
+
+@pytest.mark.parametrize("flags", [["--cross-validation"], ["--config", "config.yml", "other.yml"]])
+def test_repeat_is_refused_where_nothing_is_repeated(bot: Path, flags: list[str], capsys: Any) -> None:
+    (bot / "other.yml").write_text("pipeline: []\n")
+    assert run_command_line(["test", "nlu", "--nlu", "tests/nlu.yml", "--repeat", "2", *flags]) == 2
+    assert "--repeat" in capsys.readouterr().err

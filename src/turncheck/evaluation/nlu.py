@@ -54,6 +54,7 @@ from turncheck.messages.errors import CutShortError
 from turncheck.messages.phrasing import count
 from turncheck.project.config import DUCKLING_DIMENSIONS
 from turncheck.report.model import (
+    Attempt,
     EngineInfo,
     EntityScores,
     Nlu,
@@ -289,7 +290,7 @@ def _with_runs(measurement: NluMeasurement, repetition: Repetition) -> NluMeasur
     pairs = zip(repetition.parses, repetition.repeats, strict=True)
     judged = [repeats for parse, repeats in pairs if parse is not None]
     predictions = tuple(
-        structs.replace(prediction, repeats=repeats)
+        structs.replace(prediction, **{"attempts" if isinstance(repeats, Attempt) else "repeats": repeats})
         for prediction, repeats in zip(section.predictions, judged, strict=True)
     )
     section = structs.replace(section, predictions=predictions, repeats=repetition.how)

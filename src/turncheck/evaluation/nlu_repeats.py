@@ -23,6 +23,7 @@ from turncheck.evaluation.repeats import (
 )
 from turncheck.messages.errors import CutShortError
 from turncheck.messages.phrasing import count
+from turncheck.report.model import Attempt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -41,7 +42,7 @@ class Repetition(NamedTuple):
     """
 
     parses: list[Parse | None]
-    repeats: list[Repeats | UnsetType]
+    repeats: list[Repeats | Attempt | UnsetType]
     how: HowRepeated | UnsetType = UNSET
     stopped: EngineError | KeyboardInterrupt | None = None
     remarks: tuple[str, ...] = ()
@@ -111,8 +112,45 @@ def repeat_sentences(
         _shown(examples[index], test, is_over=rounds.stopped is None)
         for index, test in zip(indexes, tests, strict=True)
     ]
-    repeats = [test.repeats() if test.runs or test.errors else UNSET for test in tests]
+    repeats: list[Repeats | Attempt | UnsetType] = [
+        test.repeats() if test.runs or test.errors else UNSET for test in tests
+    ]
     return Repetition(parses, repeats, rounds.how, rounds.stopped, tuple(_remarks(tests, why)))
+
+
+def ask_times(
+    times: int, examples: Sequence[Example], _: Answers, ask: Callable[[Sequence[int]], Sequence[Parse]]
+) -> Repetition:
+    """Ask for all sentences so many times; the first run that fails shows how a sentence fares.
+
+    Raises:
+        CutShortError: the engine failed before it had answered anything.
+    """
+    parses: list[list[Parse]] = [[] for _ in examples]
+    stopped: CutShortError | None = None
+    while stopped is None and times:
+        times -= 1
+        given: Sequence[Parse | None]
+        try:
+            given = ask(range(len(examples)))
+        except CutShortError as error:
+            stopped, given = error, error.finished or ()
+        for of_one, parse in zip(parses, given, strict=False):
+            of_one.extend([] if parse is None else [parse])
+    if stopped is not None and not any(parses):
+        raise stopped
+    runs = [
+        [Judged(example, parse).correct for parse in of_one] for example, of_one in zip(examples, parses, strict=True)
+    ]
+    shown = [
+        of_one[passed.index(False) if False in passed else 0] if of_one else None
+        for of_one, passed in zip(parses, runs, strict=True)
+    ]
+    attempts: list[Repeats | Attempt | UnsetType] = [
+        Attempt(passed=sum(passed), of=len(passed), runs=tuple(passed)) if example.base_intent else UNSET
+        for example, passed in zip(examples, runs, strict=True)
+    ]
+    return Repetition(shown, attempts, stopped=stopped)
 
 
 def _run(example: Example, parse: Parse | None) -> Run[Parse]:
@@ -147,7 +185,7 @@ def _known(number: int, unit: str, example: Example, known: RepeatedRuns) -> Rep
 def _runs_of_base(known: Nlu | None) -> Iterator[tuple[tuple[str, str | None, str | None], BaseRuns]]:
     for prediction in known.predictions if known is not None and known.mode == "held-out" else ():
         key = prediction.text, prediction.expected.intent, prediction.expected.response
-        yield key, base_runs(prediction.repeats, passed=prediction.correct)
+        yield key, base_runs(prediction.repeats, prediction.attempts, passed=prediction.correct)
 
 
 def _shown(example: Example, test: Repeated[Parse], *, is_over: bool) -> Parse | None:

@@ -14,7 +14,7 @@ from turncheck.comparison.repeats import RunBesideBase, Weighed, alarms, rate_te
 from turncheck.engines.base import Engine, UtteranceAnswer, Workers
 from turncheck.messages.errors import INTERRUPTED, CutShortError, EngineError
 from turncheck.messages.phrasing import count
-from turncheck.report.model import LONGEST_BASE, MOST_ERRORS, HowRepeated, RepeatedOutcome, Repeats
+from turncheck.report.model import LONGEST_BASE, MOST_ERRORS, Attempt, HowRepeated, RepeatedOutcome, Repeats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -51,10 +51,11 @@ class BaseRuns:
 NO_RUNS: Final = BaseRuns()
 
 
-def base_runs(repeats: Repeats | UnsetType, *, passed: bool) -> BaseRuns:
+def base_runs(repeats: Repeats | UnsetType, attempts: Attempt | UnsetType, *, passed: bool) -> BaseRuns:
     """Return the runs that a test of the base says something about; one that was run once has one."""
     if isinstance(repeats, UnsetType):
-        return BaseRuns("P" if passed else "F", not passed)
+        runs = (passed,) if isinstance(attempts, UnsetType) else attempts.runs
+        return BaseRuns("".join("P" if one else "F" for one in runs)[-LONGEST_BASE:], not passed)
     return BaseRuns(repeats.usual_runs, not passed and repeats.outcome != "unclear")
 
 

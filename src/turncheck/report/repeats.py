@@ -19,6 +19,17 @@ Runs = Annotated[str, msgspec.Meta(pattern=r"^[PFpf]*(?!\n)$", max_length=1000)]
 RepeatedOutcome = Literal["passed", "flaky", "failed", "regressed", "unclear"]
 
 
+class Attempt(Part, frozen=True, kw_only=True):
+    """How a test fared that was run a number of times."""
+
+    passed: Count
+    """How many times it passed."""
+    of: Count
+    """How many times it was run."""
+    runs: tuple[bool, ...] = ()
+    """Whether it passed, run by run."""
+
+
 class Repeats(Part, frozen=True, kw_only=True):
     """How a test fared that was run several times, since the assistant's answers vary.
 

@@ -151,7 +151,7 @@ def _answers(suite: Suite, known: RepeatedRuns) -> list[tuple[RepeatedRun, Utter
 def _runs_of_base(known: Batch | None) -> Iterator[tuple[Hashable, BaseRuns]]:
     for case in known.cases if known is not None else ():
         if case.result != "not-evaluated":
-            yield _key(case), base_runs(case.repeats, passed=case.passed)
+            yield _key(case), base_runs(case.repeats, case.attempts, passed=case.passed)
 
 
 def _key(case: BatchCase) -> Hashable:

@@ -30,9 +30,10 @@ from turncheck.report.batch import (
     numbers_of,
     share,
 )
+from turncheck.report.model import Attempt
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from turncheck.engines.conversation import NluEngine, Parse
     from turncheck.evaluation.repeats import Repeating
@@ -158,7 +159,7 @@ def evaluate_suites(
             if stopped is None and repeating is None:
                 answers.keep(units[index], first)
     judged = {index: judged_suite(suites[index], suite.first, run) for index, suite in here.items()}
-    entities = {comparable(entity.name) for suite in suites for case in suite.cases for entity in case.entities}
+    entities = _expected_entities(suites)
     batch = batch_of(list(judged.values()), run, entities)
     if repeating is not None and stopped is None:
         written = {index: suite for index, suite in here.items() if not suite.utterances}
@@ -189,6 +190,53 @@ def evaluate_suites(
     if engines.capabilities.answers_suites and (why := _why_not_judged(batch)):
         raise CutShortError(EngineError(why), batch)
     return batch
+
+
+def evaluate_suites_times(
+    engines: Engine, suites: Sequence[Suite], run: SuiteRun, screen: Console, times: int
+) -> Batch:
+    """Run suites so many times: a case has passed if it passed each time, else it is as in the first that failed.
+
+    Raises:
+        CutShortError: as in :func:`evaluate_suites`; ``finished`` has the runs until then.
+    """
+    batches: list[Batch] = []
+    stopped: CutShortError | None = None
+    while stopped is None and len(batches) < times:
+        try:
+            batches.append(evaluate_suites(engines, suites, run, screen))
+        except CutShortError as error:
+            if not batches:
+                raise
+            stopped = error
+            batches += [error.finished] if error.finished is not None else []
+    found = []
+    for index, suite in enumerate(batches[0].suites):
+        of_suite = zip(*(batch.suites[index].cases for batch in batches), strict=True)
+        ended = stopped is not None and len(batches) > 1
+        cases = tuple(_of_times(runs, ended=ended) for runs in of_suite)
+        found.append(_with_cases(suite, cases, run))
+    batch = batch_of(found, run, _expected_entities(suites))
+    if stopped is not None:
+        raise CutShortError(_cause(stopped), batch)
+    return batch
+
+
+def _of_times(runs: Sequence[BatchCase], *, ended: bool) -> BatchCase:
+    """Return the result of a case that was run several times; ``ended``: the last run may not have come to it."""
+    if ended and runs[-1].result == "not-evaluated":
+        runs = runs[:-1]
+    passed = tuple(case.passed for case in runs)
+    shown = next((case for case in runs if not case.passed), runs[0])
+    attempts = Attempt(passed=sum(passed), of=len(passed), runs=passed)
+    if not 0 < attempts.passed < attempts.of:
+        return structs.replace(shown, attempts=attempts)
+    flaky = f"flaky: passed {attempts.passed} of {attempts.of} times"
+    return structs.replace(shown, attempts=attempts, reason=f"{flaky}; {shown.reason}" if shown.reason else flaky)
+
+
+def _expected_entities(suites: Iterable[Suite]) -> set[str]:
+    return {comparable(entity.name) for suite in suites for case in suite.cases for entity in case.entities}
 
 
 def _ensure_fits(known: RepeatedSuite, suite: Suite, unit: str) -> None:
