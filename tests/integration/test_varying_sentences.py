@@ -299,7 +299,7 @@ def test_errors_are_no_runs_and_an_engine_that_is_gone_ends_the_run(
     monkeypatch.setattr(CoinEngine, "rates", dict.fromkeys(RATES, 0.0))
     monkeypatch.setattr(CoinEngine, "on_call", staticmethod(unanswered))
     assert run(kind, base=base) == 0
-    assert sum(repeats(kind, text).errors for text in RATES) == (1 if kind == "nlu" else 2)
+    assert sum(repeats(kind, text).errors for text in RATES) == 2
     assert {repeats(kind, text).runs for text in RATES} == {"PP"}
 
     def gone(number: int) -> None:
@@ -455,17 +455,20 @@ def test_one_that_errs_is_the_same_in_shards(kind: str, base: str, bot: Path, mo
     assert as_compared("results") == as_compared("one")
 
 
-def test_a_shard_whose_bot_dies_is_not_merged(kind: str, base: str, bot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("end", "code"), [(EngineError("the bot is gone"), 2), (KeyboardInterrupt(), 130)])
+def test_a_shard_whose_bot_dies_or_that_is_interrupted_is_not_merged(
+    kind: str, base: str, end: BaseException, code: int, bot: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     in_suites(bot)
     places = ["shard-1", "shard-2"]
     assert run(kind, "--shard", "1/2", out=places[0], base=base, gate="") == 0
 
     def gone(number: int) -> None:
         if number > 2:
-            raise EngineError("the bot is gone")
+            raise end
 
     monkeypatch.setattr(CoinEngine, "on_call", staticmethod(gone))
-    assert run(kind, "--shard", "2/2", out=places[1], base=base, gate="") == 2
+    assert run(kind, "--shard", "2/2", out=places[1], base=base, gate="") == code
     assert run_command_line(["report", "merge", *places, "--baseline", base, "--quiet"]) == 2
 
 

@@ -93,6 +93,8 @@ class Asked(Protocol[Answer]):
 def answered(ask: Callable[[], Answer]) -> Answer | None:
     """Ask an engine that several things can be asked at once for one of them; ``None``: it went wrong, twice.
 
+    An engine that asks again itself is not asked again: many questions in a row without an answer end a run.
+
     Raises:
         CutShortError: the engine is gone.
     """
@@ -102,6 +104,8 @@ def answered(ask: Callable[[], Answer]) -> Answer | None:
         except CutShortError as error:
             if not error.passing:
                 raise
+            if error.unanswered:
+                return None
     return None
 
 
