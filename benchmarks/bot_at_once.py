@@ -29,7 +29,7 @@ from turncheck.evaluation.e2e import evaluate_cases
 from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.project.e2e.cases import read_cases
 from turncheck.report.model import EngineInfo
-from turncheck.settings.sources import read_settings_file
+from turncheck.settings.file import read_settings_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

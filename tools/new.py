@@ -355,7 +355,7 @@ class {section}(Part, frozen=True, kw_only=True):
                 f"from turncheck.evaluations.{word} import {constant}\n",
             ),
             Insertion(folder / "kinds.py", r"        STRENGTH,", f"        {constant},\n"),
-            Insertion(SOURCE / "report" / "part.py", r'    "strength",', f'    "{word}",\n'),
+            Insertion(SOURCE / "report" / "evaluations.py", r'    "strength",', f'    "{word}",\n'),
             Insertion(model, r"from turncheck\.report\.trust", f"from turncheck.report.{word} import {section}\n"),
             Insertion(model, r"    coverage: dict\[str, KindCoverage\]", field),
         ),

@@ -23,7 +23,7 @@ from turncheck.render.outputs import (
 from turncheck.render.page.page import distinct_names, render_page, slugs_of
 from turncheck.render.wording.gates import judge
 from turncheck.report.codec import BASELINE_NAME
-from turncheck.validation.registry import CHECKS, rule_texts
+from turncheck.validation.findings import CHECKS, rule_texts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

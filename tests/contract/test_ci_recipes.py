@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from turncheck.cli import run_command_line
-from turncheck.settings.sources import read_settings_file
+from turncheck.settings.file import read_settings_file
 
 ROOT = Path(__file__).parents[2]
 PAGE = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("ci.md", "scale.md"))

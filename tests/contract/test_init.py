@@ -20,8 +20,8 @@ from turncheck.project.batch.reader import read_suites
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_project
 from turncheck.project.testfiles import find_test_nlu, find_test_stories
+from turncheck.settings.file import read_settings_file
 from turncheck.settings.options import Settings, options
-from turncheck.settings.sources import read_settings_file
 
 ROOT = Path(__file__).parents[2]
 BOTS = ["confidence_and_limits", "fallback_core", "form_interrupt_rules", "or_checkpoints", "rules_conditions"]

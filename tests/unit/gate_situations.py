@@ -14,8 +14,8 @@ from turncheck.comparison.model import Missing, Present, Unreachable, Unreadable
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
 from turncheck.render.wording.gates import judge
+from turncheck.report.evaluations import EVALUATIONS
 from turncheck.report.model import CaseResult, GateSettings, HowRepeated, Repeats, Report, Skipped
-from turncheck.report.part import EVALUATIONS
 from turncheck.run.reading import fault_of
 
 if TYPE_CHECKING:

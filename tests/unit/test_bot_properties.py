@@ -16,7 +16,7 @@ from turncheck.engines.http.answers import AnswerError, read_answer
 from turncheck.messages.errors import UserError
 from turncheck.settings.bot import Bot
 from turncheck.settings.bot_presets import PRESETS
-from turncheck.settings.sources import read_settings_file
+from turncheck.settings.file import read_settings_file
 
 WORDS = st.sampled_from(
     [

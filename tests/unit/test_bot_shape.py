@@ -12,7 +12,7 @@ from turncheck.engines.http.signature import AwsKey, signed
 from turncheck.messages.errors import UserError
 from turncheck.settings.bot import Bot, filled, filled_path
 from turncheck.settings.bot_presets import PRESETS
-from turncheck.settings.sources import read_settings_file
+from turncheck.settings.file import read_settings_file
 from turncheck.web.json_path import JsonPath, PathError, outline
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 from in_process import turncheck
 
 from turncheck.commands.init.botium import imported
-from turncheck.settings.sources import read_settings_file
+from turncheck.settings.file import read_settings_file
 
 if TYPE_CHECKING:
     from pathlib import Path

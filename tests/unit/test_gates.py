@@ -22,8 +22,8 @@ from turncheck.messages.errors import UserError
 from turncheck.render.wording import figures
 from turncheck.render.wording.gates import judge
 from turncheck.render.wording.verdict import GateResult, Verdict
+from turncheck.report.evaluations import EVALUATIONS
 from turncheck.report.model import GateSettings, Nlu, Report, Skipped, Understood, UnjudgedIntent
-from turncheck.report.part import EVALUATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,7 +19,7 @@ from turncheck.render.junit import render_junit
 from turncheck.render.sinks.xml import attribute, element
 from turncheck.render.wording.gates import judge
 from turncheck.report.model import Alternative, GateSettings, Skipped, StoryStep
-from turncheck.settings.sources import read_settings_file
+from turncheck.settings.file import read_settings_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ from golden_texts import Golden
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
-from turncheck.settings.sources import read_settings_file
+from turncheck.settings.file import read_settings_file
 
 
 def test_without_a_file_nothing_is_set(tmp_path: Path) -> None:

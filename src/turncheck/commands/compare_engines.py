@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.report.engines import EnginesCompared
+    from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import EntitySpan, Nlu, NluPrediction, Report, Understood
-    from turncheck.report.part import Evaluation
     from turncheck.run.inputs import Inputs
     from turncheck.settings.options import Settings
 

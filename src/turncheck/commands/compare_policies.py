@@ -23,7 +23,7 @@ from turncheck.engines.embedded.configured import policies_of
 from turncheck.engines.embedded.engines import EmbeddedEngine
 from turncheck.engines.embedded.model_archive import MemberWriter, write_model
 from turncheck.engines.embedded.models import SUFFIX
-from turncheck.engines.embedded.policies.trainer import train_ensemble, write_ensemble
+from turncheck.engines.embedded.policies.trainer import Ensemble, train_ensemble, write_ensemble
 from turncheck.engines.embedded.training_key import project_fingerprint
 from turncheck.evaluation.stories import has_annotated_texts
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, TrainingRefusedError, UserError
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
     from turncheck.commands.train import TrainOptions
     from turncheck.comparison.changes import UnseenChange
-    from turncheck.engines.embedded.policies.ensemble import Ensemble
     from turncheck.process.screen import Console
     from turncheck.report.model import ConfiguredComponent
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from turncheck.process.screen import Console
     from turncheck.project.model import Story
-    from turncheck.report.part import Evaluation
+    from turncheck.report.evaluations import Evaluation
 
 
 _REPORT: Final = "_report.json"

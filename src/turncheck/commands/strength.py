@@ -51,13 +51,12 @@ from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.project.testfiles import E2E_CASES_FILE
 from turncheck.publishing.files import write_file, write_report
 from turncheck.render.phrases import not_run_text, noted_version_line
-from turncheck.render.robustness_text import robustness_text
 from turncheck.render.sinks.terminal import text
-from turncheck.render.strength_text import strength_text
+from turncheck.render.strength_text import robustness_text, strength_text
 from turncheck.run.alone import Alone, Bench, PartialResult, end_with, measured_alone
 from turncheck.run.assistant import running_server
-from turncheck.run.changed_lines import ChangedLines, changed_lines
 from turncheck.run.folders import ensure_apart_from_project
+from turncheck.run.inputs import ChangedLines, changed_lines
 from turncheck.run.reading import (
     ensure_readable,
     ensure_tests_read,

@@ -20,9 +20,8 @@ from turncheck.project.folder import ProjectFolder
 from turncheck.project.reader import read_nlu, read_project, read_stories
 from turncheck.project.testfiles import find_e2e_cases, find_test_nlu, find_test_stories, find_unsearched
 from turncheck.validation.facts import ProjectTests, missing_parts
-from turncheck.validation.findings import found
+from turncheck.validation.findings import explain, found, rule_texts
 from turncheck.validation.pipeline import Validated, validate
-from turncheck.validation.registry import explain
 from turncheck.validation.suppressions import suppress
 
 if TYPE_CHECKING:
@@ -231,7 +230,7 @@ def _ignored(folder: Path) -> tuple[tuple[str, Location], ...]:
     """The codes that the project's ``turncheck.yml`` leaves out, with their places."""
     if not (folder / "turncheck.yml").exists():
         return ()
-    from turncheck.settings.sources import read_settings_file
+    from turncheck.settings.file import read_settings_file
 
     return read_settings_file(folder).ignored
 
@@ -320,7 +319,6 @@ def _write_report(checked: Checked, folder: Path, files: ReportFiles) -> None:
 
 def _sarif(checked: Checked, folder: Path) -> str:
     from turncheck.render.sarif import findings_sarif
-    from turncheck.validation.registry import rule_texts
 
     sarif = findings_sarif(
         checked.validated.findings,

@@ -89,8 +89,8 @@ from turncheck.messages.phrasing import count
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import NluPrediction, Report, Understood, Validation
-    from turncheck.report.part import Evaluation
     from turncheck.report.trust import Trust
 
 

@@ -75,8 +75,8 @@ if TYPE_CHECKING:
     from turncheck.comparison.changes import ChangedCases
     from turncheck.comparison.model import Comparison
     from turncheck.messages.finding import Severity
+    from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import GateSettings, Report
-    from turncheck.report.part import Evaluation
 
 
 # Gates about one metric: its value (thresholds), or its change against the baseline (max-regression).

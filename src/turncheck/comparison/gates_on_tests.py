@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.changes import CaseChange, ChangedCases, FindingChange
     from turncheck.comparison.model import Comparison, OneSided
+    from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import Report, Skipped
-    from turncheck.report.part import Evaluation
 
 
 def judge_failed_tests(report: Report) -> Judged:

@@ -19,7 +19,7 @@ from msgspec import UNSET, UnsetType
 from turncheck.comparison.metrics import Measured, MetricDelta, metric_of
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Finding, Location, Severity
-from turncheck.report.part import EVALUATIONS, Evaluation
+from turncheck.report.evaluations import EVALUATIONS, Evaluation
 
 if TYPE_CHECKING:
     from turncheck.comparison.changes import CaseChange, FindingChange

@@ -20,8 +20,8 @@ from turncheck.comparison.tally import faults_of, is_asked_for, skipped_entry
 from turncheck.evaluations.kinds import KINDS, WITHOUT_TESTS
 from turncheck.evaluations.nlu import FEW_INTENTS
 from turncheck.messages.phrasing import first_line
+from turncheck.report.evaluations import EVALUATIONS, Evaluation
 from turncheck.report.model import BatchCase, CaseResult, Report, StoryResult
-from turncheck.report.part import EVALUATIONS, Evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.comparison.matching import Matched, Pair
-    from turncheck.report.part import Evaluation
+    from turncheck.report.evaluations import Evaluation
     from turncheck.report.trust import Trust
 
 

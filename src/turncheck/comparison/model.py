@@ -24,8 +24,9 @@ from turncheck.comparison.changes import (
 from turncheck.comparison.metrics import MetricDelta
 from turncheck.messages.finding import Location
 from turncheck.report.codec import file_of
+from turncheck.report.evaluations import Evaluation
 from turncheck.report.model import BatchCase, CaseMessage, CaseResult, Confusion, Count, Report, StoryResult, Validation
-from turncheck.report.part import Evaluation, Figure, Part
+from turncheck.report.part import Figure, Part
 from turncheck.report.quarantine import Quarantine
 
 # What a report is compared with: another report and its origin, or the reason why there is none.

@@ -14,7 +14,7 @@ from msgspec import UnsetType
 from turncheck.comparison.judged import Cause, FailedTest, FaultOf, Judged, NotRunTest
 from turncheck.comparison.quarantine import entry_of, is_excused
 from turncheck.evaluations.kinds import BY_DEFAULT
-from turncheck.report.part import EVALUATIONS, Evaluation
+from turncheck.report.evaluations import EVALUATIONS, Evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence

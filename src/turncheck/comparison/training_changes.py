@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from turncheck.comparison.matching import Matched, Pair
     from turncheck.comparison.metrics import MetricDelta
     from turncheck.comparison.model import Comparison, Renamed
+    from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import Report, TrainingSentence
-    from turncheck.report.part import Evaluation
 
 
 _FEWEST_LOST: Final = 3

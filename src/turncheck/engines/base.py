@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from turncheck.project.batch.model import Suite
     from turncheck.project.model import Project
     from turncheck.report.batch import BatchResult, BatchSetting
+    from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import EngineInfo
-    from turncheck.report.part import Evaluation
     from turncheck.report.trust import ConfidenceMap, Trust
 
 # What an engine can do with a project, and which parts of one it is trained on.

@@ -15,17 +15,15 @@ import msgspec
 import requests
 from urllib3.exceptions import HTTPError
 
-from turncheck.messages.errors import EngineError, PassingError
+from turncheck.messages.errors import EngineError, PassingError, UserError
 from turncheck.process.screen import duration
 from turncheck.web.addresses import Network, origin_of, without_login
 from turncheck.web.exchange import AnswerTooLargeError, Call, exchange, read_body, seconds_to_wait
-from turncheck.web.timed import session, within
+from turncheck.web.timed import Deadline, session, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from turncheck.messages.errors import UserError
-    from turncheck.web.timed import Deadline
 
 TIMEOUT: Final = 60.0
 """Seconds for one answer."""

@@ -21,16 +21,14 @@ from turncheck.evaluation.e2e_steps import (
 )
 from turncheck.evaluation.misunderstood import heard_in
 from turncheck.messages.errors import EngineError, UnansweredError, UserError
-from turncheck.project.e2e.model import FlowsAsserted, MessageAsserted
-from turncheck.report.model import CaseMessage, CaseResult, CaseStep, Outcome, StepOutcome
+from turncheck.project.e2e.model import Assertion, CaseTurn, E2ECase, FlowsAsserted, MessageAsserted, SlotAsserted
+from turncheck.report.model import CaseMessage, CaseResult, CaseStep, Outcome, StepOutcome, StoryParse, TurnTrace
 from turncheck.yaml_tree.shapes import SEARCH_SECONDS, EndlessSearchError, is_found
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from turncheck.engines.conversation import ConversationEngine, CustomAction, Turn
-    from turncheck.project.e2e.model import Assertion, CaseTurn, E2ECase, SlotAsserted
-    from turncheck.report.model import StoryParse, TurnTrace
 
     Events = Sequence[Mapping[str, Any]]
 

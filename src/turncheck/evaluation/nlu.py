@@ -20,7 +20,9 @@ from turncheck.evaluation.answers import (
     units_of,
 )
 from turncheck.evaluation.nlu_remarks import (
+    ENTITY,
     Overlap,
+    covered_intents,
     find_insights,
     overlap_of_folds,
     overlap_with,
@@ -369,7 +371,6 @@ def _coverage(project: Project, predictions: Sequence[NluPrediction]) -> Covered
     """If the project names all that users may mean: what the judged sentences cover; only suites judge traits."""
     if not project.platform.names_all:
         return None
-    from turncheck.evaluation.nlu_remarks import ENTITY, covered_intents
     from turncheck.project.batch.known import known_names
     from turncheck.project.batch.model import comparable
 

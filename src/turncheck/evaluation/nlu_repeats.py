@@ -80,38 +80,34 @@ def repeat_sentences(
             stopped.finished = None
             raise stopped
         return Repetition([first.get(index) for index in own], [UNSET] * len(own), stopped=stopped)
-    indexes = list(own)
     tests = [
-        _test(number, examples[index], first.get(index))
-        if (known := own[index]) is None
-        else _known(number, units[index], examples[index], known)
-        for number, index in enumerate(indexes)
+        _test(index, examples[index], first.get(index))
+        if known is None
+        else _known(index, units[index], examples[index], known)
+        for index, known in own.items()
     ]
 
     def ask(asked: Engine, number: int) -> Run[Parse]:
-        nlu, example = asked.nlu, examples[indexes[number]]
+        nlu, example = asked.nlu, examples[number]
         return _run(example, None if nlu is None else answered(lambda: shortened(nlu.parse([example.text])[0])))
 
     def find_base(_: Sequence[Repeated[Parse]]) -> None:
         keys = [(example.text, example.base_intent, example.retrieval_label) for example in examples]
         found = by_key(keys, _runs_of_base(how.base()))
-        for test, index in zip(tests, indexes, strict=True):
-            test.base = found[index]
+        for test in tests:
+            test.base = found[test.number]
 
-    rounds = how.rounds(tests, ask, engine, find_base)
+    rounds = how.rounds(tests, ask, engine, find_base, number=len(examples))
     why = rounds.why_no_more
-    for test, index in zip(tests, indexes, strict=True):
-        if own[index] is None and (rounds.stopped is None or test.verdict is not None):
+    for test in tests:
+        if own[test.number] is None and (rounds.stopped is None or test.verdict is not None):
             written = test.written(lambda run: None if run.sign == "error" else run.answer, why)
-            answers.keep(units[index], written)
+            answers.keep(units[test.number], written)
     if len(own) < len(examples):
         if rounds.stopped is not None:
             raise CutShortError(rounds.stopped)
         raise DelegatedError
-    parses = [
-        _shown(examples[index], test, is_over=rounds.stopped is None)
-        for index, test in zip(indexes, tests, strict=True)
-    ]
+    parses = [_shown(examples[test.number], test, is_over=rounds.stopped is None) for test in tests]
     repeats: list[Repeats | Attempt | UnsetType] = [
         test.repeats() if test.runs or test.errors else UNSET for test in tests
     ]

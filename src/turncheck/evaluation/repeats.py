@@ -115,7 +115,7 @@ def first_answers(
     """Ask for each once, as many at a time as the engine can take: what goes wrong with one costs only that one.
 
     Returns:
-        The answers, by what was wanted, and what ended it: an engine that is gone, or that answers nothing.
+        The answers, by what was wanted, and what ended it: an engine that is gone.
     """
     found: dict[int, Answer] = {}
     left, in_a_row = list(wanted), 0
@@ -131,7 +131,7 @@ def first_answers(
         without = [one for one, answer in zip(left, given, strict=True) if answer is None]
         in_a_row = 1 if len(without) < len(left) else in_a_row + 1
         left = without[1:]
-        if not error.passing or in_a_row >= _MOST_IN_A_ROW or not (left or found):
+        if not error.passing or in_a_row >= _MOST_IN_A_ROW:
             return found, error
     return found, None
 
@@ -189,8 +189,10 @@ class Repeating(Generic[Section]):
         ask: Callable[[Engine, int], Run[Answer]],
         here: Engine,
         find_base: Callable[[Sequence[Repeated[Answer]]], None],
+        *,
+        number: int,
     ) -> Rounds[Answer]:
-        """Run the tests in rounds; ``ask`` asks an engine for one of them by its number."""
+        """Run the tests in rounds; ``ask`` asks an engine for one of all tests by its number, below ``number``."""
 
         def on(engine: Engine, number: int, _: int) -> Run[Answer]:
             return ask(engine, number)
@@ -200,7 +202,7 @@ class Repeating(Generic[Section]):
             tests, self.rules, partial(on, here), find_base, self.workers, there, share=self.share, say=self.say
         )
         rounds.run()
-        rounds.ensure_still_there()
+        rounds.ensure_still_there(number)
         self.spent(rounds.turns, rounds.seconds)
         return rounds
 
@@ -432,24 +434,26 @@ class Rounds(Generic[Answer]):
                 break
             self._decide()
 
-    def ensure_still_there(self) -> None:
-        """Note that the engine is gone, if tests that it answered end in errors, and it does not answer others either.
+    def ensure_still_there(self, number: int) -> None:
+        """Note that the engine is gone, if tests end in errors, and it does not answer others either.
 
-        If it does, the errors say something of these tests alone: they cost nothing but these.
+        If it does, the errors say something of these tests alone: they cost nothing but these. ``number``: how many
+        tests there are, those of others included.
         """
-        broken = [test for test in self.tests if test.is_broken and test.runs and test.known is None]
+        broken = [test.number for test in self.tests if test.is_broken and test.known is None]
         if not broken or self.stopped is not None:
             return
-        other = next((test for test in self.tests if test.judged and not test.is_broken), None)
-        if other is not None:
-            try:
-                if self.here(other.number, other.asked).sign != "error":
+        good = [test.number for test in self.tests if test.judged and not test.is_broken]
+        own = {test.number for test in self.tests}
+        try:
+            for other in [*good, *(one for one in range(number) if one not in own)][:MOST_ERRORS]:
+                if self.here(other, 0).sign != "error":
                     return
-            except EngineError as error:
-                self.lost[other.number] = error
-                return
-        what = f"{count(len(broken), 'answer')} could not be had again: {MOST_ERRORS} tries each went wrong"
-        self.lost[broken[0].number] = EngineError(what)
+        except EngineError as error:
+            self.lost[broken[0]] = error
+            return
+        what = f"{count(len(broken), 'answer')} could not be had: {MOST_ERRORS} tries each went wrong"
+        self.lost[broken[0]] = EngineError(what)
 
     def _compare(self) -> None:
         """Find the runs of the base; also of tests that never failed, which a later change is compared with."""

@@ -27,7 +27,7 @@ from turncheck.report.model import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.report.part import Evaluation
+    from turncheck.report.evaluations import Evaluation
 
 Better = Literal["higher", "lower", "neither"]
 Unit = Literal["score", "count"]

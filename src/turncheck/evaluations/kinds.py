@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from turncheck.evaluations.kind import EvaluationKind
-    from turncheck.report.part import Evaluation
+    from turncheck.report.evaluations import Evaluation
 
 KINDS: Final[Mapping[str, EvaluationKind]] = {
     kind.name: kind

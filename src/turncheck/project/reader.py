@@ -21,7 +21,7 @@ from turncheck.messages.finding import Finding, Location, shown_path
 from turncheck.messages.phrasing import misspelt
 from turncheck.platforms.registry import PLATFORMS
 from turncheck.process.regular_file import is_folder, is_there
-from turncheck.project.config import calm_reason, config_from_file
+from turncheck.project.config import SECTIONS, calm_reason, config_from_file, files_apart
 from turncheck.project.export import (
     export_of,
     in_order,
@@ -331,7 +331,6 @@ def _sorted_patterns(nlu: NluData) -> NluData:
 
 def _configured_apart(folder: ProjectFolder, file: ProjectFile | None) -> list[ProjectFile]:
     """Read the files in which Rasa 0 kept the sections that the configuration, if there is one, does not have."""
-    from turncheck.project.config import SECTIONS, files_apart  # most projects are for Rasa 3
 
     there = set() if file is None or file.mapping is None else set(file.mapping.items)
     missing = tuple(section for section in SECTIONS if section not in there)

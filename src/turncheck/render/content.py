@@ -46,7 +46,6 @@ from turncheck.render.phrases import (
     skipped_by_cause,
     unjudged_remark,
 )
-from turncheck.render.robustness_text import robustness_note
 from turncheck.render.spans import (
     BUILT,
     Change,
@@ -61,7 +60,7 @@ from turncheck.render.spans import (
     line,
     listed,
 )
-from turncheck.render.strength_text import judged_mutants, strength_note
+from turncheck.render.strength_text import judged_mutants, robustness_note, strength_note
 from turncheck.render.wording.figures import change, figure
 from turncheck.render.wording.tests import (
     HOW_TO_RUN_ACTIONS,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         Side,
         TestKind,
     )
-    from turncheck.report.part import Evaluation
+    from turncheck.report.evaluations import Evaluation
 
 CSV_NAME: Final = "engines.csv"
 JSON_NAME: Final = "engines.json"

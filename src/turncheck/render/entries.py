@@ -32,8 +32,8 @@ from turncheck.render.phrases import (
     expected_understood,
     heard,
 )
-from turncheck.render.robustness_text import variant_line
 from turncheck.render.spans import Code, Entry, Line, Place, Prose, Said, line, listed
+from turncheck.render.strength_text import variant_line
 from turncheck.render.wording.repeats import runs_in_words
 from turncheck.render.wording.tests import HeldTest, quarantine_in_words, with_copy_count
 

@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from turncheck.comparison.model import Comparison
     from turncheck.render.assistants import Assistants, FailedAssistant
     from turncheck.render.wording.verdict import GateResult, Verdict
+    from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import BatchCase, CaseResult, NluPrediction, Report, StoryResult
-    from turncheck.report.part import Evaluation
     from turncheck.settings.options import JunitFlavour
 
 

@@ -21,13 +21,12 @@ from turncheck.render.phrases import (
 from turncheck.render.sinks.xml import attribute, element
 from turncheck.render.spans import Place, line, plain
 from turncheck.render.wording.repeats import runs_in_words
-from turncheck.report.model import CaseResult
+from turncheck.report.model import BatchCase, CaseResult, Misunderstanding, NluPrediction, StoryResult, StoryStep
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from turncheck.render.links import PathResolver
-    from turncheck.report.model import BatchCase, Misunderstanding, NluPrediction, StoryResult, StoryStep
 
 _MOST_LISTED: Final = 200
 LONGEST_LINE: Final = 2_000

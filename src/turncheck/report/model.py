@@ -44,7 +44,8 @@ from turncheck.report.conversations import (
     TurnTrace,
     WrittenStep,
 )
-from turncheck.report.part import Count, Evaluation, Figure, Moment, Part
+from turncheck.report.evaluations import Evaluation
+from turncheck.report.part import Count, Figure, Moment, Part
 from turncheck.report.quarantine import Quarantine, QuarantinedTest
 from turncheck.report.repeats import LONGEST_BASE, MOST_ERRORS, Attempt, HowRepeated, RepeatedOutcome, Repeats
 from turncheck.report.strength import MutantGroup, MutantResult, Strength

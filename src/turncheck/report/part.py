@@ -1,6 +1,6 @@
-"""What all parts of the report have in common, and the names of the evaluations that they are about."""
+"""What all parts of the report have in common."""
 
-from typing import Annotated, Final, Literal, get_args
+from typing import Annotated, Final
 
 import msgspec
 
@@ -27,16 +27,3 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     They hold no cycles, so that the collector of cycles need not go through the millions of them.
     """
-
-
-Evaluation = Literal[
-    "validate",
-    "nlu",
-    "core",
-    "e2e",
-    "batch",
-    "strength",
-    "robustness",
-]
-EVALUATIONS: Final[tuple[Evaluation, ...]] = get_args(Evaluation)
-""":mod:`turncheck.evaluations.kinds` says what each is, and in which order they run."""

@@ -27,7 +27,8 @@ from turncheck.run.assistant import opened_engine
 from turncheck.run.folders import cache_of_command
 from turncheck.run.reading import ensure_possible, read_given, read_tests
 from turncheck.run.report_of import project_info, report_of
-from turncheck.settings.sources import combine, read_settings_file
+from turncheck.settings.file import read_settings_file
+from turncheck.settings.sources import combine
 from turncheck.work.workplace import Executor, workplace_of
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from turncheck.process.cache import Cache
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
-    from turncheck.report.part import Evaluation
+    from turncheck.report.evaluations import Evaluation
     from turncheck.report.trust import Trust
     from turncheck.settings.options import Settings
 

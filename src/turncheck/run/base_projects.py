@@ -23,7 +23,8 @@ from turncheck.messages.finding import shown_path
 from turncheck.process.output_files import temporary_folder
 from turncheck.process.regular_file import file_and_case, read_regular
 from turncheck.project.folder import assistants_below, is_assistant, may_be_assistant
-from turncheck.settings.sources import FILE_NAME, read_settings_file
+from turncheck.settings.file import read_settings_file
+from turncheck.settings.sources import FILE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -22,6 +22,7 @@ from turncheck.evaluations.kinds import KINDS
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
 from turncheck.project.story_sentences import with_story_sentences
+from turncheck.report.evaluations import EVALUATIONS
 from turncheck.report.model import (
     CaseMessage,
     CaseResult,
@@ -35,8 +36,7 @@ from turncheck.report.model import (
     TrainingSentence,
     WordList,
 )
-from turncheck.report.part import EVALUATIONS
-from turncheck.run.assistant import cache_in_use, opened_engine
+from turncheck.run.assistant import action_server, cache_in_use, opened_engine
 from turncheck.run.base_projects import bot_of_base
 from turncheck.run.inputs import NONE_PRECOMPUTED, Inputs, PrecomputedAnswers
 from turncheck.run.plugin_figures import Subject, evaluate_by_plugins, with_metrics_of_plugins
@@ -44,8 +44,8 @@ from turncheck.run.reading import Tests, ensure_assistant_here, file_of_all, rea
 from turncheck.run.repeats import ensure_repeats_are_possible
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.under_way import RunInProgress
+from turncheck.settings.bounds import capped_workers
 from turncheck.settings.gates import gate_settings
-from turncheck.settings.parsers import capped_workers
 from turncheck.validation.names import learnable
 from turncheck.work.workplace import workplace_of
 
@@ -102,7 +102,6 @@ class EngineRejudge:
 
     def _passing(self, cases: Mapping[int, Sequence[CaseMessage]]) -> dict[int, bool]:
         from turncheck.evaluation.e2e_case import CaseRun, run_case
-        from turncheck.run.assistant import action_server  # the engine's imports are slow
 
         found = {}
         run = CaseRun(slot_order=slot_order_of(self.inputs.settings))

@@ -29,15 +29,16 @@ from turncheck.messages.finding import shown_path
 from turncheck.process.regular_file import file_and_case, is_there
 from turncheck.process.screen import Console
 from turncheck.report.codec import MAX_BYTES, decode
+from turncheck.report.evaluations import EVALUATIONS, Evaluation
 from turncheck.report.model import Report, Skipped, Source
-from turncheck.report.part import EVALUATIONS, Evaluation
 from turncheck.run.assistant import asked_at_base
 from turncheck.run.base_projects import BaseProject, BaseTree, paired
 from turncheck.run.evaluated_project import report_of_project
 from turncheck.run.report_of import REPORT_NAME, read_report, report_of
 from turncheck.settings.engines import ENGINES
+from turncheck.settings.file import SettingsFile, read_settings_file
 from turncheck.settings.gates import GATES, gate_settings, named_projects
-from turncheck.settings.sources import FILE_NAME, SettingsFile, combine, read_settings_file
+from turncheck.settings.sources import FILE_NAME, combine
 from turncheck.web.addresses import Network, is_https, without_login
 
 if TYPE_CHECKING:

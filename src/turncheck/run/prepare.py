@@ -24,13 +24,13 @@ from turncheck.render.links import Links
 from turncheck.render.page.page import NAME as HTML_NAME
 from turncheck.report.model import Report, Source
 from turncheck.run.base_projects import path_in_repository
-from turncheck.run.changed_lines import changed_lines
 from turncheck.run.find_baseline import SEARCHED, BaselineSearch, is_tracked, read_baseline
 from turncheck.run.folders import cache_of, ensure_apart_from_project
-from turncheck.run.inputs import Inputs
+from turncheck.run.inputs import Inputs, changed_lines
 from turncheck.run.report_of import now
+from turncheck.settings.file import SettingsFile, read_settings_file
 from turncheck.settings.gates import named_projects
-from turncheck.settings.sources import FILE_NAME, SettingsFile, combine, read_settings_file
+from turncheck.settings.sources import FILE_NAME, combine
 from turncheck.web.addresses import Network
 
 if TYPE_CHECKING:

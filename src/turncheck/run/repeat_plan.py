@@ -13,7 +13,7 @@ from turncheck.settings.repeats import ONCE, RepeatRules
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from turncheck.report.part import Evaluation
+    from turncheck.report.evaluations import Evaluation
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from turncheck.engines.base import Engine
-    from turncheck.report.part import Evaluation
+    from turncheck.report.evaluations import Evaluation
     from turncheck.run.under_way import RunInProgress
     from turncheck.settings.options import Settings
 

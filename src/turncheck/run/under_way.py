@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Console
     from turncheck.project.batch.model import KnownNames, Suites
     from turncheck.project.e2e.model import E2ECases
-    from turncheck.report.part import Evaluation
+    from turncheck.report.evaluations import Evaluation
     from turncheck.settings.bot import Bot
     from turncheck.settings.options import Settings
 

@@ -7,10 +7,10 @@ belong there are placeholders (``{text}``, ``{session}``), which are filled in a
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from json import dumps
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote, unquote
 
 from turncheck.messages.errors import UserError
@@ -20,9 +20,6 @@ from turncheck.settings.bot_presets import PRESETS
 from turncheck.web.json_path import JsonPath, PathError, compiled
 from turncheck.yaml_tree.shapes import Anything, Either, Fault, Key, MapOf, Record, Text, read
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 QUIET: Final = 1.0
 WAIT: Final = 15.0

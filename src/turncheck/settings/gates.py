@@ -10,8 +10,8 @@ from msgspec import UNSET
 from turncheck.messages.finding import shown_path
 from turncheck.report.model import GateSettings
 from turncheck.settings.engines import ENGINES
+from turncheck.settings.file import read_settings_file
 from turncheck.settings.repeats import AUTO
-from turncheck.settings.sources import read_settings_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

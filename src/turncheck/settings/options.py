@@ -10,15 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from turncheck.report.part import EVALUATIONS
+from turncheck.report.evaluations import EVALUATIONS
+from turncheck.settings.bounds import MOST_BOT_PARALLEL, MOST_FOLDS, MOST_RASA_SERVERS, MOST_SEED, MOST_WORKERS
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.parsers import (
     FAIL_ON,
-    MOST_BOT_PARALLEL,
-    MOST_FOLDS,
-    MOST_RASA_SERVERS,
-    MOST_SEED,
-    MOST_WORKERS,
     OUTPUT_FORMATS,
     Parser,
     Shard,

@@ -1,7 +1,4 @@
-"""How the strings of settings become values: each parser refuses what it does not know, and names what it accepts.
-
-Numbers have upper bounds: larger ones are typos, or more than a machine can take.
-"""
+"""How the strings of settings become values: each parser refuses what it does not know, and names what it accepts."""
 
 from __future__ import annotations
 
@@ -10,16 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from turncheck.messages.phrasing import not_one_of
 from turncheck.process.environment import Secret, read_secret, remember_guessed
 from turncheck.registry import added_names
-from turncheck.report.part import EVALUATIONS
+from turncheck.report.evaluations import EVALUATIONS
 from turncheck.settings.engines import ENGINES
-
-if TYPE_CHECKING:
-    from turncheck.process.screen import Console
 
 FAIL_ON: Final = ("errors", "new-errors", "test-failures", "new-failures", "gone-tests", "new-suppressions", "none")
 OUTPUT_FORMATS: Final = (
@@ -304,21 +298,3 @@ def parse_shard(value: Any) -> Shard:
 
 def _digest(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-
-
-MOST_REPETITIONS: Final = 10_000
-MOST_BOT_PARALLEL: Final = 256
-MOST_FOLDS: Final = 10_000
-MOST_RASA_SERVERS: Final = 64
-MOST_SEED: Final = 2**32 - 1
-"""The largest seed of NumPy."""
-MOST_WORKERS: Final = 100_000
-"""Workers that may be requested; at most :data:`MOST_STARTED` are started, since more would not be faster."""
-MOST_STARTED: Final = 64
-
-
-def capped_workers(workers: int, screen: Console) -> int:
-    """Return how many of the requested workers are started; the screen says so if they are fewer."""
-    if workers > MOST_STARTED:
-        screen.note(f"workers: {workers} were asked for, {MOST_STARTED} are started: more would not be faster.")
-    return min(workers, MOST_STARTED)

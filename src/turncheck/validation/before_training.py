@@ -19,9 +19,8 @@ from turncheck.project.config import refused
 from turncheck.project.model import ActionStep, CheckpointStep, Project
 from turncheck.validation.conflicts import loose_checkpoints
 from turncheck.validation.facts import Facts, gather
-from turncheck.validation.findings import found
+from turncheck.validation.findings import CHECKS, found
 from turncheck.validation.loading import loading_findings, lost_by_schema, read_findings
-from turncheck.validation.registry import CHECKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -21,8 +21,7 @@ from turncheck.validation import references, schemas
 from turncheck.validation.checks import Step
 from turncheck.validation.domain_loading import check_domain_file
 from turncheck.validation.facts import UTTER, Facts, read_data_files
-from turncheck.validation.findings import found, gathered, places_of, reliable_findings
-from turncheck.validation.registry import CHECKS
+from turncheck.validation.findings import CHECKS, found, gathered, places_of, reliable_findings
 from turncheck.validation.schemas import Fault, faults_of
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 from turncheck.yaml_tree.unquoted import unreadable_values

@@ -30,7 +30,7 @@ from turncheck.validation.checks import Fails, Fault
 from turncheck.validation.configuration import check_generation
 from turncheck.validation.examples import check_annotation_slips
 from turncheck.validation.facts import Facts, ProjectTests, gather
-from turncheck.validation.findings import found, found_by, reliable_findings
+from turncheck.validation.findings import CHECKS, found, found_by, reliable_findings
 from turncheck.validation.loading import (
     LoadOrder,
     as_hidden,
@@ -41,7 +41,6 @@ from turncheck.validation.loading import (
     with_emptied_domain,
 )
 from turncheck.validation.names import check_buttons, check_definitions, check_undefined, check_unused
-from turncheck.validation.registry import CHECKS
 
 if TYPE_CHECKING:
     from turncheck.project.e2e.model import E2ECase

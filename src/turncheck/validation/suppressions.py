@@ -20,9 +20,8 @@ from turncheck.messages.finding import Finding, Location, Severity
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.folder import ProjectFolder
 from turncheck.validation.facts import ProjectTests, missing_parts
-from turncheck.validation.findings import found
+from turncheck.validation.findings import CHECKS, found
 from turncheck.validation.loading import HIDDEN
-from turncheck.validation.registry import CHECKS
 from turncheck.yaml_tree.tree import YamlDocument, YamlMapping, YamlNode, YamlScalar, YamlSequence, parse_yaml
 
 if TYPE_CHECKING:

@@ -15,8 +15,14 @@ from turncheck.ci.base_files import files_by_api
 from turncheck.ci.comment import StickyComment
 from turncheck.ci.earlier_reports import AskedOnce, Reports
 from turncheck.ci.github.client import MOST, CheckAnnotation, CheckRun, GitHubClient, post_check_run
-from turncheck.ci.github.context import GitHubContext, GitHubPages, read_context
-from turncheck.ci.github.pull_request import IssueComments, find_target, target_of_number
+from turncheck.ci.github.context import (
+    GitHubContext,
+    GitHubPages,
+    IssueComments,
+    find_target,
+    read_context,
+    target_of_number,
+)
 from turncheck.ci.github.results_service import NoService, ResultsService, find_service
 from turncheck.ci.github.stored_reports import WorkflowRuns, base_of, is_between, merge_base, paths_of, read_run
 from turncheck.ci.host import (

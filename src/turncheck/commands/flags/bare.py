@@ -39,7 +39,7 @@ from turncheck.commands.flags.shared import (
     screen_of,
     workers,
 )
-from turncheck.settings.parsers import capped_workers
+from turncheck.settings.bounds import capped_workers
 
 
 def add_train(subparsers: argparse._SubParsersAction[Any]) -> None:

@@ -24,7 +24,7 @@ from turncheck.commands.flags.shared import (
     share,
     whole_number,
 )
-from turncheck.settings.parsers import capped_workers
+from turncheck.settings.bounds import capped_workers
 
 if TYPE_CHECKING:
     import argparse

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turncheck.settings.parsers import MOST_FOLDS, MOST_REPETITIONS, MOST_SEED, MOST_WORKERS
+from turncheck.settings.bounds import MOST_FOLDS, MOST_REPETITIONS, MOST_SEED, MOST_WORKERS
 
 if TYPE_CHECKING:
     from turncheck.process.screen import Console

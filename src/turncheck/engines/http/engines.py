@@ -18,7 +18,7 @@ from turncheck.messages.errors import CutShortError, UnansweredError, UserError
 from turncheck.messages.phrasing import first_line
 from turncheck.project.batch.model import Suite, SuiteCase, comparable
 from turncheck.report.model import EngineInfo
-from turncheck.settings.sources import read_settings_file
+from turncheck.settings.file import read_settings_file
 from turncheck.web.addresses import Network, is_http, without_login
 
 if TYPE_CHECKING:

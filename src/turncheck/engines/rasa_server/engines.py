@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from turncheck.engines.conversation import ActionServer
     from turncheck.messages.finding import Location
     from turncheck.project.model import Component, Project
-    from turncheck.report.part import Evaluation
+    from turncheck.report.evaluations import Evaluation
     from turncheck.settings.options import Settings
 
 UNKNOWN_VERSION: Final = "unknown"

@@ -87,7 +87,7 @@ def repeat_utterances(
     Raises:
         UnfitAnswerError: what is known of a suite is not about its utterances.
     """
-    places = [(index, place) for index in here for place in range(len(suites[index].cases))]
+    places = [(index, place) for index, suite in enumerate(suites) for place in range(len(suite.cases))]
     single = [replace(suites[index], cases=(suites[index].cases[place],)) for index, place in places]
 
     def told(number: int, answer: UtteranceAnswer) -> Run[_Told]:
@@ -108,21 +108,20 @@ def repeat_utterances(
         test.add(told(number, suite.first.answers[place]), usual=True)
         return test
 
-    tests = {where: test_of(number, *where) for number, where in enumerate(places)}
+    tests = {where: test_of(number, *where) for number, where in enumerate(places) if where[0] in here}
 
     def find_base(_: Sequence[Repeated[_Told]]) -> None:
-        everywhere = [(index, place) for index, suite in enumerate(suites) for place in range(len(suite.cases))]
         keys = [
             _key(tests[index, place].answers[0].answer.case)
             if (index, place) in tests
             else _key(judge(suites[index].cases[place], NO_ANSWER))
-            for index, place in everywhere
+            for index, place in places
         ]
-        for where, found in zip(everywhere, by_key(keys, _runs_of_base(how.base())), strict=True):
+        for where, found in zip(places, by_key(keys, _runs_of_base(how.base())), strict=True):
             if where in tests:
                 tests[where].base = found
 
-    rounds = how.rounds(list(tests.values()), ask, engine, find_base)
+    rounds = how.rounds(list(tests.values()), ask, engine, find_base, number=len(places))
     why = rounds.why_no_more
     cases = {
         index: tuple(_result(tests[index, place], why) for place in range(len(suites[index].cases))) for index in here

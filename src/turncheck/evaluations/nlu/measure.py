@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from turncheck.evaluation.nlu import Repeat
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import NluData
-    from turncheck.report.part import Evaluation
+    from turncheck.report.evaluations import Evaluation
     from turncheck.run.under_way import RunInProgress
     from turncheck.settings.options import Settings
 

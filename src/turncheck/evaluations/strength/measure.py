@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from turncheck.engines.conversation import ActionServer
     from turncheck.messages.finding import Location
     from turncheck.project.model import Project
-    from turncheck.run.changed_lines import ChangedLines
+    from turncheck.run.inputs import ChangedLines
     from turncheck.run.under_way import RunInProgress
     from turncheck.settings.options import Settings
     from turncheck.validation.facts import ProjectTests

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from turncheck.process.screen import Console
-    from turncheck.report.part import Evaluation
+    from turncheck.report.evaluations import Evaluation
 
 _VERSIONS: Final = {"indevelopment": "in-development", "published": "published", "configured": "in-development"}
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import Example
-    from turncheck.report.part import Evaluation
+    from turncheck.report.evaluations import Evaluation
     from turncheck.report.trust import ConfidenceMap, Trust
 
 

@@ -63,8 +63,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from turncheck.comparison.model import Comparison, OneSided
+    from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import Report
-    from turncheck.report.part import Evaluation
 
 STAND_IN: Final = "by the embedded engine, which stands in for the assistant's own"
 """Why failed batch cases do not fail the run by themselves."""

@@ -19,8 +19,9 @@ from turncheck.process.output_files import ensure_replaceable, whole_file
 from turncheck.process.regular_file import file_and_case, open_regular, read_regular
 from turncheck.project.folder import MAX_FILE_BYTES, absolute_name
 from turncheck.report.codec import MAX_BYTES
+from turncheck.report.evaluations import Evaluation  # noqa: TC001 - msgspec reads it
 from turncheck.report.model import EngineInfo, Source, Tool  # noqa: TC001 - msgspec reads them
-from turncheck.report.part import Evaluation, Part
+from turncheck.report.part import Part
 from turncheck.settings.gates import GATES
 from turncheck.settings.options import options
 from turncheck.settings.parsers import MOST_SHARDS, WrongWordError, shown

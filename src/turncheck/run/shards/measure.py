@@ -13,8 +13,8 @@ from turncheck.evaluation.written_answers import write_answer
 from turncheck.messages.errors import EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, INTERRUPTED, UserError
 from turncheck.messages.phrasing import count
 from turncheck.process.cache import software
+from turncheck.report.evaluations import EVALUATIONS
 from turncheck.report.model import Report, Tool
-from turncheck.report.part import EVALUATIONS
 from turncheck.run.base_projects import bot_of_base
 from turncheck.run.evaluated_project import engine_of_run, read_all, report_without_results
 from turncheck.run.inputs import Inputs, PrecomputedAnswers

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.project.model import Project
+    from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import EngineInfo
-    from turncheck.report.part import Evaluation
     from turncheck.run.prepare import Prepared
     from turncheck.run.reading import Tests
 
