@@ -444,7 +444,7 @@ def test_one_that_errs_is_the_same_in_shards(kind: str, base: str, bot: Path, mo
 
     in_suites(bot)
     suites = bot / "suites"
-    both = {"name": "suite 0", "testCases": [SUITE[0], SUITE[2]]}  # a suite is no unit if all of it errs
+    both = {"name": "suite 0", "testCases": [SUITE[0], SUITE[2]]}
     (suites / "0.json").write_text(json.dumps(both))
     (suites / "2.json").unlink()
     monkeypatch.setattr(CoinEngine, "at_once", 1)
@@ -457,9 +457,9 @@ def test_one_that_errs_is_the_same_in_shards(kind: str, base: str, bot: Path, mo
 
 @pytest.mark.parametrize(("end", "code"), [(EngineError("the bot is gone"), 2), (KeyboardInterrupt(), 130)])
 def test_a_shard_whose_bot_dies_or_that_is_interrupted_is_not_merged(
-    kind: str, base: str, end: BaseException, code: int, bot: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, base: str, end: BaseException, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    in_suites(bot)
+    in_suites(Path())
     places = ["shard-1", "shard-2"]
     assert run(kind, "--shard", "1/2", out=places[0], base=base, gate="") == 0
 
