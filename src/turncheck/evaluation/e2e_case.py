@@ -14,6 +14,7 @@ from turncheck.evaluation.e2e_steps import (
     SlotOrder,
     json_text,
     judge_steps,
+    not_judged,
     one_line,
     response_name,
     same,
@@ -377,6 +378,8 @@ def run_case(
         raise
     except UserError as error:
         talk.error = str(error)
+    for expected in case.turns[len(talk.judged) :]:  # after an error: it is the same case as one that gets there
+        talk.leave_out(expected)
     return CaseOutcome(talk.result(), talk.exercised)
 
 
@@ -458,14 +461,8 @@ class _Talk:
 
     def leave_out(self, expected: CaseTurn) -> None:
         """Record the expectations of a turn that was not judged."""
-        steps = [
-            Judged(CaseStep(kind=e.kind, expected=e.name, outcome="skipped", location=e.location), ())
-            for e in expected.expectations
-        ]
-        steps += [
-            Judged(CaseStep(kind=a.kind, expected=str(a.value), outcome="skipped", location=a.location), ())
-            for a in expected.assertions
-        ]
+        steps = [not_judged(expectation) for expectation in expected.expectations]
+        steps += [_judged(assertion, "skipped", None) for assertion in expected.assertions]
         if self.script is not None and expected.part is not None:
             steps += self.script.left_out(expected.part)
         self.judged.append((expected, steps))
@@ -500,9 +497,6 @@ class _Talk:
                     CaseMessage(text=turn.user, location=turn.location, understood=story_parse, trace=trace)
                 )
             steps += [replace(one.step, message=len(messages) - 1 if messages else None) for one in judged]
-        said = len(self.judged)
-        left = [turn for turn in self.case.turns[said:] if turn.user is not None]
-        messages += [CaseMessage(text=turn.user or "", location=turn.location) for turn in left]
         return tuple(messages), tuple(steps)
 
     def _outcome(self) -> tuple[Outcome, str | None]:

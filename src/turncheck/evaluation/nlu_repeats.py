@@ -97,7 +97,7 @@ def repeat_sentences(
         for test in tests:
             test.base = found[test.number]
 
-    rounds = how.rounds(tests, ask, engine, find_base, number=len(examples))
+    rounds = how.rounds(tests, ask, engine, find_base, number=len(examples), what="sentence")
     why = rounds.why_no_more
     for test in tests:
         if own[test.number] is None and (rounds.stopped is None or test.verdict is not None):

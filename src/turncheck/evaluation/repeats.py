@@ -14,6 +14,7 @@ from turncheck.comparison.repeats import RunBesideBase, Weighed, alarms, rate_te
 from turncheck.engines.base import Engine, UtteranceAnswer, Workers
 from turncheck.messages.errors import INTERRUPTED, CutShortError, EngineError
 from turncheck.messages.phrasing import count
+from turncheck.process.screen import duration
 from turncheck.report.model import LONGEST_BASE, MOST_ERRORS, Attempt, HowRepeated, RepeatedOutcome, Repeats
 
 if TYPE_CHECKING:
@@ -191,15 +192,19 @@ class Repeating(Generic[Section]):
         find_base: Callable[[Sequence[Repeated[Answer]]], None],
         *,
         number: int,
+        what: str,
     ) -> Rounds[Answer]:
-        """Run the tests in rounds; ``ask`` asks an engine for one of all tests by its number, below ``number``."""
+        """Run the tests in rounds; ``ask`` asks an engine for one of all tests by its number, below ``number``.
+
+        Each is a ``what``.
+        """
 
         def on(engine: Engine, number: int, _: int) -> Run[Answer]:
             return ask(engine, number)
 
         there = None if self.on_base is None else partial(on, self.on_base)
         rounds = Rounds(
-            tests, self.rules, partial(on, here), find_base, self.workers, there, share=self.share, say=self.say
+            tests, self.rules, partial(on, here), find_base, self.workers, there, self.share, self.say, what=what
         )
         rounds.run()
         rounds.ensure_still_there(number)
@@ -346,6 +351,8 @@ class Rounds(Generic[Answer]):
     """What they may cost; ``None``: they are all tests of the run."""
     say: Callable[[str], None] = lambda _: None
     clock: Callable[[], float] = time.monotonic
+    what: str = "case"
+    """What a test is called."""
     begin: float = field(init=False)
     turns: int = 0
     is_short: bool = False
@@ -410,13 +417,14 @@ class Rounds(Generic[Answer]):
         first, most = self.rules.first, self.rules.most
         while wanted := [test for test in self.tests if test.is_wanted and len(test.runs) < first]:
             before = self._runs
+            if before:
+                self._say_progress()
             self._ask(wanted, usual=True)
             if self.interrupt is not None:
                 self._settle()
                 return
             if self.lost or self._out_of_budget or self._runs == before:
                 break
-            self.say(self._progress(len(wanted)))
         try:
             self._compare()
         except KeyboardInterrupt as error:
@@ -427,7 +435,7 @@ class Rounds(Generic[Answer]):
         while wanted := [test for test in self.tests if test.is_wanted and first <= len(test.runs) < most]:
             if self.lost or self._out_of_budget:
                 break
-            self.say(self._progress(len(wanted)))
+            self._say_progress()
             before = self._runs
             self._ask(wanted, usual=False)
             if self.interrupt is not None or self._runs == before:
@@ -466,11 +474,12 @@ class Rounds(Generic[Answer]):
         workers = Workers(min(self.workers, len(wanted)))
         futures: list[tuple[Repeated[Answer], Future[Run[Answer] | None]]] = []
         on_base = self.on_base is not None and not usual
+        a_run = 2 if on_base else 1
         for test in wanted:
             if test.known is not None:
                 test.add(test.known[len(test.answers)], usual=usual)
                 continue
-            turns = test.turns * (2 if on_base else 1)
+            turns = test.turns * a_run
             if self.turns + turns <= self._allowed.turns:
                 self.turns += turns
                 task = partial(self._both, test, test.asked, on_base=on_base)
@@ -478,17 +487,20 @@ class Rounds(Generic[Answer]):
                 test.asked += 1
             else:
                 self.is_short = True
-        said = time.monotonic()
+        said = self.clock()
+        added = 0
         try:
-            for done, (_, future) in enumerate(futures):
-                Workers.result(future)
-                if time.monotonic() - said >= _EVERY:
-                    said = time.monotonic()
-                    self.say(f"{count(self._runs + done + 1, 'run')}, {len(futures) - done - 1:,} left in this round")
+            for test, future in futures:
+                if (run := Workers.result(future)) is not None:
+                    test.add(run, usual=usual)
+                added += 1
+                if self.clock() - said >= _EVERY:
+                    said = self.clock()
+                    self._say_progress(sum(one.turns * a_run for one, _ in futures[added:]))
         except KeyboardInterrupt as interrupt:
             self.interrupt = interrupt
         finally:
-            for test, future in futures:
+            for test, future in futures[added:]:
                 future.cancel()
                 if future.done() and not future.cancelled() and not future.exception() and (run := future.result()):
                     test.add(run, usual=usual)
@@ -513,13 +525,13 @@ class Rounds(Generic[Answer]):
         """Run a test once; ``None``: the engine is gone, or the time is up."""
         if self.lost or self._seconds_left <= 0:
             return None
-        begin = time.perf_counter()
+        begin = self.clock()
         try:
             run = self.here(test.number, attempt)
         except EngineError as error:
             self.lost[test.number] = error
             return None
-        return run._replace(seconds=time.perf_counter() - begin)
+        return run._replace(seconds=self.clock() - begin)
 
     def _settle(self) -> None:
         """Note which tests have passed, without the base."""
@@ -565,10 +577,38 @@ class Rounds(Generic[Answer]):
             return None
         return rates.weigh(test.failed, test.passed, level)
 
-    def _progress(self, left: int) -> str:
-        minutes = max(0.0, self._seconds_left) / 60
-        time_left = f"{minutes:.0f} minutes" if minutes >= 2 else f"{minutes * 60:.0f} seconds"
-        return f"{count(self._runs, 'run')}, {count(left, 'case')} left, at most {time_left} more"
+    # --- how far it is -----------------------------------------------------------------------------------------------
+
+    def _say_progress(self, under_way: int = 0) -> None:
+        """Say how many runs were made, how many tests need more, and how long that takes, as fast as it went so far.
+
+        How often a test that failed is still run, nobody knows: then the time is that of the most runs. ``under_way``:
+        turns of this round that were not made yet.
+        """
+        first, most = self.rules.first, self.rules.most
+        wanted = [test for test in self.tests if test.is_wanted]
+        new = [test for test in wanted if len(test.runs) < first]
+        left = len(new) + sum(bool(test.failed) and first <= len(test.runs) < most for test in wanted)
+        if new:
+            turns = [test.turns * (first - len(test.runs)) for test in new]
+            of_what = f" for the first {first} runs of each"
+        else:
+            a_run = 1 if self.on_base is None else 2
+            turns = [a_run * test.turns * (most - len(test.runs)) for test in wanted if test.failed]
+            of_what = " more"
+        seconds = self._time_of(turns, self._allowed.turns - self.turns + under_way)
+        words = f", {'about' if new else 'at most'} {duration(seconds)}{of_what}" if seconds is not None else ""
+        runs = sum(run.sign != "left out" for test in self.tests for run in test.answers)
+        self.say(f"{count(runs, 'run')}, {count(left, self.what)} left{words}")
+
+    def _time_of(self, turns: Sequence[int], allowed: int) -> float | None:
+        """How long tests take that have so many turns left each, of which some run at once; ``None``: not known yet."""
+        timed = [(test.turns, run.seconds) for test in self.tests for run in test.answers if run.seconds]
+        if not timed:
+            return None
+        a_turn = sum(seconds for _, seconds in timed) / sum(number for number, _ in timed)
+        one_by_one = max(sum(turns) / self.workers, *turns, 0)
+        return max(0.0, min(a_turn * min(one_by_one, allowed), self._seconds_left))
 
 
 def _used_up(budget: str, *, is_all: bool) -> str:

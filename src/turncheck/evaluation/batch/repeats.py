@@ -121,7 +121,7 @@ def repeat_utterances(
             if where in tests:
                 tests[where].base = found
 
-    rounds = how.rounds(list(tests.values()), ask, engine, find_base, number=len(places))
+    rounds = how.rounds(list(tests.values()), ask, engine, find_base, number=len(places), what="utterance")
     why = rounds.why_no_more
     cases = {
         index: tuple(_result(tests[index, place], why) for place in range(len(suites[index].cases))) for index in here

@@ -25,7 +25,7 @@ from turncheck.engines.embedded.nlu.linear import PENALTY, FeatureRows, LinearMo
 # Multinomial logistic regression for few sentences, solved over their Gram matrix.
 #
 # The problem is that of scikit-learn's ``LogisticRegression(class_weight="balanced")``, and the solution is equal up
-# to the tolerance. As with :mod:`.small_svm`, importing scikit-learn would take longer than solving it.
+# to the tolerance. As with the support vector machine, importing scikit-learn would take longer than solving it.
 
 _STEPS: Final = 100
 _MEMORY: Final = 6
