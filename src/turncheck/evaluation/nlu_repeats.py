@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import UNSET, UnsetType
 
 from turncheck.engines.conversation import Parse, PredictedIntent
-from turncheck.evaluation.answers import Answers, DelegatedError, UnfitAnswerError, answers_here, units_of
+from turncheck.evaluation.answers import (
+    Answers,
+    DelegatedError,
+    UnfitAnswerError,
+    answers_here,
+    asked_twice,
+    first_answers,
+    units_of,
+)
 from turncheck.evaluation.predictions import Judged, shortened
 from turncheck.evaluation.repeats import (
     BaseRuns,
@@ -16,10 +24,8 @@ from turncheck.evaluation.repeats import (
     RepeatedRuns,
     Repeating,
     Run,
-    answered,
     base_runs,
     by_key,
-    first_answers,
 )
 from turncheck.messages.errors import CutShortError
 from turncheck.messages.phrasing import count
@@ -89,7 +95,7 @@ def repeat_sentences(
 
     def ask(asked: Engine, number: int) -> Run[Parse]:
         nlu, example = asked.nlu, examples[number]
-        return _run(example, None if nlu is None else answered(lambda: shortened(nlu.parse([example.text])[0])))
+        return _run(example, None if nlu is None else asked_twice(lambda: shortened(nlu.parse([example.text])[0])))
 
     def find_base(_: Sequence[Repeated[Parse]]) -> None:
         keys = [(example.text, example.base_intent, example.retrieval_label) for example in examples]

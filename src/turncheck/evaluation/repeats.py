@@ -30,8 +30,6 @@ _RUNS_THAT_TELL: Final = 5
 _OTHER_BASE: Final = "its shard took it for judged: it compared with other runs of the base"
 _EVERY: Final = 15.0
 """Seconds between two messages about the progress of a round."""
-_MOST_IN_A_ROW: Final = 10
-"""An engine that gives so many answers in a row not at all is gone."""
 Answer = TypeVar("Answer")
 Section = TypeVar("Section")
 Sign = Literal["passed", "failed", "error", "left out"]
@@ -89,52 +87,6 @@ class Asked(Protocol[Answer]):
         Raises:
             EngineError: the engine is gone.
         """
-
-
-def answered(ask: Callable[[], Answer]) -> Answer | None:
-    """Ask an engine that several things can be asked at once for one of them; ``None``: it went wrong, twice.
-
-    An engine that asks again itself is not asked again: many questions in a row without an answer end a run.
-
-    Raises:
-        CutShortError: the engine is gone.
-    """
-    for _ in range(2):
-        try:
-            return ask()
-        except CutShortError as error:
-            if not error.passing:
-                raise
-            if error.unanswered:
-                return None
-    return None
-
-
-def first_answers(
-    ask: Callable[[Sequence[int]], Sequence[Answer]], wanted: Sequence[int]
-) -> tuple[dict[int, Answer], CutShortError | None]:
-    """Ask for each once, as many at a time as the engine can take: what goes wrong with one costs only that one.
-
-    Returns:
-        The answers, by what was wanted, and what ended it: an engine that is gone.
-    """
-    found: dict[int, Answer] = {}
-    left, in_a_row = list(wanted), 0
-    while left:
-        given: Sequence[Answer | None]
-        try:
-            given, error = ask(left), None
-        except CutShortError as cut:
-            given, error = cut.finished or [None] * len(left), cut
-        found.update((one, answer) for one, answer in zip(left, given, strict=True) if answer is not None)
-        if error is None:
-            break
-        without = [one for one, answer in zip(left, given, strict=True) if answer is None]
-        in_a_row = 1 if len(without) < len(left) else in_a_row + 1
-        left = without[1:]
-        if not error.passing or in_a_row >= _MOST_IN_A_ROW:
-            return found, error
-    return found, None
 
 
 # Runs that were made elsewhere.

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from turncheck.comparison.cases import batch_expectation
 from turncheck.engines.base import Engine, SuiteAnswers, UtteranceAnswer
-from turncheck.evaluation.answers import UnfitAnswerError
+from turncheck.evaluation.answers import UnfitAnswerError, asked_twice
 from turncheck.evaluation.repeats import (
     BaseRuns,
     Repeated,
@@ -17,7 +17,6 @@ from turncheck.evaluation.repeats import (
     RepeatedRuns,
     Repeating,
     Run,
-    answered,
     base_runs,
     by_key,
     in_words,
@@ -96,7 +95,7 @@ def repeat_utterances(
         return Run(_Told(answer, case), "error" if is_unknown else "passed" if case.passed else "failed")
 
     def ask(asked: Engine, number: int) -> Run[_Told]:
-        return told(number, answered(lambda: ask_one(asked, single[number])) or NO_ANSWER)
+        return told(number, asked_twice(lambda: ask_one(asked, single[number])) or NO_ANSWER)
 
     def test_of(number: int, index: int, place: int) -> Repeated[_Told]:
         suite = here[index]

@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from turncheck.engines.base import Capabilities, Engine, SuiteAnswers, UtteranceAnswer
-from turncheck.evaluation.answers import ASKED_HERE, Answers, DelegatedError, UnfitAnswerError, answers_here, units_of
+from turncheck.evaluation.answers import (
+    ASKED_HERE,
+    Answers,
+    DelegatedError,
+    UnfitAnswerError,
+    answers_here,
+    first_answers,
+    units_of,
+)
 from turncheck.evaluation.batch.judging import judged_case
 from turncheck.evaluation.batch.repeats import NO_ANSWER, RepeatedSuite, repeat_utterances
 from turncheck.evaluation.nlu_remarks import ENTITY, covered_intents
-from turncheck.evaluation.repeats import first_answers
 from turncheck.messages.errors import CutShortError, EngineError
 from turncheck.messages.phrasing import count, first_line
 from turncheck.project.batch.model import KnownNames, Suite, SuiteCase, comparable
