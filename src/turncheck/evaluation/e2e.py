@@ -60,7 +60,7 @@ def evaluate_cases(
     """
     everything, units = cases, case_units(cases)
     own = answers_here(answers, units, CaseOutcome)
-    here = [(everything[index], units[index], known) for index, known in own.items()]
+    here = [(everything[index], units[index], answer) for index, answer in own.items()]
     cases = [case for case, _, _ in here]
     lost: dict[int, EngineError] = {}
     workers = Workers(run.workers)
@@ -86,9 +86,9 @@ def evaluate_cases(
     section = section_of(outcomes, (NOT_FINISHED,) if interrupt is not None else ())
     if interrupt is not None:
         raise CutShortError(interrupt, section)
-    known = [number for number in sorted(lost) if not outcomes[number].left_out]
-    if known:
-        raise CutShortError(lost[known[0]], section)
+    first_lost = next((number for number in sorted(lost) if not outcomes[number].left_out), None)
+    if first_lost is not None:
+        raise CutShortError(lost[first_lost], section)
     if len(here) < len(everything):
         raise DelegatedError
     return section
