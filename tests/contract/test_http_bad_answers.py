@@ -85,7 +85,9 @@ def test_messages_without_text_are_named(tmp_path: Path) -> None:
     with serving(fake):
         bad = result_of(hold(tmp_path, fake), "bad")
     assert bad.outcome == "failed"
-    assert "it has $.session, $.messages[*].image" in (bad.reason or "")
+    why = "it has $.session, $.messages[*].image"
+    assert why in (bad.reason or "")
+    assert why in (bad.steps[0].reason or ""), "wherever the step is shown"
 
 
 def test_an_endless_answer_ends_with_the_turn(tmp_path: Path) -> None:
@@ -93,7 +95,9 @@ def test_an_endless_answer_ends_with_the_turn(tmp_path: Path) -> None:
     with serving(fake):
         section = hold(tmp_path, fake, timeout=0.5)
     assert [case.outcome for case in section.cases] == ["passed", "failed", "passed"]
-    assert "longer than 0.5 seconds" in (result_of(section, "bad").reason or "")
+    bad = result_of(section, "bad")
+    assert "longer than 0.5 seconds" in (bad.reason or "")
+    assert "longer than 0.5 seconds" in (bad.steps[0].reason or "")
 
 
 def test_a_busy_bot_is_waited_for_as_it_asks(tmp_path: Path) -> None:
