@@ -20,7 +20,7 @@ from turncheck.process.screen import Console
 from turncheck.report.model import Report
 
 if TYPE_CHECKING:
-    from turncheck.engines.parse import Parse
+    from turncheck.engines.conversation import Parse
     from turncheck.project.model import Project
     from turncheck.validation.pipeline import Validated
 
@@ -210,7 +210,7 @@ def parse(
         settings: of the engine, as on the command line, with underscores.
 
     Returns:
-        one :class:`~turncheck.engines.parse.Parse` per sentence, in their order.
+        one :class:`~turncheck.engines.conversation.Parse` per sentence, in their order.
 
     Raises:
         UserError: there is nothing to learn from, or the engine cannot be asked.

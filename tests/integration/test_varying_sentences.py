@@ -16,9 +16,8 @@ import pytest
 
 from turncheck.cli import run_command_line
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.engines.at_once import ask_all
-from turncheck.engines.base import Capabilities, Engine, SuiteAnswers, UtteranceAnswer
-from turncheck.engines.parse import Parse, PredictedIntent
+from turncheck.engines.base import Capabilities, Engine, SuiteAnswers, UtteranceAnswer, ask_all
+from turncheck.engines.conversation import Parse, PredictedIntent
 from turncheck.messages.errors import EngineError, UnansweredError
 from turncheck.report.codec import decode
 from turncheck.report.model import EngineInfo, Repeats

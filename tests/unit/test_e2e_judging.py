@@ -26,7 +26,7 @@ from turncheck.messages.errors import CutShortError, UserError
 from turncheck.messages.finding import Location
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.e2e.model import Assertion, CaseTurn, E2ECase, Expectation
-from turncheck.render.e2e_text import e2e_text
+from turncheck.render.dialogue_text import e2e_text
 from turncheck.report.model import CaseResult, EndToEnd, EngineInfo
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 from turncheck.comparison.quarantine import entry_of
 from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
-from turncheck.messages.finding import Location
+from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import at_paths, count
 from turncheck.project.batch.known import known_names, setting_of
 from turncheck.project.batch.reader import HowToRead, find_suites, read_suites
@@ -18,14 +18,13 @@ from turncheck.publishing.files import write_file, write_report, write_results
 from turncheck.render.batch_text import batch_text, render_batch_csv
 from turncheck.render.phrases import engine_lines
 from turncheck.render.sinks.terminal import place, text
-from turncheck.render.wording.quarantine import passing_in_quarantine
+from turncheck.render.wording.tests import passing_in_quarantine
 from turncheck.report.codec import encode
-from turncheck.report.model import Source
-from turncheck.run.alone import end_with, measured_alone
-from turncheck.run.output_folder import ensure_apart_from_project
-from turncheck.run.quarantine_alone import quarantine_lines, with_quarantine
+from turncheck.report.model import Batch, Report, Source
+from turncheck.run.alone import Bench, Quarantined, end_with, measured_alone, quarantine_lines, with_quarantine
+from turncheck.run.folders import ensure_apart_from_project
+from turncheck.run.reading import ensure_readable, read_answered_elsewhere, read_assistant
 from turncheck.run.report_of import now
-from turncheck.run.trainable import ensure_readable, read_answered_elsewhere, read_assistant
 from turncheck.settings.parsers import MAX_NOTES
 from turncheck.validation.case_names import unknown_names
 
@@ -33,12 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from turncheck.engines.base import Models
-    from turncheck.messages.finding import Finding
     from turncheck.process.screen import Console
     from turncheck.project.batch.model import Suites
-    from turncheck.report.model import Batch, Report
-    from turncheck.run.alone import Bench
-    from turncheck.run.quarantine_alone import Quarantined
     from turncheck.settings.options import Settings
 
 

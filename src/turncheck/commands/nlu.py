@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Final
 from msgspec import structs
 
 from turncheck.ci.git import find_checkout
-from turncheck.evaluation.nlu import why_not_testable
-from turncheck.evaluation.splits import response_name, split_as_rasa
+from turncheck.evaluation.nlu import NluMeasurement, why_not_testable
+from turncheck.evaluation.splits import Split, response_name, split_as_rasa
 from turncheck.evaluations.nlu.measure import measure_by_folds, measure_held_out
-from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, INTERRUPTED, UserError
+from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, INTERRUPTED, CutShortError, UserError
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import plain
+from turncheck.project.files import DEFAULT_CONFIG, DEFAULT_DATA
 from turncheck.project.folder import YAML_SUFFIXES
 from turncheck.project.formats.rasa_nlu_writer import (
     write_nlu_json,
@@ -26,7 +27,6 @@ from turncheck.project.formats.rasa_nlu_writer import (
     write_responses_markdown,
     write_responses_yaml,
 )
-from turncheck.project.paths import DEFAULT_CONFIG, DEFAULT_DATA
 from turncheck.project.reader import read_nlu, read_nlu_responses, read_project
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.project.testfiles import MARKDOWN
@@ -44,17 +44,17 @@ from turncheck.render.rasa_files import (
     nlu_files,
 )
 from turncheck.render.rendered import Rendered
-from turncheck.render.sinks.terminal_writer import TerminalWriter
-from turncheck.report.model import Source
-from turncheck.run.alone import end_with, measured_alone
-from turncheck.run.output_folder import ensure_apart, ensure_apart_from_project
-from turncheck.run.quarantine_alone import quarantine_lines, with_quarantine
-from turncheck.run.reading import ensure_there, read_checked_nlu
-from turncheck.run.trainable import (
+from turncheck.render.sinks.terminal import TerminalWriter
+from turncheck.report.model import Nlu, Report, Source
+from turncheck.run.alone import Bench, end_with, measured_alone, quarantine_lines, with_quarantine
+from turncheck.run.folders import ensure_apart, ensure_apart_from_project
+from turncheck.run.reading import (
     ensure_assistant,
     ensure_readable,
+    ensure_there,
     read_answered_elsewhere,
     read_assistant,
+    read_checked_nlu,
 )
 
 if TYPE_CHECKING:
@@ -62,14 +62,9 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from turncheck.engines.base import Models
-    from turncheck.evaluation.nlu import NluMeasurement
-    from turncheck.evaluation.splits import Split
-    from turncheck.messages.errors import CutShortError
     from turncheck.process.screen import Console
     from turncheck.project.model import Project, Response
     from turncheck.project.nlu_data import Example, NluData
-    from turncheck.report.model import Nlu, Report
-    from turncheck.run.alone import Bench
     from turncheck.settings.options import Settings
 
 DEFAULT_FOLDER: Final = "results"

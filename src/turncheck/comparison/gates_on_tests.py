@@ -1,4 +1,7 @@
-"""Gates about tests and data errors: what failed, newly failed, is gone, was suppressed, or was not run."""
+"""Gates about tests and data errors: what failed, newly failed, is gone, was suppressed, or was not run.
+
+A new error in the data explains the newly failing tests that rest on the name it reports.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import UNSET, UnsetType
 
-from turncheck.comparison.faults import cause_of, causes_of, faults_of
 from turncheck.comparison.judged import (
     BadFinding,
+    Cause,
     FailedTest,
     FaultOf,
     Findings,
@@ -25,17 +28,16 @@ from turncheck.comparison.judged import (
 )
 from turncheck.comparison.matching import has_results
 from turncheck.comparison.quarantine import entry_of, is_excused
-from turncheck.comparison.tally import tallies
+from turncheck.comparison.renames import broken_references
+from turncheck.comparison.tally import Tally, cause_of, causes_of, faults_of, tallies
 from turncheck.evaluations.kinds import KINDS, TESTS, WITHOUT_TESTS
-from turncheck.messages.finding import Finding
+from turncheck.messages.finding import Finding, Location
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from turncheck.comparison.changes import CaseChange, ChangedCases, FindingChange
-    from turncheck.comparison.judged import Cause
     from turncheck.comparison.model import Comparison, OneSided
-    from turncheck.comparison.tally import Tally
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import Report, Skipped
 
@@ -410,3 +412,25 @@ def judge_new_suppressions(comparison: Comparison | None) -> Judged:
     if not comparison.suppressions_known:
         return Judged(NEW_SUPPRESSIONS, "not judged", "suppressions not known")
     return Judged(NEW_SUPPRESSIONS, "passed", "none suppressed")
+
+
+def newly_failing_tests(compared: Comparison) -> list[tuple[str, CaseChange]]:
+    """Return the tests that fail by themselves now and did not on the base, each with the word for its kind."""
+    return [(TESTS[evaluation][0], case) for evaluation, cases in tests_of(compared) for case in cases.newly_failing]
+
+
+def tests_because_of(compared: Comparison) -> dict[Location, list[tuple[str, CaseChange]]]:
+    """Return the tests that newly fail because this change took a name away, by the place of the error about that name.
+
+    A test that rests on several such names is listed under the one nearest to its wrong step.
+    """
+    places: dict[str, Location] = {}
+    for finding in compared.new_findings:
+        if finding.severity == "error":
+            places |= {name: finding.location for name in broken_references(finding) if name not in places}
+    found: dict[Location, list[tuple[str, CaseChange]]] = {}
+    for kind, case in newly_failing_tests(compared):
+        location = next((places[name] for name in case.rests_on if name in places), None)
+        if location is not None:
+            found.setdefault(location, []).append((kind, case))
+    return found

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.tracker import Tracker
     from turncheck.engines.base import Engine
-    from turncheck.engines.conversation import Decision, Policies
-    from turncheck.engines.parse import NluEngine, Parse
+    from turncheck.engines.conversation import Decision, NluEngine, Parse, Policies
     from turncheck.report.model import EngineInfo
 
 Answer = TypeVar("Answer")

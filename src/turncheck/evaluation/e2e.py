@@ -6,27 +6,24 @@ import dataclasses
 import time
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
-from turncheck.engines.at_once import Workers
-from turncheck.evaluation.answers import ASKED_HERE, DelegatedError, UnfitAnswerError, unanswered, units_of
+from turncheck.engines.base import Workers
+from turncheck.evaluation.answers import ASKED_HERE, Answers, DelegatedError, UnfitAnswerError, unanswered, units_of
 from turncheck.evaluation.e2e_case import CaseOutcome, CaseRun, run_case, skipped_case
 from turncheck.evaluation.e2e_steps import Exercised, within_limits
 from turncheck.messages.errors import INTERRUPTED, CutShortError, EngineError, PassingError
 from turncheck.report.model import Attempt, CaseResult, EndToEnd
-from turncheck.work.workplace import batches
+from turncheck.work.workplace import Executor, batches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from concurrent.futures import Future
-    from typing import Any
 
     from turncheck.engines.conversation import ConversationEngine
-    from turncheck.evaluation.answers import Answers
     from turncheck.project.e2e.model import E2ECase
-    from turncheck.work.workplace import Executor
 
 
 NOT_RUN: Final = "not run: an earlier case failed (--fail-fast)"

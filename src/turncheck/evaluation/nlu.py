@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
-from turncheck.evaluation.answers import ASKED_HERE, EngineFacts, UnfitAnswerError, answered, finished_part, units_of
+from turncheck.evaluation.answers import (
+    ASKED_HERE,
+    Answers,
+    EngineFacts,
+    UnfitAnswerError,
+    answered,
+    finished_part,
+    units_of,
+)
 from turncheck.evaluation.nlu_remarks import (
     Overlap,
     find_insights,
@@ -42,23 +50,27 @@ from turncheck.evaluation.scores import (
 from turncheck.evaluation.splits import FoldRun, Folds, fold_unit, run_folds, stable_folds
 from turncheck.messages.errors import CutShortError
 from turncheck.messages.phrasing import count
-from turncheck.project.components import DUCKLING_DIMENSIONS
-from turncheck.report.model import EntityScores, Nlu, SpanScores, TrainingSentence, Understood
-from turncheck.report.understanding import found_by, of_dimension
-from turncheck.work.workplace import INLINE
+from turncheck.project.config import DUCKLING_DIMENSIONS
+from turncheck.report.model import (
+    EngineInfo,
+    EntityScores,
+    Nlu,
+    NluPrediction,
+    SpanScores,
+    TrainingSentence,
+    Understood,
+)
+from turncheck.report.understanding import CoveredIntents, found_by, of_dimension
+from turncheck.work.workplace import INLINE, Executor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from turncheck.engines.parse import NluEngine, NluTrainer, Parse
-    from turncheck.evaluation.answers import Answers
+    from turncheck.engines.conversation import NluEngine, NluTrainer, Parse
     from turncheck.evaluation.nlu_repeats import Repetition
     from turncheck.project.model import Component, Config, Project
     from turncheck.project.nlu_data import Example, NluData
-    from turncheck.report.model import EngineInfo, NluPrediction
     from turncheck.report.trust import ConfidenceMap
-    from turncheck.report.understanding import CoveredIntents
-    from turncheck.work.workplace import Executor
 
 _SCORES_PRETRAINED: Final = 0
 """The version of Rasa that evaluates spaCy and Duckling, too."""

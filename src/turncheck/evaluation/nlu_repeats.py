@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import UNSET, UnsetType
 
 from turncheck.evaluation.predictions import Judged, shortened
-from turncheck.evaluation.repeats import Repeated, Run, answered, base_runs, by_key
+from turncheck.evaluation.repeats import Repeated, Repeating, Run, Sign, answered, base_runs, by_key
 from turncheck.messages.phrasing import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from turncheck.engines.base import Engine
-    from turncheck.engines.parse import Parse
-    from turncheck.evaluation.repeats import Repeating, Sign
+    from turncheck.engines.conversation import Parse
     from turncheck.messages.errors import EngineError
     from turncheck.project.nlu_data import Example
     from turncheck.report.model import HowRepeated, Nlu, Repeats

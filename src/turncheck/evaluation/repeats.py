@@ -10,19 +10,16 @@ from typing import TYPE_CHECKING, Final, Generic, Literal, NamedTuple, Protocol,
 
 from msgspec import UnsetType
 
-from turncheck.comparison.repeats import alarms, rate_test
-from turncheck.engines.at_once import Workers
+from turncheck.comparison.repeats import RunBesideBase, Weighed, alarms, rate_test, weigh_pairs
+from turncheck.engines.base import Engine, Workers
 from turncheck.messages.errors import INTERRUPTED, CutShortError, EngineError
 from turncheck.messages.phrasing import count
-from turncheck.report.model import LONGEST_BASE, HowRepeated, Repeats
+from turncheck.report.model import LONGEST_BASE, HowRepeated, RepeatedOutcome, Repeats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
     from concurrent.futures import Future
 
-    from turncheck.comparison.repeats import RateTest
-    from turncheck.engines.base import Engine
-    from turncheck.report.model import RepeatedOutcome
     from turncheck.settings.repeats import RepeatRules
 
 _RUNS_THAT_TELL: Final = 5
@@ -209,6 +206,15 @@ class Repeated(Generic[Answer]):
     def judged(self) -> list[Answer]:
         """The answers of the runs that passed or failed."""
         return [run.answer for run in self.answers if run.sign in {"passed", "failed"}]
+
+    @property
+    def beside_base(self) -> list[RunBesideBase]:
+        """Its runs that passed or failed, each with the base's that followed it."""
+        return [
+            RunBesideBase(run.sign == "failed", run.base == "f" if run.base else None)
+            for run in self.answers
+            if run.sign in {"passed", "failed"}
+        ]
 
     @property
     def passes(self) -> bool:
@@ -443,24 +449,37 @@ class Rounds(Generic[Answer]):
         number = max(1, self._allowed.tests)
         before = sum(test.is_worse for test in self.tests)
         level = self.rules.false_alarms / number
-        of_test: dict[int, tuple[Repeated[Answer], RateTest]] = {}
+        of_test: dict[int, tuple[Repeated[Answer], Weighed]] = {}
         for test in self.tests:
             if test.is_over or len(test.runs) < self.rules.first:
                 continue
-            base = test.base.runs.upper()
-            rates = rate_test(base.count("F"), len(base), self.rules.worth)
-            if rates is None or not rates.can_tell(self.rules.most, level):
+            weighed = self._weigh(test, level)
+            if weighed is None:
                 test.verdict = _as_usual(test)
             else:
-                of_test[test.number] = test, rates
-        evidence = {one: rates.evidence(test.failed, test.passed) for one, (test, rates) in of_test.items()}
+                of_test[test.number] = test, weighed
+        evidence = {one: weighed.evidence for one, (_, weighed) in of_test.items()}
         worse = alarms(evidence, self.rules.false_alarms, number, before)
-        for one, (test, rates) in of_test.items():
+        for one, (test, weighed) in of_test.items():
             if one in worse:
                 test.is_worse = True
                 test.verdict = "regressed" if test.base.runs else "failed"
-            elif rates.decide(test.failed, test.passed, level) == "usual":
+            elif weighed.is_usual:
                 test.verdict = _as_usual(test)
+
+    def _weigh(self, test: Repeated[Answer], level: float) -> Weighed | None:
+        """Weigh the runs of a test; ``None``: nothing could be worse, or no number of runs that are allowed tells."""
+        base, worth = test.base.runs.upper(), self.rules.worth
+        is_beside = self.on_base is not None if test.known is None else any(run.base for run in test.known)
+        if is_beside:
+            if "P" not in base and len(base) >= _RUNS_THAT_TELL:
+                return None
+            before = base[: len(base) - sum(bool(run.base) for run in test.answers)]
+            return weigh_pairs(test.beside_base, before.count("F"), len(before), worth, level)
+        rates = rate_test(base.count("F"), len(base), worth)
+        if rates is None or not rates.can_tell(self.rules.most, level):
+            return None
+        return rates.weigh(test.failed, test.passed, level)
 
     def _progress(self, left: int) -> str:
         minutes = max(0.0, self._seconds_left) / 60

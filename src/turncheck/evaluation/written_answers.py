@@ -16,7 +16,7 @@ import msgspec
 
 from turncheck.dialogue.events import UserUttered
 from turncheck.engines.base import SuiteAnswers, UtteranceAnswer
-from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent, SelectedResponse
+from turncheck.engines.conversation import Parse, PredictedEntity, PredictedIntent, SelectedResponse
 from turncheck.evaluation.annotated import AnnotatedText, Entity
 from turncheck.evaluation.answers import EngineFacts
 from turncheck.evaluation.e2e_case import CaseOutcome, RepeatedRun, RepeatedRuns

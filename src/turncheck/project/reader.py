@@ -21,9 +21,7 @@ from turncheck.messages.finding import Finding, Location, shown_path
 from turncheck.messages.phrasing import misspelt
 from turncheck.platforms.registry import PLATFORMS
 from turncheck.process.regular_file import is_folder, is_there
-from turncheck.project.assistants_below import assistants_in_place, named_below
-from turncheck.project.components import calm_reason
-from turncheck.project.config import config_from_file
+from turncheck.project.config import calm_reason, config_from_file
 from turncheck.project.export import (
     export_of,
     in_order,
@@ -33,35 +31,35 @@ from turncheck.project.export import (
     read_export,
     refuse_of_rasa,
 )
-from turncheck.project.files import parse_file, read_data, training_data_in_markdown, without_older_formats
-from turncheck.project.folder import ProjectFolder, absolute_name
-from turncheck.project.formats.format import NEEDS_OF_RASA
-from turncheck.project.formats.rasa_domain import domain_from_files
-from turncheck.project.model import Config, Domain, Endpoint, Project, Response, Story
-from turncheck.project.paths import (
+from turncheck.project.files import (
     DEFAULT_CONFIG,
     DEFAULT_DOMAIN,
+    DataFile,
     data_paths,
     domain_path,
     endpoints_file,
     existing,
     existing_or_default,
     note_absent,
+    parse_file,
     path_without_data,
+    read_data,
+    training_data_in_markdown,
+    without_older_formats,
 )
+from turncheck.project.folder import ProjectFolder, absolute_name, assistants_in_place, named_below
+from turncheck.project.formats.format import NEEDS_OF_RASA, Need
+from turncheck.project.formats.rasa_domain import domain_from_files
+from turncheck.project.model import Config, Domain, Endpoint, Project, Response, Story
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS, ProjectFile, unreadable_parts
-from turncheck.project.rasa_version import NEWEST, OLDEST, recognise, version_too_high
-from turncheck.yaml_tree.tree import YamlMapping, YamlScalar
+from turncheck.project.rasa_version import NEWEST, OLDEST, RasaVersion, recognise, version_too_high
+from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar
 from turncheck.yaml_tree.unquoted import unreadable_values
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.project.files import DataFile
-    from turncheck.project.formats.format import Need
     from turncheck.project.nlu_data import NluData
-    from turncheck.project.rasa_version import RasaVersion
-    from turncheck.yaml_tree.tree import YamlNode
 
 
 # The files of a domain: a single one, or those of a folder that Rasa would read.

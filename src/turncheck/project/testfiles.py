@@ -19,8 +19,7 @@ from turncheck.process.regular_file import (
     is_there,
     read_regular,
 )
-from turncheck.project.assistants_below import is_assistant
-from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder, absolute_name, is_foreign, own_folders
+from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder, absolute_name, is_assistant, is_foreign, own_folders
 from turncheck.project.formats.registry import recognised
 from turncheck.project.project_file import CONVO, CONVO_FOLDER, NLU_KEYS, SHARED_FILE, STORY_KEYS
 

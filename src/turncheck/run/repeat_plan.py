@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from turncheck.evaluation.repeats import Share
-from turncheck.settings.repeats import ONCE
+from turncheck.settings.repeats import ONCE, RepeatRules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from turncheck.report.evaluations import Evaluation
-    from turncheck.settings.repeats import RepeatRules
 
 
 @dataclass(frozen=True, slots=True)

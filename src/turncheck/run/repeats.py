@@ -7,18 +7,18 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.comparison.gate_rules import read_threshold
+from turncheck.comparison.judged import read_threshold
 from turncheck.comparison.repeats import runs_needed
 from turncheck.evaluation.answers import ASKED_HERE
 from turncheck.evaluation.repeats import Repeating
-from turncheck.evaluations.runs import JUDGED_BY_BOUND, section_of
+from turncheck.evaluations.kind import JUDGED_BY_BOUND, section_of
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
 from turncheck.process.screen import duration
 from turncheck.run.assistant import asked_at_base, opened_engine
 from turncheck.run.repeat_plan import RepeatedTests, RepeatPlan
 from turncheck.settings.engines import ENGINES
-from turncheck.settings.repeats import AUTO, ONCE, repeat_rules
+from turncheck.settings.repeats import AUTO, ONCE, RepeatRules, repeat_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from turncheck.report.evaluations import Evaluation
     from turncheck.run.under_way import RunInProgress
     from turncheck.settings.options import Settings
-    from turncheck.settings.repeats import RepeatRules
 
 OTHER_BOT: Final = (
     "The base is not asked in turn with this side: this change alters `bot:`, and the base's own is not at hand (no"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from turncheck.messages.finding import Finding, Name
 from turncheck.messages.phrasing import suggestion
-from turncheck.project.components import COMPONENTS, POLICIES, RECIPES, is_custom, refused, short_name
+from turncheck.project.config import COMPONENTS, POLICIES, RECIPES, is_custom, refused, short_name
 from turncheck.validation.findings import Places, found
 
 if TYPE_CHECKING:

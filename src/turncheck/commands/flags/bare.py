@@ -136,7 +136,7 @@ def _test_both(namespace: argparse.Namespace) -> int:
     from turncheck.messages.errors import UserError
     from turncheck.project.reader import read_project
     from turncheck.project.testfiles import find_test_stories
-    from turncheck.run.trainable import ensure_assistant, ensure_readable
+    from turncheck.run.reading import ensure_assistant, ensure_readable
 
     screen = screen_of(namespace)
     namespace.workers = capped_workers(namespace.workers, screen)

@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from turncheck.engines.base import SuiteAnswers, UtteranceAnswer
-from turncheck.evaluation.answers import ASKED_HERE, DelegatedError, UnfitAnswerError, units_of
+from turncheck.engines.base import Capabilities, Engine, SuiteAnswers, UtteranceAnswer
+from turncheck.evaluation.answers import ASKED_HERE, Answers, DelegatedError, UnfitAnswerError, units_of
 from turncheck.evaluation.batch.judging import judged_case
 from turncheck.evaluation.batch.repeats import repeat_utterances
 from turncheck.evaluation.nlu_remarks import ENTITY, covered_intents
 from turncheck.messages.errors import CutShortError, EngineError
 from turncheck.messages.phrasing import count, first_line
-from turncheck.project.batch.model import KnownNames, comparable
+from turncheck.project.batch.model import KnownNames, Suite, SuiteCase, comparable
 from turncheck.report.batch import (
     BATCH_KINDS,
     Batch,
+    BatchCase,
     BatchIntent,
     BatchKind,
+    BatchOutcome,
     BatchSetting,
     BatchSuite,
     harmonic,
@@ -32,13 +34,9 @@ from turncheck.report.batch import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from turncheck.engines.base import Capabilities, Engine
-    from turncheck.engines.parse import NluEngine, Parse
-    from turncheck.evaluation.answers import Answers
+    from turncheck.engines.conversation import NluEngine, Parse
     from turncheck.evaluation.repeats import Repeating
     from turncheck.process.screen import Console
-    from turncheck.project.batch.model import Suite, SuiteCase
-    from turncheck.report.batch import BatchCase, BatchOutcome
     from turncheck.report.understanding import CoveredIntents
 
 

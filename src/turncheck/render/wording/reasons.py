@@ -8,7 +8,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.changes import number_of
-from turncheck.comparison.faults import faults_of
 from turncheck.comparison.gates import shared_examples
 from turncheck.comparison.gates_on_tests import (
     NEW_ERRORS,
@@ -21,17 +20,21 @@ from turncheck.comparison.gates_on_tests import (
 from turncheck.comparison.judged import (
     BadFinding,
     Drop,
+    Fact,
     Findings,
+    GateOutcome,
     GoneTests,
+    Judged,
     LossesOverall,
     LostAssistant,
     LostEvaluation,
     NoFigure,
     NotRunTest,
     Value,
+    Why,
 )
 from turncheck.comparison.matching import has_results
-from turncheck.comparison.tally import lacks_actions, tallies
+from turncheck.comparison.tally import Tally, faults_of, lacks_actions, tallies
 from turncheck.evaluations.kinds import CASES, KINDS, TESTS, WITHOUT_TESTS
 from turncheck.messages.finding import LEGACY_PROJECT
 from turncheck.messages.phrasing import count, first_line
@@ -58,10 +61,7 @@ from turncheck.render.wording.tests import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from turncheck.comparison.gate_rules import GateOutcome
-    from turncheck.comparison.judged import Fact, Judged, Why
     from turncheck.comparison.model import Comparison, OneSided
-    from turncheck.comparison.tally import Tally
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import Report
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from turncheck.evaluations.kind import REPEATED, repeats_of
 from turncheck.evaluations.kinds import CASES
-from turncheck.evaluations.runs import REPEATED, repeats_of
 from turncheck.messages.phrasing import count
 
 if TYPE_CHECKING:

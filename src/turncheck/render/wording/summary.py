@@ -5,29 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from turncheck.comparison.because import newly_failing_tests, tests_because_of
-from turncheck.comparison.changes import SINGULAR, number_of
+from turncheck.comparison.changes import SINGULAR, ChangedCases, FindingChange, number_of
 from turncheck.comparison.compare import is_less_understood
-from turncheck.comparison.faults import faults_of
 from turncheck.comparison.gates_on_tests import (
     GONE_TESTS,
     NEW_ERRORS,
     NEW_SUPPRESSIONS,
     failing_of,
     judged_without_tests,
+    newly_failing_tests,
     newly_misunderstood,
+    tests_because_of,
     tests_of,
 )
-from turncheck.comparison.judged import BadFinding, Findings, LossesOverall
-from turncheck.comparison.tally import tallies
-from turncheck.comparison.training_changes import (
-    dropped_intents,
-    is_likely_misparsed,
-    is_likely_noise,
-    sentences_of,
-)
+from turncheck.comparison.judged import BadFinding, Findings, Judged, LossesOverall
+from turncheck.comparison.tally import Tally, faults_of, tallies
+from turncheck.comparison.training_changes import dropped_intents, is_likely_misparsed, is_likely_noise, sentences_of
 from turncheck.evaluations.kinds import TESTS, WITHOUT_TESTS
-from turncheck.messages.finding import Location
+from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import count, first_line
 from turncheck.render.wording.changes import (
     broken_intents_in_words,
@@ -60,11 +55,7 @@ from turncheck.render.wording.tests import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from turncheck.comparison.changes import ChangedCases, FindingChange
-    from turncheck.comparison.judged import Judged
     from turncheck.comparison.model import Comparison
-    from turncheck.comparison.tally import Tally
-    from turncheck.messages.finding import Finding
     from turncheck.render.wording.verdict import Reservation
     from turncheck.report.model import GateSettings, Report
 
