@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
@@ -339,22 +339,6 @@ class CaseOutcome:
     exercised: Exercised
     seconds: float | None = None
     left_out: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class RepeatedRun:
-    """One of several runs of a case; ``base``: whether the base passed directly after it, if it was asked."""
-
-    outcome: CaseOutcome
-    base: Literal["", "p", "f"] = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RepeatedRuns:
-    """All runs of a case, in their order; ``why``: why there are no more, unless they say how it fares."""
-
-    runs: tuple[RepeatedRun, ...]
-    why: str = ""
 
 
 def run_case(

@@ -73,7 +73,7 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
             "path": "/state/user/{session}/interact",
             "body": {"action": {"type": "text", "payload": "{text}"}},
         },
-        "replies": "$[?@.type == 'text' || @.type == 'speak'].payload.message",
+        "replies": "$[?@.type == 'text' || (@.type == 'speak' && @.payload.type != 'audio')].payload.message",
         "ended": "$[?@.type == 'end']",
         "token": {"header": "Authorization", "prefix": ""},
     },

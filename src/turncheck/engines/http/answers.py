@@ -78,7 +78,7 @@ class Matched:
         self.found.update(name for name, value in has.items() if value)
 
     def nothing_at(self) -> tuple[str, ...]:
-        """Say which paths have never matched, a sentence each."""
+        """Say which paths have never matched, and which keys have no effect, a sentence each."""
         bot = self.bot
         paths = {
             "intent": bot.intent,
@@ -91,7 +91,12 @@ class Matched:
             "media": bot.media,
             "cards": bot.cards,
         }
-        return tuple(
+        idle = tuple(
+            f"`{name}` under `bot:` ({location}) has no effect: no message comes later, as there is neither `poll` nor"
+            " {callback}."
+            for name, location in (() if bot.messages_come_later else bot.times)
+        )
+        return idle + tuple(
             f"None of the bot's {self.answers:,} answers had anything at `{name}: {path.text}` ({path.location});"
             f" the last one had {outline(self.last)}."
             for name, path in paths.items()
