@@ -430,11 +430,36 @@ def test_an_interrupt_keeps_what_was_measured() -> None:
     assert [case.outcome for case in stopped.value.finished.cases] == ["passed", "unclear"]
 
 
+def progress(rates: Mapping[str, float], a_message: float = 1.0, rules: RepeatRules = RULES) -> list[str]:
+    """What is said of cases whose messages take some seconds each, one after the other."""
+    now, said = [0.0], list[str]()
+
+    def take_time(number: int) -> None:
+        now[0] += a_message
+
+    how = CaseRun(workers=1)
+    bot = Coins(rates, 0, take_time)
+    evaluate_repeatedly(bot, coin_cases(rates), how, rules, lambda: None, clock=lambda: now[0], say=said.append)
+    return said
+
+
 def test_progress_says_runs_cases_and_time_left() -> None:
-    said: list[str] = []
-    evaluated({"a": 1.0, "b": 0.0}, with_base(evaluated({"a": 0.0}), "P" * 20), say=said.append)
-    assert said[0] == "2 runs, 2 cases left, at most 15 minutes more"
-    assert any(line.startswith("4 runs, 1 case left") for line in said)
+    said = progress({"a": 1.0, "b": 0.0, "c": 0.0})
+    assert said == [
+        "3 runs, 3 cases left, about 3 seconds for the first 2 runs of each",
+        "6 runs, 1 case left, at most 28 seconds more",  # those that passed are not left
+    ]
+
+
+def test_progress_is_said_within_a_long_round() -> None:
+    said = progress({"a": 1.0, "b": 0.0, "c": 0.0}, 20.0, rules=RepeatRules(turns=10))
+    assert said[0] == "1 run, 3 cases left, about 2 minutes for the first 2 runs of each"
+    assert "6 runs, 1 case left, at most 80 seconds more" in said, "as far as the turns go"
+
+
+def test_progress_knows_the_budget_of_time() -> None:
+    said = progress({"a": 1.0}, 10.0, rules=RepeatRules(seconds=60))
+    assert said[1] == "2 runs, 1 case left, at most 40 seconds more"
 
 
 # --- in turn with the base --------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from turncheck.project.folder import ProjectFolder
 from turncheck.project.reader import read_nlu, read_project, read_stories
 from turncheck.project.testfiles import find_e2e_cases, find_test_nlu, find_test_stories, find_unsearched
 from turncheck.validation.facts import ProjectTests, missing_parts
-from turncheck.validation.findings import explain, found
+from turncheck.validation.findings import explain, found, rule_texts
 from turncheck.validation.pipeline import Validated, validate
 from turncheck.validation.suppressions import suppress
 
@@ -319,7 +319,6 @@ def _write_report(checked: Checked, folder: Path, files: ReportFiles) -> None:
 
 def _sarif(checked: Checked, folder: Path) -> str:
     from turncheck.render.sarif import findings_sarif
-    from turncheck.validation.findings import rule_texts
 
     sarif = findings_sarif(
         checked.validated.findings,

@@ -36,7 +36,7 @@ from turncheck.report.model import (
     TrainingSentence,
     WordList,
 )
-from turncheck.run.assistant import cache_in_use, opened_engine
+from turncheck.run.assistant import action_server, cache_in_use, opened_engine
 from turncheck.run.base_projects import bot_of_base
 from turncheck.run.inputs import NONE_PRECOMPUTED, Inputs, PrecomputedAnswers
 from turncheck.run.plugin_figures import Subject, evaluate_by_plugins, with_metrics_of_plugins
@@ -102,7 +102,6 @@ class EngineRejudge:
 
     def _passing(self, cases: Mapping[int, Sequence[CaseMessage]]) -> dict[int, bool]:
         from turncheck.evaluation.e2e_case import CaseRun, run_case
-        from turncheck.run.assistant import action_server  # the engine's imports are slow
 
         found = {}
         run = CaseRun(slot_order=slot_order_of(self.inputs.settings))

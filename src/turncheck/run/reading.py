@@ -42,6 +42,8 @@ from turncheck.validation.before_training import (
     NOT_THERE,
     PARTS,
     cause_of_loss,
+    check_nlu_training,
+    check_policy_training,
     first_unreadable,
     unread_tests,
     unreadable_parts,
@@ -384,7 +386,6 @@ def ensure_policies_accepted(project: Project, screen: Console) -> None:
     Raises:
         TrainingRefusedError: Rasa would train nothing.
     """
-    from turncheck.validation.before_training import check_policy_training
 
     checked = check_policy_training(project)
     warn_or_refuse(project, checked.refused, checked.warnings, screen)
@@ -396,7 +397,6 @@ def ensure_nlu_accepted(project: Project, screen: Console) -> None:
     Raises:
         TrainingRefusedError: Rasa would train nothing.
     """
-    from turncheck.validation.before_training import check_nlu_training
 
     checked = check_nlu_training(project)
     warn_or_refuse(project, checked.refused, checked.warnings, screen)

@@ -13,7 +13,15 @@ import msgspec
 from turncheck import __version__
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.base import DIALOGUE_PARTS, NLU_PARTS, NOTHING_TO_LEARN, Capabilities, Engine, Models, Part
-from turncheck.engines.embedded.models import LoadedModel, fitting_model, load_model, named_model
+from turncheck.engines.embedded.models import (
+    LoadedModel,
+    cached_ensemble,
+    cached_nlu,
+    fetch_model,
+    fitting_model,
+    load_model,
+    named_model,
+)
 from turncheck.evaluations.kinds import KINDS
 from turncheck.process.output_files import temporary_folder
 from turncheck.project.calibration import trust_in
@@ -111,8 +119,6 @@ class EmbeddedEngine(Engine):
             return None
         named = self.models.named
         if self.models.storage is not None:
-            from turncheck.engines.embedded.models import fetch_model
-
             name = None if named is None else named.as_posix()
             with temporary_folder("model") as folder, screen.step("fetch", "Fetching the model"):
                 return load_model(fetch_model(self.models.storage, name, self.environment, Path(folder)))
@@ -203,7 +209,6 @@ class EmbeddedEngine(Engine):
         learnt = with_story_sentences(self.project)
         if self._cache is None:
             return self.nlu_trainer.fit(learnt)
-        from turncheck.engines.embedded.models import cached_nlu
         from turncheck.engines.embedded.training_key import nlu_inputs
 
         kept = cached_nlu(self._cache, self._key("nlu", learnt), lambda: self._pipeline_trainer.fit(nlu_inputs(learnt)))
@@ -243,7 +248,6 @@ class EmbeddedEngine(Engine):
         return train_ensemble(self.project, domain=self.domain)
 
     def _kept_ensemble(self, cache: Cache) -> Ensemble | None:
-        from turncheck.engines.embedded.models import cached_ensemble
         from turncheck.engines.embedded.policies.trainer import train_ensemble
         from turncheck.engines.embedded.training_key import policy_inputs, training_key
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 from urllib.parse import quote
 
-from turncheck.engines.embedded.model_archive import MemberReader, Model, keep, read_kept
+from turncheck.engines.embedded.model_archive import MemberReader, Model, keep, read_kept, read_model
 from turncheck.messages.errors import UserError
 from turncheck.web.addresses import Network, is_http, without_login
 
@@ -166,7 +166,6 @@ def load_model(path: Path) -> LoadedModel:
     Raises:
         UserError: it cannot be read.
     """
-    from turncheck.engines.embedded.model_archive import read_model  # only if a model is read
 
     return LoadedModel(path, read_model(path))
 

@@ -144,7 +144,7 @@ class Tokenizer(Protocol):
         """Split one text. There is at least one token; the empty text has one with borders (0, 0)."""
 
     def to_json(self) -> dict[str, Any]:
-        """Its JSON in a model; see :func:`load_tokenizer`."""
+        """Its JSON in a model; see :func:`.spacy_model.load_tokenizer`."""
 
 
 def locate_words(words: list[str], text: str) -> Tokens:

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from turncheck.engines.conversation import PredictedEntity
-from turncheck.engines.embedded.nlu.crf_file import ensure_sound, with_weights_times
+from turncheck.engines.embedded.nlu.crf_file import NO_GROUP, StoppableTrainer, ensure_sound, with_weights_times
 from turncheck.engines.embedded.nlu.featurizers import check_windows
 from turncheck.messages.errors import UserError
 
@@ -330,7 +330,6 @@ def train_taggers(
     Raises:
         UserError: as above.
     """
-    from turncheck.engines.embedded.nlu.crf_file import NO_GROUP, StoppableTrainer
 
     group_of = {number: group for group, piece in enumerate(pieces, start=1) for number in piece}
     trainer = StoppableTrainer(algorithm, parameters)
