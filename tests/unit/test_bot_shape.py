@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from golden_texts import Golden
 
 from turncheck.engines.http.answers import AnswerError, Matched, read_answer
 from turncheck.engines.http.signature import AwsKey, signed
@@ -264,26 +265,27 @@ def test_silence_is_no_fault(answer: Any, replies: tuple[str, ...], remark: str,
 
 
 @pytest.mark.parametrize("answer", [{"message": "a"}, {"data": {"messages": []}}, "text", 3, [{"text": "a"}]])
-def test_a_path_that_leads_nowhere_is_a_fault(answer: Any, tmp_path: Path) -> None:
-    with pytest.raises(
-        AnswerError, match=r"has nothing at `replies: \$.messages\[\*\].text` \(turncheck.yml:3:12\); it (has|is)"
-    ):
+def test_a_path_that_leads_nowhere_is_a_fault(answer: Any, tmp_path: Path, golden: Golden) -> None:
+    with pytest.raises(AnswerError, match="`replies") as refused:
         read_answer(rest(tmp_path), answer)
+    golden(refused.value)
 
 
 @pytest.mark.parametrize("confidence", [-0.1, 1.5, "0.9", True, [], 10**400])
-def test_a_confidence_is_a_share(confidence: Any, tmp_path: Path) -> None:
+def test_a_confidence_is_a_share(confidence: Any, tmp_path: Path, golden: Golden) -> None:
     bot = rest(tmp_path, "  intent: $.intent\n  confidence: $.score\n")
-    with pytest.raises(AnswerError, match="where a number from 0 to 1 was expected"):
+    with pytest.raises(AnswerError) as refused:
         read_answer(bot, {"messages": [], "intent": "a", "score": confidence})
+    golden(refused.value)
 
 
-def test_slots_may_be_below_their_entries(tmp_path: Path) -> None:
+def test_slots_may_be_below_their_entries(tmp_path: Path, golden: Golden) -> None:
     bot = rest(tmp_path, "  slots: {path: $.slots, value: $.value.of}\n")
     said = read_answer(bot, {"messages": [], "slots": {"a": {"value": {"of": 1}}, "b": None, "c": {}}})
     assert said.slots == {"a": 1, "b": None, "c": None}
-    with pytest.raises(AnswerError, match="where a map was expected"):
+    with pytest.raises(AnswerError) as refused:
         read_answer(bot, {"messages": [], "slots": ["a"]})
+    golden(refused.value)
 
 
 CITY = {"entity": "city", "value": "Rome"}
@@ -311,10 +313,11 @@ def test_entities_may_be_a_list_or_a_map(shape_of_entities: str, entities: Any, 
 
 
 @pytest.mark.parametrize("entities", ["Rome", 3, ["Rome"], [{"name": "city"}], [{"entity": 3}], [[CITY]]])
-def test_what_is_not_an_entity_is_a_fault(entities: Any, tmp_path: Path) -> None:
+def test_what_is_not_an_entity_is_a_fault(entities: Any, tmp_path: Path, golden: Golden) -> None:
     bot = rest(tmp_path, "  entities: $.entities\n")
-    with pytest.raises(AnswerError, match=r"at `entities: \$.entities` \(turncheck.yml:4:13\), without the name"):
+    with pytest.raises(AnswerError, match="`entities") as refused:
         read_answer(bot, {"messages": [], "entities": entities})
+    golden(refused.value)
 
 
 def test_a_deep_answer_is_no_crash(tmp_path: Path) -> None:
@@ -363,8 +366,9 @@ def test_calls_are_signed_as_aws_requires(method: str, signature: str) -> None:
     )
 
 
-def test_a_key_has_two_parts() -> None:
+def test_a_key_has_two_parts(golden: Golden) -> None:
     assert AwsKey.read("a:b:c:d") == AwsKey("a", "b", "c:d")
     for token in ("", "a", "a:", ":b"):
-        with pytest.raises(UserError, match="its id and its secret"):
+        with pytest.raises(UserError) as refused:
             AwsKey.read(token)
+        golden(refused.value)
