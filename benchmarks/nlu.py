@@ -27,7 +27,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from turncheck.messages.location import NOWHERE
+from turncheck.messages.finding import NOWHERE
 from turncheck.project.model import Component, Config, Project
 from turncheck.project.nlu_data import Example, NluData
 from turncheck.project.reader import read_project
@@ -35,7 +35,7 @@ from turncheck.project.reader import read_project
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from turncheck.engines.parse import Parse
+    from turncheck.engines.conversation import Parse
 
 Pipeline = tuple[tuple[str, dict[str, Any]], ...]
 

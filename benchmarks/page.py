@@ -24,7 +24,7 @@ from tools.build_page import install, node  # noqa: E402
 
 from turncheck.comparison.compare import compare  # noqa: E402
 from turncheck.comparison.model import Present  # noqa: E402
-from turncheck.messages.location import Location  # noqa: E402
+from turncheck.messages.finding import Location  # noqa: E402
 from turncheck.render.assistants import Run  # noqa: E402
 from turncheck.render.links import Links  # noqa: E402
 from turncheck.render.page.page import render_page  # noqa: E402

@@ -29,10 +29,16 @@ def pytest_configure() -> None:
     os.environ["LOKY_MAX_CPU_COUNT"] = "1"
 
 
-def pytest_collection_finish() -> None:
-    """The tests themselves are kept to the end: no collection looks at them again."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """The tests themselves are kept to the end: no collection of garbage looks at them, neither now nor later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects
@@ -48,10 +54,11 @@ def timing(request: pytest.FixtureRequest) -> Timing:
 
 
 @pytest.fixture
-def golden(request: pytest.FixtureRequest) -> Golden:
+def golden(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Golden:
     path = request.path
     file = path.parent / "golden" / f"{path.stem.removeprefix('test_')}.txt"
-    return Golden(file, request.node.name, accept=request.config.getoption("--accept"))
+    accept = request.config.getoption("--accept")
+    return Golden(file, request.node.name, accept=accept, folder=tmp_path_factory.getbasetemp())
 
 
 @pytest.fixture(scope="session", autouse=True)

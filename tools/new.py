@@ -163,7 +163,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from turncheck.engines.base import Capabilities, Engine
-from turncheck.engines.parse import Parse, PredictedIntent
+from turncheck.engines.conversation import Parse, PredictedIntent
 from turncheck.report.model import EngineInfo
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ def _format(name: str) -> Skeleton:
 
 from __future__ import annotations
 
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.formats.format import Format, FormatInput, ParsedFile
 from turncheck.project.nlu_data import Example, NluData
 
@@ -427,7 +427,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import Finding
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.platforms.{word}.platform import {constant}
 from turncheck.process.regular_file import is_file
 from turncheck.project.batch.model import KnownNames

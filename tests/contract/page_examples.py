@@ -12,7 +12,7 @@ from report_builder import case, coverage, example, finding, report, story, trai
 
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Missing
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.render.assistants import Run
 from turncheck.render.page.page import render_page
 from turncheck.render.wording.gates import judge

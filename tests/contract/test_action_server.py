@@ -14,8 +14,12 @@ import pytest
 from action_servers import action_server, free_port, rasa_sdk_python
 from timing import Timing
 
-from turncheck.engines.action_server.process import running_action_server
-from turncheck.engines.action_server.server import ActionEndpoint, HttpActionServer, NoActionServer
+from turncheck.engines.action_server.server import (
+    ActionEndpoint,
+    HttpActionServer,
+    NoActionServer,
+    running_action_server,
+)
 from turncheck.engines.conversation import CustomAction
 from turncheck.engines.embedded.engines import EmbeddedEngine
 from turncheck.messages.errors import UserError

@@ -15,8 +15,7 @@ from fake_azure import PERSONAL, READ_ONLY, TOKEN, US, FakeAzure
 from fake_host import Answer, Seen, Trouble
 from hostile import HOSTILE
 
-from turncheck.ci.azure.api import AzureClient, AzureRepository
-from turncheck.ci.azure.host import Azure
+from turncheck.ci.azure.host import Azure, AzureClient, AzureRepository
 from turncheck.ci.comment import StickyComment, stamped
 from turncheck.ci.host import RunStamp
 from turncheck.ci.rest import NotFoundError, RefusedError, RestError, RetryBudget

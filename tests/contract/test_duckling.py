@@ -13,7 +13,7 @@ from turncheck.engines.embedded.nlu.batch import REFERENCE_TIME, DucklingAccess
 from turncheck.engines.embedded.nlu.duckling import EXTRACTOR
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.model import Component, Config, Project
 from turncheck.project.nlu_data import Example, NluData
 

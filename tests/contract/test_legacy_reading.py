@@ -24,7 +24,7 @@ from turncheck.dialogue.events import (
     UserUttered,
 )
 from turncheck.dialogue.story_steps import StoryStep, story_steps
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.folder import ProjectFolder
 from turncheck.project.formats.markdown_stories import read_markdown_stories
 from turncheck.project.model import Domain

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from turncheck.engines.embedded.actions.responses import TemplateError, fill
+from turncheck.engines.embedded.actions.base import TemplateError, fill
 
 ROOT = Path(__file__).parents[2]
 RECORDED = Path(__file__).parent / "recorded_templates"

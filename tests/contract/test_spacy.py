@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import spacy
 
 from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
 from turncheck.engines.embedded.nlu import spacy_model
 from turncheck.engines.embedded.nlu.persistence import read_nlu, write_nlu
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.model import Component, Config, Project
 from turncheck.project.nlu_data import Example, NluData
 
@@ -26,6 +25,8 @@ VECTORS = {"hello": (1.0, 0.0, 0.0), "hi": (0.9, 0.1, 0.0), "card": (0.0, 1.0, 0
 @pytest.fixture
 def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A tiny English model with word vectors and a rule for names, as an importable package ``tiny_model``."""
+    import spacy  # takes a second, which a process with none of these tests need not wait
+
     language: Any = spacy.blank("en")
     for word, vector in VECTORS.items():
         language.vocab.set_vector(word, np.array(vector, dtype="float32"))

@@ -11,10 +11,9 @@ from report_builder import finding, with_changes
 from warnings_ng import Issue, issues
 
 from turncheck import __version__
-from turncheck.messages.finding import Finding
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Finding, Location
 from turncheck.render.sarif import findings_sarif, run_sarif
-from turncheck.validation.registry import rule_texts
+from turncheck.validation.findings import rule_texts
 
 
 def test_a_run_has_an_issue_for_every_remark() -> None:

@@ -12,8 +12,8 @@ import pytest
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.engines.embedded.workshop import EmbeddedWorkshop
 from turncheck.evaluations.strength.behaviour import Behaviour
+from turncheck.evaluations.strength.bench import Mutant
 from turncheck.evaluations.strength.measure import StrengthRun, evaluate_strength
-from turncheck.evaluations.strength.mutant import Mutant
 from turncheck.evaluations.strength.suggested import cases_text
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_project, read_story_files

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.model import (
     Action,
     ActionStep,

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,23 +15,40 @@ if TYPE_CHECKING:
 
 @dataclass
 class Golden:
-    """The fixture ``golden``: ``golden(text)`` asserts that the text is the accepted one."""
+    """The fixture ``golden``: ``golden(text)`` asserts that the text is the accepted one.
+
+    ``golden(*texts)`` is about several, a line each; ``golden(output, only="nlu.yml")`` is about the lines of a long
+    one that have this in them, of which there must be one. The folders that tests make are called TMP,
+    the ports of their servers PORT; how long something took is left out.
+    """
 
     file: Path
     test: str
     accept: bool
+    folder: Path
+    """In which the tests' own folders are."""
     count: int = field(default=0, init=False)
     """How many texts this test has compared: the second has a section of its own."""
 
-    def __call__(self, text: object) -> None:
+    def __call__(self, *texts: object, only: str = "") -> None:
+        said = "\n".join(str(text) for text in texts)
+        if only:
+            said = "\n".join(line.strip() for line in said.splitlines() if only in line)
+            assert said, f"no line has {only!r}"
+        said = re.sub(rf"{re.escape(str(self.folder))}/[\w-]+", "TMP", said)
+        said = re.sub(r" \(\d+\.\d s\)", "", said)
+        self.compare(re.sub(r"\b(127\.0\.0\.1|localhost):\d{4,5}\b", r"\1:PORT", said))
+
+    def compare(self, text: str) -> None:
+        """Assert that the text is the one of the next section of this test, or accept it."""
         self.count += 1
         name = self.test if self.count == 1 else f"{self.test} ({self.count})"
         texts = read_golden(self.file)
         if self.accept:
-            texts[name] = str(text)
+            texts[name] = text
             write_golden(self.file, texts)
         assert name in texts, f"{self.file.name} has no section '{name}': make accept writes it"
-        assert str(text) == texts[name], "the wording has changed: if that is meant, make accept"
+        assert text == texts[name], "the wording has changed: if that is meant, make accept"
 
 
 def read_golden(file: Path) -> dict[str, str]:

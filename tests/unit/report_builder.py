@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from turncheck.messages.finding import Finding, Name
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Finding, Location, Name
 from turncheck.report.batch import numbers_of
 from turncheck.report.model import (
     Batch,

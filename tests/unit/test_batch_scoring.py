@@ -25,7 +25,7 @@ from turncheck.evaluation.batch.judging import (
     shown_value,
 )
 from turncheck.evaluation.batch.suites import intents_of, kinds_of
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.batch.model import ExpectedEntity, KnownIntent, KnownNames, SuiteCase, comparable
 from turncheck.report.batch import BatchCase, BatchNumbers, harmonic, numbers_of
 

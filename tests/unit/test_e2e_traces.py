@@ -12,7 +12,7 @@ from turncheck.comparison.model import Present
 from turncheck.engines.conversation import Turn
 from turncheck.evaluation.e2e_steps import trace_of, within_limits
 from turncheck.evaluation.written_answers import read_answer, write_answer
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.report.codec import decode, encode
 from turncheck.report.model import CaseMessage, CaseResult, TurnEvent, TurnTrace
 

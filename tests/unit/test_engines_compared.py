@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from golden_texts import Golden
 from msgspec.structs import replace
 from report_builder import batch, report, suite
 
 from turncheck.comparison.engines import Asked, compare_engines, read_engine_rules
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import Location
-from turncheck.render.engines import engines_csv, engines_text
-from turncheck.render.page.engines import render_engines_page
+from turncheck.messages.finding import Location
+from turncheck.render.engines import engines_csv, engines_text, render_engines_page
 from turncheck.report.batch import BatchCase, BatchEntity, BatchSuite, numbers_of
 from turncheck.report.model import Report
 
@@ -87,11 +87,10 @@ def test_what_was_not_evaluated_is_no_answer() -> None:
     assert "no answer" in str(render_engines_page(found).content)
 
 
-def test_an_engine_without_a_report_is_a_column() -> None:
+def test_an_engine_without_a_report_is_a_column(golden: Golden) -> None:
     found = compare_engines([Asked("rasa", problem="cannot be reached"), Asked("embedded", report())])
     assert (found.reference, found.agreement, found.compared) == (-1, None, 0)
-    assert "rasa: cannot be reached" in engines_text(found)
-    assert "There is nothing to compare" in engines_text(found)
+    golden(engines_text(found))
 
 
 def test_a_gate_about_an_engine_that_did_not_answer_is_not_judged() -> None:

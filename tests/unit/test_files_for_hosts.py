@@ -18,8 +18,7 @@ from turncheck.comparison.compare import compare
 from turncheck.comparison.metrics import MetricDelta
 from turncheck.comparison.model import Comparison, Missing, Present
 from turncheck.conclude import conclude
-from turncheck.messages.finding import Severity
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location, Severity
 from turncheck.render.annotations import render_job_annotations
 from turncheck.render.findings import findings_commands, findings_text
 from turncheck.render.gitlab_reports import render_code_quality, render_open_metrics

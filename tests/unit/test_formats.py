@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from turncheck.cli import run_command_line
-from turncheck.messages.finding import Finding
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Finding, Location
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.e2e.model import CaseTurn, E2ECase, E2ECases
 from turncheck.project.formats import registry
@@ -18,8 +17,8 @@ from turncheck.project.nlu_data import Example, NluData
 from turncheck.project.reader import read_nlu, read_project, read_stories
 from turncheck.project.testfiles import find_files_without_tests, find_test_nlu, find_test_stories
 from turncheck.report.codec import decode
+from turncheck.validation.before_training import unreadable_parts
 from turncheck.validation.pipeline import validate
-from turncheck.validation.unreadable_parts import unreadable_parts
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -23,7 +23,7 @@ from turncheck.engines.embedded.nlu.linear import LabelSplit
 from turncheck.engines.embedded.nlu.plan import Step
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.engines.embedded.training_key import digest_of
-from turncheck.messages.location import NOWHERE
+from turncheck.messages.finding import NOWHERE
 from turncheck.process.cache import Cache
 from turncheck.project.model import Component as Described
 from turncheck.project.model import Project

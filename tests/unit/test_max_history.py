@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from turncheck.engines.embedded.policies.memoization import MemoizationSettings
+from turncheck.engines.embedded.policies.rules import MemoizationSettings
 from turncheck.engines.embedded.policies.stand_ins import StandInSettings
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.config import max_history_of, smallest_max_history
 from turncheck.project.model import Component, Config
 

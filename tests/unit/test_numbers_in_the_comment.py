@@ -17,7 +17,7 @@ from report_builder import BASE_COMMIT, case, example, finding, report, story, s
 from turncheck.comparison.compare import compare
 from turncheck.comparison.metrics import metrics_of
 from turncheck.comparison.model import Comparison, Missing, Present, encode
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.render.document import build_document
 from turncheck.render.markdown import COMMENT_LIMIT, Size, draw, render_comment, utf16_units
 from turncheck.render.wording.figures import change, figure

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.messages.finding import Finding
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Finding, Location
 from turncheck.project.nlu_data import EntityAnnotation, Lookup, NluData, Regex, Synonym
 from turncheck.project.reader import read_nlu, read_project
 from turncheck.yaml_tree.json_tree import parse_json

@@ -11,8 +11,7 @@ from documentation import ROOT, fences
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.messages.finding import Finding
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Finding, Location
 from turncheck.project.batch.model import Suite, SuiteCase, Suites, comparable
 from turncheck.project.batch.reader import HowToRead, decode, find_suites, read_suites
 from turncheck.project.batch.rules import brace_for_pipe, components_of, items_of, read_intent

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from timing import Timing
 
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.reader import read_project
 from turncheck.validation.facts import gather
 from turncheck.validation.regexes import backtracks, check_pattern, check_regexes, compile_problem

@@ -10,8 +10,7 @@ import jsonschema
 import pytest
 
 from turncheck.messages.errors import UserError
-from turncheck.messages.finding import Finding
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Finding, Location
 from turncheck.report.codec import decode, encode, json_schema
 from turncheck.report.model import (
     Confusion,

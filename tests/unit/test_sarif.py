@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turncheck.commands.validate import Request, line_hash_below, run_data_validate
-from turncheck.messages.finding import Finding, Severity
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Finding, Location, Severity
 from turncheck.render.sarif import MOST_RESULTS, findings_sarif, line_hashes
 
 

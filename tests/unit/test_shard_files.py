@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from turncheck.engines.parse import Parse, PredictedIntent
+from turncheck.engines.conversation import Parse, PredictedIntent
 from turncheck.evaluation.answers import EngineFacts
 from turncheck.evaluation.splits import FoldRun
 from turncheck.evaluation.stories import StoryAnswer

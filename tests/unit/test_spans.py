@@ -16,14 +16,14 @@ from pull_request import LINKS, base_report, pull_request
 
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Missing
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.render.document import build_document
 from turncheck.render.links import Links, PathResolver
 from turncheck.render.markdown import render_summary
 from turncheck.render.sinks.html import HtmlWriter, table_head
 from turncheck.render.sinks.html import words as html_words
 from turncheck.render.sinks.markdown import MarkdownWriter
-from turncheck.render.sinks.terminal_writer import TerminalWriter
+from turncheck.render.sinks.terminal import TerminalWriter
 from turncheck.render.spans import Change, Code, Entry, Place, Prose, Said, Strong, Text, line
 from turncheck.render.wording.gates import judge
 

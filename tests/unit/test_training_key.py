@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turncheck.engines.embedded.training_key import NoDigestError, digest_of, nlu_inputs, policy_inputs, training_key
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.model import Component, Config, Project, Slot
 from turncheck.project.nlu_data import EntityAnnotation, Example, NluData, Synonym
 from turncheck.project.reader import read_project

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from tools.fuzzing.servers import Answer, answering, mutated
 from tools.fuzzing.trial import PLANTED, Trial, as_json, without_network
 
-from turncheck.commands.shell import message_lines
-from turncheck.engines.action_server.process import choose_server
+from turncheck.commands.parse import message_lines
+from turncheck.engines.action_server.server import choose_server
 from turncheck.engines.embedded.engines import EmbeddedEngine
 from turncheck.evaluation.e2e import evaluate_cases
 from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import Endpoint
 from turncheck.project.reader import read_project

@@ -17,15 +17,15 @@ from turncheck.evaluation.imported_nlu import (
 )
 from turncheck.evaluation.imported_stories import STORY_REPORT, import_core
 from turncheck.messages.errors import EXIT_OK, UserError
-from turncheck.messages.location import Location, shown_path
+from turncheck.messages.finding import Location, shown_path
 from turncheck.process.output_files import ensure_replaceable
 from turncheck.process.regular_file import read_regular
 from turncheck.project.reader import read_nlu, read_stories
 from turncheck.project.testfiles import find_test_nlu, find_test_stories
 from turncheck.publishing.files import write_report
 from turncheck.report.codec import MAX_BYTES
-from turncheck.report.model import EngineInfo, ProjectInfo, Report, Skipped, Source
-from turncheck.run.output_folder import ensure_apart_from_project
+from turncheck.report.model import Core, EngineInfo, Nlu, ProjectInfo, Report, Skipped, Source
+from turncheck.run.folders import ensure_apart_from_project
 from turncheck.run.reading import ensure_there, file_of_all
 from turncheck.run.report_of import report_of
 from turncheck.settings.options import Settings
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Console
     from turncheck.project.model import Story
     from turncheck.report.evaluations import Evaluation
-    from turncheck.report.model import Core, Nlu
 
 
 _REPORT: Final = "_report.json"

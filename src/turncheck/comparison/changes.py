@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import UNSET, UnsetType
 
-from turncheck.messages.finding import Name
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location, Name
 from turncheck.report.model import Misunderstanding, Repeats
 from turncheck.report.part import Part
 

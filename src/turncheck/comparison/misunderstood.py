@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.changes import CaseChange, MisunderstoodSentence, Named, TrainingChange
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.report.conversations import FALLBACK
 
 if TYPE_CHECKING:

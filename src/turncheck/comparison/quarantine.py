@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.cases import Case
     from turncheck.comparison.judged import FailedTest
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.report.model import Repeats, Report
 
 NO_BASE = "no entry of turncheck.quarantine.yml counts: none is known to be on the base"

@@ -10,12 +10,11 @@ import json
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.dialogue.domain import ACTION_LISTEN, SHOULD_NOT_BE_SET
+from turncheck.dialogue.domain import ACTION_LISTEN, SHOULD_NOT_BE_SET, DialogueDomain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.events import UserUttered
 
 

@@ -16,13 +16,12 @@ from turncheck.dialogue.events import (
     UserUtteranceReverted,
     UserUttered,
 )
-from turncheck.dialogue.situation import Situation
+from turncheck.dialogue.situation import Loop, Situation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from turncheck.dialogue.domain import DialogueDomain
-    from turncheck.dialogue.situation import Loop
     from turncheck.dialogue.states import State
 
 

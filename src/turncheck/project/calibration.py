@@ -12,7 +12,7 @@ import msgspec
 
 from turncheck import __version__
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.process.regular_file import read_regular
 from turncheck.report.trust import CALIBRATION_SCHEMA, Calibration, ConfidenceMap, Trust
 

@@ -1,6 +1,6 @@
 """What language understanding is trained on and tested with: sentences, their entities, synonyms, patterns, lists.
 
-These classes hold only data, including their :class:`~turncheck.messages.location.Location`.
+These classes hold only data, including their :class:`~turncheck.messages.finding.Location`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from turncheck.messages.location import NOWHERE, Location
+from turncheck.messages.finding import NOWHERE, Location
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -7,8 +7,7 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, Literal
 
-from turncheck.messages.finding import LEGACY_PROJECT, SEVERITIES, Finding, Severity
-from turncheck.messages.location import Location
+from turncheck.messages.finding import LEGACY_PROJECT, SEVERITIES, Finding, Location, Severity
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import log_line_in_place
 from turncheck.render.sinks import commands as workflow_command

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Generic, Literal, TypeVar, cast
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
 
 
 Mark = Literal[

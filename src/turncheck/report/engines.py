@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.report.model import ProjectInfo, Source, Tool
 from turncheck.report.part import Count, Figure, Part, Whole
 

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import force_setattr
 
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.report.model import Core, Nlu, NluPrediction, Report, StoryResult, TrainingSentence, WrittenStep
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import msgspec
 
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.report.part import Count, Date, Part
 
 if TYPE_CHECKING:

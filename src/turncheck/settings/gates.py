@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from msgspec import UNSET
 
-from turncheck.messages.location import shown_path
+from turncheck.messages.finding import shown_path
 from turncheck.report.model import GateSettings
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.file import read_settings_file

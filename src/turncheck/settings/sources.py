@@ -14,7 +14,7 @@ from turncheck.settings.parsers import WrongWordError, shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
 
 FILE_NAME: Final = "turncheck.yml"
 PATHS: Final = ("config", "domain", "data", "nlu", "stories", "e2e", "batch", "vectors")

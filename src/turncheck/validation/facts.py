@@ -33,7 +33,7 @@ from turncheck.project.testfiles import CodeNames, names_in_code
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.project.e2e.model import E2ECase
     from turncheck.project.model import Domain, Project, Step, Story
     from turncheck.project.nlu_data import Example

@@ -9,7 +9,7 @@ from re import _constants as opcodes  # type: ignore[attr-defined] # CPython's o
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.project.components import short_name
+from turncheck.project.config import short_name
 from turncheck.validation.backtracking import is_exponential, loops_in_a_row, ways_to_read
 from turncheck.validation.findings import found
 from turncheck.validation.similarity import shown
@@ -17,8 +17,7 @@ from turncheck.validation.similarity import shown
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from turncheck.messages.finding import Finding
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Finding, Location
     from turncheck.project.model import Config
     from turncheck.validation.facts import Facts
 

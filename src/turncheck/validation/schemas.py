@@ -11,7 +11,7 @@ from turncheck.yaml_tree.unquoted import rasa_value
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
 
 
 # A schema language just large enough for Rasa's YAML schemas, and a validator that behaves like pykwalify.

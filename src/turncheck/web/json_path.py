@@ -10,7 +10,7 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from turncheck.messages.location import NOWHERE, Location
+from turncheck.messages.finding import NOWHERE, Location
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,6 +129,8 @@ def compiled(text: str) -> JSONPath:
     """
     from jsonpath import JSONPathError
 
+    if not text.startswith("$"):
+        raise PathError("it does not begin with $")
     try:
         return _environment().compile(text)  # type: ignore[return-value] # strict paths are never compound
     except (JSONPathError, RecursionError) as error:

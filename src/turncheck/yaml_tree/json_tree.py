@@ -21,7 +21,7 @@ from turncheck.yaml_tree.tree import MAX_DEPTH, YamlMapping, YamlNode, YamlScala
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.yaml_tree.source import Source
 
 

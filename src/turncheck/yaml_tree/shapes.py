@@ -19,7 +19,7 @@ from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequ
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
 
 
 # Regular expressions that tests search for: parsed as Python's :mod:`re` does, searched for within a time limit.

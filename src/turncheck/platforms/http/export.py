@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from turncheck.messages.finding import Finding
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Finding, Location
 from turncheck.process.regular_file import is_file, is_there, read_regular
 from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.project.formats.format import Format, FormatInput, ParsedFile

@@ -8,8 +8,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from turncheck.messages.finding import Finding, Severity
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Finding, Location, Severity
 from turncheck.messages.phrasing import count, nearest
 from turncheck.project.batch.model import MAX_ALTERNATIVES, MAX_CASES, MAX_INPUT, ExpectedEntity, SuiteCase, comparable
 from turncheck.yaml_tree.json_tree import TYPOGRAPHIC_QUOTES

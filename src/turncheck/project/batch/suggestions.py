@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import Location
+from turncheck.messages.finding import Location
 from turncheck.project.batch.model import ExpectedEntity, SuiteCase, comparable
 from turncheck.project.formats.annotations import AnnotationError, parse_annotations
 from turncheck.project.formats.rasa_nlu_writer import annotated

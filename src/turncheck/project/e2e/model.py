@@ -1,4 +1,4 @@
-"""End-to-end test cases, read and typed. Everything has its :class:`~turncheck.messages.location.Location`."""
+"""End-to-end test cases, read and typed. Everything has its :class:`~turncheck.messages.finding.Location`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from turncheck.messages.finding import Finding
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Finding, Location
     from turncheck.project.botium.model import Part, Script
 
 StepKind = Literal["bot", "utter", "slot_was_set", "slot_was_not_set"]

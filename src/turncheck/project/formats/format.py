@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from turncheck.messages.finding import Finding
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Finding, Location
     from turncheck.project.batch.model import Suite
     from turncheck.project.botium.folder import Suite as BotiumSuite
     from turncheck.project.e2e.model import E2ECases

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from turncheck.comparison.changes import CaseChange, ChangedCases
     from turncheck.comparison.metrics import MetricDelta
     from turncheck.comparison.model import Comparison
-    from turncheck.messages.location import Location
+    from turncheck.messages.finding import Location
     from turncheck.render.page.model import Files, Labels
     from turncheck.report.model import EntitySpan, Nlu, NluPrediction
 

@@ -1,0 +1,573 @@
+"""Names that are used and not defined, or defined and not used, and what messages can be understood as at all.
+
+Undefined names that Rasa accepts silently are those of slots, entities, actions, in mappings, conditions and buttons.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from turncheck.dialogue.domain import ACTION_VALIDATE_SLOT_MAPPINGS, DEFAULT_ACTIONS, DEFAULT_SLOTS
+from turncheck.dialogue.situation import influences
+from turncheck.dialogue.story_steps import EVENT_NAMES, entities_of_command
+from turncheck.messages.finding import Finding, Location, Name
+from turncheck.messages.phrasing import suggestion
+from turncheck.project.config import DUCKLING_DIMENSIONS, LEARNING_EXTRACTORS, SPACY_DIMENSIONS, is_custom, short_name
+from turncheck.validation.facts import UTTER, Facts
+from turncheck.validation.findings import Places, found, of_blocks
+from turncheck.yaml_tree.tree import YamlMapping, YamlSequence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from turncheck.project.model import (
+        Action,
+        Component,
+        Config,
+        MappingCondition,
+        Project,
+        Slot,
+        SlotMapping,
+        StoryEntity,
+    )
+    from turncheck.project.nlu_data import EntityAnnotation, NluData
+
+# Slot mappings that name undefined things, which Rasa accepts silently.
+
+_KEYS: Final = frozenset({"type", "intent", "not_intent", "entity", "role", "group", "value", "action", "conditions"})
+
+
+def check_mappings(facts: Facts) -> Iterator[Finding]:
+    """Entities with role and group, intents, actions, requested slots and keys of slot mappings."""
+    yield from _keys(facts)
+    places = Places(facts.project)
+    for slot in facts.domain.slots.values():
+        for number, mapping in enumerate(slot.mappings):
+            path = ("slots", slot.name, "mappings", number)
+            yield from _entity_of_mapping(facts, places, slot, mapping, path)
+            yield from _intents(facts, places, slot, mapping, path)
+            yield from _action(facts, places, slot, mapping, path)
+            for position, condition in enumerate(mapping.conditions):
+                requested = condition.requested_slot
+                known = _requestable(facts, condition)
+                if requested is not None and requested not in known:
+                    form = f" of '{condition.active_loop}'" if condition.active_loop else ""
+                    yield found(
+                        "mapping-requested-slot-undefined",
+                        f"A mapping of the slot '{slot.name}' waits for the slot '{requested}'{form}, which is never"
+                        " requested.",
+                        places.of_entry(requested, mapping.location, *path, "conditions", position, "requested_slot"),
+                        suggestion(requested, known),
+                        names=(Name("slot", slot.name), Name("slot", requested)),
+                    )
+
+
+def _requestable(facts: Facts, condition: MappingCondition) -> set[str]:
+    """The slots that a form asks for; any if no form is named, or if an action may decide what is asked."""
+    form = facts.domain.forms.get(condition.active_loop or "")
+    if form is None or f"validate_{form.name}" in facts.domain.actions:
+        return set(facts.domain.slots)
+    return set(form.required_slots)
+
+
+def _entity_of_mapping(
+    facts: Facts, places: Places, slot: Slot, mapping: SlotMapping, path: tuple[str | int, ...]
+) -> Iterator[Finding]:
+    name = mapping.entity
+    if mapping.type != "from_entity" or not name:
+        return
+    entity = facts.domain.entities.get(name)
+    if entity is None:
+        yield found(
+            "mapping-entity-undefined",
+            f"A mapping of the slot '{slot.name}' names the unknown entity '{name}'.",
+            places.of_entry(name, mapping.location, *path, "entity"),
+            suggestion(name, facts.domain.entities),
+            names=(Name("slot", slot.name), Name("entity", name)),
+        )
+        return
+    for key, label, listed in (("role", mapping.role, entity.roles), ("group", mapping.group, entity.groups)):
+        if label is not None and label not in listed:
+            yield found(
+                "mapping-role-undefined",
+                f"A mapping of the slot '{slot.name}' names the {key} '{label}', which the entity '{name}' does not"
+                " list.",
+                places.of_entry(label, mapping.location, *path, key),
+                suggestion(label, listed),
+                names=(Name("slot", slot.name), Name(key, label), Name("entity", name)),
+            )
+
+
+def _intents(
+    facts: Facts, places: Places, slot: Slot, mapping: SlotMapping, path: tuple[str | int, ...]
+) -> Iterator[Finding]:
+    for key, intents in (("intent", mapping.intents), ("not_intent", mapping.not_intents)):
+        for intent in intents:
+            if intent not in facts.intents:
+                yield found(
+                    "mapping-intent-undefined",
+                    f"A mapping of the slot '{slot.name}' names the unknown intent '{intent}'.",
+                    places.of_entry(intent, mapping.location, *path, key),
+                    suggestion(intent, facts.intents),
+                    names=(Name("slot", slot.name), Name("intent", intent)),
+                )
+
+
+def _action(
+    facts: Facts, places: Places, slot: Slot, mapping: SlotMapping, path: tuple[str | int, ...]
+) -> Iterator[Finding]:
+    if mapping.action and mapping.action not in facts.actions:
+        yield found(
+            "mapping-action-undefined",
+            f"A mapping of the slot '{slot.name}' names the action '{mapping.action}', which nothing defines.",
+            places.of_entry(mapping.action, mapping.location, *path, "action"),
+            suggestion(mapping.action, facts.actions),
+            names=(Name("slot", slot.name), Name("action", mapping.action)),
+        )
+
+
+def _keys(facts: Facts) -> Iterator[Finding]:
+    places = Places(facts.project)
+    for slot in facts.domain.slots.values():
+        mappings = places.written(slot.location.path, "slots", slot.name, "mappings")
+        for mapping in mappings.items if isinstance(mappings, YamlSequence) else ():
+            if isinstance(mapping, YamlMapping):
+                yield from _unknown_keys(slot.name, mapping)
+
+
+def _unknown_keys(slot: str, mapping: YamlMapping) -> Iterator[Finding]:
+    for key in mapping.items:
+        if key not in _KEYS:
+            yield found(
+                "mapping-key-unknown",
+                f"Nothing reads the key '{key}' in a mapping of the slot '{slot}'.",
+                mapping.key_location(key),
+                suggestion(str(key), _KEYS),
+            )
+
+
+# What Rasa reads from text that begins with a slash: intent, confidence, entities, and a rest that is dropped.
+_SLOT = re.compile(r"(?<!\{)\{[^\W\d]\w*\}")
+_PAYLOAD = re.compile(r"/(?P<intent>[^{@]+)(?P<confidence>@[0-9.]+)?(?P<entities>\{.+\})?(?P<rest>.*)", re.DOTALL)
+
+
+def check_undefined(facts: Facts) -> Iterator[Finding]:
+    """All checks of this module that need the domain."""
+    yield from _undefined_slots(facts)
+    yield from _slot_values(facts)
+    yield from _undefined_entities(facts)
+    yield from _undefined_actions(facts)
+    yield from check_mappings(facts)
+    yield from _domain_lists(facts)
+    yield from _conditions(facts)
+    yield from _undefined_retrieval_responses(facts)
+
+
+def check_buttons(facts: Facts) -> Iterator[Finding]:
+    """Payloads of buttons and quick replies."""
+    places = Places(facts.project)
+    for response in facts.domain.responses.values():
+        for number, variation in enumerate(response.variations):
+            for key in ("buttons", "quick_replies"):
+                for position, button in enumerate(variation.content.get(key) or ()):
+                    payload = button.get("payload") if isinstance(button, dict) else None
+                    if isinstance(payload, str) and payload.strip().startswith("/"):
+                        path = ("responses", response.name, number, key, position, "payload")
+                        location = places.of_entry(payload, variation.location, *path)
+                        yield from _payload(facts, response.name, payload.strip(), location)
+
+
+def filled_payload(payload: str) -> str:
+    """Return the payload as Rasa sends it, with 1 for each slot: double braces become single ones."""
+    filled = _SLOT.sub("1", payload)
+    if "{{" not in payload or filled.count("{{") != filled.count("}}"):
+        return payload
+    return filled.replace("{{", "{").replace("}}", "}")
+
+
+def _payload(facts: Facts, response: str, payload: str, location: Location) -> Iterator[Finding]:
+    match = _PAYLOAD.fullmatch(filled_payload(payload))
+    where = f"The payload '{payload}' of a button of '{response}'"
+    entities: Any = {}
+    if match is not None and match["entities"]:
+        try:
+            entities = json.loads(match["entities"])
+        except (ValueError, RecursionError):
+            entities = None
+    if match is None or match["rest"] or not isinstance(entities, dict):
+        yield found("button-payload-invalid", f"{where} cannot be read.", location)
+        return
+    left = _SLOT.search(match["entities"] or "")
+    if left is not None:
+        advice = "Double the braces of the JSON: '/intent{{…}}'."
+        yield found("button-payload-invalid", f"{where} is said with '{left[0]}' as is.", location, advice)
+    intent = match["intent"].strip()
+    if intent.partition("/")[0] not in facts.intents:
+        yield found(
+            "button-intent-undefined",
+            f"{where} names the intent '{intent}', which the domain does not list.",
+            location,
+            suggestion(intent, facts.intents),
+            names=(Name("payload", payload), Name("intent", intent.partition("/")[0])),
+        )
+    for name in entities:
+        if name not in facts.domain.entities:
+            yield found(
+                "button-entity-undefined",
+                f"{where} names the entity '{name}', which the domain does not list.",
+                location,
+                suggestion(name, facts.entities),
+                names=(Name("payload", payload), Name("entity", name)),
+            )
+
+
+def _undefined_slots(facts: Facts) -> Iterator[Finding]:
+    uses = (
+        (step.slot, (block, step))
+        for block, step in facts.slot_steps()
+        if step.slot not in facts.domain.slots and step.slot not in DEFAULT_SLOTS
+    )
+    yield from of_blocks(
+        "slot-undefined", "slot", uses, "The slot '{name}' of the {where} is not defined in the domain.", facts.slots
+    )
+
+
+def _slot_values(facts: Facts) -> Iterator[Finding]:
+    listed = {
+        slot.name: {str(value).lower() for value in slot.values}
+        for slot in facts.domain.slots.values()
+        if slot.type == "categorical" and slot.values
+    }
+    seen: set[tuple[str, str]] = set()
+    for block, step in facts.slot_steps():
+        values = listed.get(step.slot)
+        value = str(step.value).lower()
+        if values is None or step.value is None or step.named_only or value in values or value == "__other__":
+            continue
+        if (step.slot, value) not in seen:
+            seen.add((step.slot, value))
+            yield found(
+                "slot-value-undefined",
+                f"The {block.kind} '{block.name}' sets the slot '{step.slot}' to '{step.value}', which is none of its"
+                " values.",
+                step.location,
+                suggestion(value, values),
+            )
+
+
+def _undefined_entities(facts: Facts) -> Iterator[Finding]:
+    places = Places(facts.project)
+    known = {
+        (entity.name, role, group)
+        for entity in facts.domain.entities.values()
+        for role in (None, *entity.roles)
+        for group in (None, *entity.groups)
+    }
+    uses: dict[_EntityKey, list[tuple[EntityAnnotation | StoryEntity, str, Location]]] = {}
+    for example in facts.project.nlu.examples:
+        for annotation in example.entities:
+            key = (annotation.entity, annotation.role, annotation.group)
+            if key not in known:
+                location = places.in_example(example, annotation.start)
+                uses.setdefault(key, []).append((annotation, f"The example '{example.text}'", location))
+    for block, step in facts.user_steps():
+        for entity in step.entities:
+            key = (entity.entity, entity.role, entity.group)
+            if key not in known:
+                location = places.of_story_entity(entity.entity, step.location)
+                uses.setdefault(key, []).append((entity, f"The {block.kind} '{block.name}'", location))
+    for (used, where, location), *others in uses.values():
+        yield from _entity(facts, used, where, location, tuple(dict.fromkeys(other for *_, other in others)))
+
+
+_EntityKey = tuple[str, str | None, str | None]
+"""An entity, its role and its group."""
+
+
+def _entity(
+    facts: Facts, used: EntityAnnotation | StoryEntity, where: str, location: Location, others: tuple[Location, ...]
+) -> Iterator[Finding]:
+    entity = facts.domain.entities.get(used.entity)
+    if entity is None:
+        yield found(
+            "entity-undefined",
+            f"{where} has the entity '{used.entity}', which the domain does not list.",
+            location,
+            suggestion(used.entity, facts.entities),
+            others,
+            subject=used.entity,
+            names=(Name("entity", used.entity),),
+        )
+        return
+    for kind, name, listed in (("role", used.role, entity.roles), ("group", used.group, entity.groups)):
+        if name is not None and name not in listed:
+            yield found(
+                "entity-role-undefined",
+                f"{where} gives the entity '{used.entity}' the {kind} '{name}', which the domain does not list.",
+                location,
+                suggestion(name, listed),
+                others,
+                subject=f"{used.entity} {kind} {name}",
+            )
+
+
+def _undefined_actions(facts: Facts) -> Iterator[Finding]:
+    uses = (
+        (step.action, (block, step))
+        for block, step in facts.action_steps()
+        if not step.action.startswith(("action_", UTTER)) and step.action not in {*facts.actions, *EVENT_NAMES}
+    )
+    yield from of_blocks(
+        "action-undefined",
+        "action",
+        uses,
+        "The action or form '{name}' of the {where} is defined nowhere.",
+        facts.actions,
+    )
+
+
+def _domain_lists(facts: Facts) -> Iterator[Finding]:
+    places = Places(facts.project)
+    for intent in facts.domain.intents.values():
+        used = intent.use_entities if isinstance(intent.use_entities, tuple) else ()
+        for name in dict.fromkeys((*used, *intent.ignore_entities)):
+            if name not in facts.domain.entities:
+                key = "use_entities" if name in used else "ignore_entities"
+                yield found(
+                    "used-entity-undefined",
+                    f"The intent '{intent.name}' uses or ignores the entity '{name}', which the domain does not list.",
+                    places.of_entry(name, intent.location, "intents", intent.name, key),
+                    suggestion(name, facts.entities),
+                    names=(Name("intent", intent.name), Name("entity", name)),
+                )
+    for form in facts.domain.forms.values():
+        for name in form.ignored_intents:
+            if name not in facts.intents:
+                yield found(
+                    "ignored-intent-undefined",
+                    f"The form '{form.name}' ignores the intent '{name}', which the domain does not list.",
+                    places.of_entry(name, form.location, "forms", form.name, "ignored_intents"),
+                    suggestion(name, facts.intents),
+                    names=(Name("form", form.name), Name("intent", name)),
+                )
+
+
+def _conditions(facts: Facts) -> Iterator[Finding]:
+    places = Places(facts.project)
+    for response in facts.domain.responses.values():
+        for number, variation in enumerate(response.variations):
+            for position, name in _condition_slots(variation.content):
+                path = ("responses", response.name, number, "condition", position, "name")
+                if name not in facts.domain.slots and name not in DEFAULT_SLOTS:
+                    yield found(
+                        "condition-slot-undefined",
+                        f"A condition of the response '{response.name}' names the slot '{name}', which is not defined.",
+                        places.of_entry(name, variation.location, *path),
+                        suggestion(name, facts.slots),
+                        names=(Name("response", response.name), Name("slot", name)),
+                    )
+
+
+def _condition_slots(content: Mapping[str, Any]) -> list[tuple[int, str]]:
+    conditions = enumerate(content.get("condition") or ())
+    return [(n, c["name"]) for n, c in conditions if isinstance(c, dict) and isinstance(c.get("name"), str)]
+
+
+def _undefined_retrieval_responses(facts: Facts) -> Iterator[Finding]:
+    seen: set[str] = set()
+    for example in facts.project.nlu.examples:
+        intent = example.intent
+        if intent is None or "/" not in intent or intent in seen:
+            continue
+        seen.add(intent)
+        if UTTER + intent not in facts.domain.responses:
+            yield found(
+                "retrieval-response-missing",
+                f"The retrieval intent '{intent}' has no response '{UTTER}{intent}'.",
+                example.location,
+                suggestion(UTTER + intent, facts.responses),
+            )
+
+
+_PLACEHOLDER = re.compile(r"\{([^{}\s]+)\}")
+_RESPONSE_NAME = re.compile(r"utter_[A-Za-z0-9_]+(?:/[A-Za-z0-9_]+)?")
+
+
+def check_unused(facts: Facts) -> Iterator[Finding]:
+    """Actions, slots, forms, entities and retrieval responses that nothing uses."""
+    # Custom actions may read a slot or call an action; their code is only read if there is something to look for.
+    for action in _unused_actions(facts):
+        if action.name not in facts.code.called:
+            message = f"The action '{action.name}' is used in no story or rule."
+            yield found("action-unused", message, action.location, names=(Name("action", action.name),))
+    for slot in _unused_slots(facts):
+        if slot.name not in facts.code.quoted:
+            message = f"The slot '{slot.name}' is not used anywhere."
+            yield found("slot-unused", message, slot.location, names=(Name("slot", slot.name),))
+    yield from _forms(facts)
+    yield from _unused_entities(facts)
+    yield from _unused_retrieval_responses(facts)
+
+
+def check_definitions(facts: Facts) -> Iterator[Finding]:
+    """Definitions of the domain that are allowed but hardly intended."""
+    for action in facts.domain.actions.values():
+        if action.name in DEFAULT_ACTIONS:
+            yield found(
+                "action-overrides-default", f"The action '{action.name}' replaces a default action.", action.location
+            )
+    for slot in facts.domain.slots.values():
+        if slot.type == "categorical" and not slot.values:
+            yield found("slot-values-missing", f"The categorical slot '{slot.name}' has no values.", slot.location)
+    for response in facts.domain.responses.values():
+        if not response.variations:
+            yield found("response-empty", f"The response '{response.name}' has no variations.", response.location)
+        if not _RESPONSE_NAME.fullmatch(response.name):
+            yield found("response-name-invalid", f"'{response.name}' is an odd name for a response.", response.location)
+
+
+def _unused_actions(facts: Facts) -> Iterator[Action]:
+    used = {step.action for _, step in facts.action_steps()}
+    used |= {intent.triggers for intent in facts.domain.intents.values() if intent.triggers}
+    used |= {m.action for slot in facts.domain.slots.values() for m in slot.mappings if m.action}
+    used |= {f"validate_{form}" for form in facts.domain.forms} | {ACTION_VALIDATE_SLOT_MAPPINGS}
+    used |= {
+        f"action_ask_{name}"
+        for form in facts.domain.forms.values()
+        for slot in form.required_slots
+        for name in (slot, f"{form.name}_{slot}")
+    }
+    for action in facts.domain.actions.values():
+        name = action.name
+        if (
+            name not in used
+            and not name.startswith(UTTER)
+            and name not in DEFAULT_ACTIONS
+            and name not in facts.domain.forms
+        ):
+            yield action
+
+
+def _unused_slots(facts: Facts) -> Iterator[Slot]:
+    used = {slot for form in facts.domain.forms.values() for slot in form.required_slots}
+    used |= {step.slot for _, step in facts.slot_steps()}
+    for response in facts.domain.responses.values():
+        for variation in response.variations:
+            used.update(_PLACEHOLDER.findall(str(dict(variation.content))))
+            used.update(str(condition.get("name")) for condition in variation.conditions if isinstance(condition, dict))
+    for slot in facts.domain.slots.values():
+        if slot.name not in used and slot.name not in DEFAULT_SLOTS and not _influences_by_itself(slot):
+            yield slot
+
+
+def _influences_by_itself(slot: Slot) -> bool:
+    """Whether a mapping fills the slot and policies see it, which is a use, although no file names the slot."""
+    return influences(slot) and any(mapping.type != "custom" or mapping.action for mapping in slot.mappings)
+
+
+def _forms(facts: Facts) -> Iterator[Finding]:
+    used = {step.name for _, step in facts.loop_steps()} | {step.action for _, step in facts.action_steps()}
+    for form in facts.domain.forms.values():
+        if form.name not in used:
+            message = f"The form '{form.name}' is activated in no story or rule."
+            yield found("form-unused", message, form.location, names=(Name("form", form.name),))
+
+
+def _unused_entities(facts: Facts) -> Iterator[Finding]:
+    nlu = facts.project.nlu
+    seen = {annotation.entity for example in nlu.examples for annotation in example.entities}
+    seen |= {entity.entity for _, step in facts.user_steps() for entity in step.entities}
+    seen |= (
+        {regex.name for regex in nlu.regexes}
+        | {table.name for table in nlu.lookups}
+        | pretrained_entities(facts.project.config)
+    )
+    seen |= _button_entities(facts)
+    if any(is_custom(component.name) for component in facts.project.config.pipeline or ()):
+        return  # a custom component may extract anything
+    for entity in facts.domain.entities.values():
+        if entity.name not in seen:
+            message = f"The entity '{entity.name}' is annotated nowhere."
+            yield found("entity-unused", message, entity.location, names=(Name("entity", entity.name),))
+
+
+def _button_entities(facts: Facts) -> set[str]:
+    """The entities that payloads such as ``/order{"size": "large"}`` set."""
+    payloads = (
+        button["payload"].strip()
+        for response in facts.domain.responses.values()
+        for variation in response.variations
+        for key in ("buttons", "quick_replies")
+        for button in variation.content.get(key) or ()
+        if isinstance(button, dict) and isinstance(button.get("payload"), str)
+    )
+    return {str(entity["entity"]) for payload in payloads for entity in entities_of_command(filled_payload(payload))}
+
+
+def pretrained_entities(config: Config) -> frozenset[str]:
+    """The entities that Duckling and spaCy can extract without an annotated example."""
+    names: set[str] = set()
+    for component in config.pipeline or ():
+        known = {"DucklingEntityExtractor": DUCKLING_DIMENSIONS, "SpacyEntityExtractor": SPACY_DIMENSIONS}
+        dimensions = component.parameters.get("dimensions")
+        if short_name(component.name) in known:
+            names |= set(map(str, dimensions)) if isinstance(dimensions, list) else known[short_name(component.name)]
+    return frozenset(names)
+
+
+def _unused_retrieval_responses(facts: Facts) -> Iterator[Finding]:
+    keys = {
+        UTTER + example.intent for example in facts.project.nlu.examples if example.intent and "/" in example.intent
+    }
+    for response in facts.domain.responses.values():
+        base = response.name.partition("/")[0].removeprefix(UTTER)
+        if "/" in response.name and response.name not in keys and base in facts.retrieval_intents:
+            yield found(
+                "retrieval-examples-missing",
+                f"The response '{response.name}' can never be chosen: there are no examples for its key.",
+                response.location,
+            )
+
+
+# What messages can possibly be understood as: the intents and entities that a pipeline can learn from a project.
+
+_FALLBACK: Final = "nlu_fallback"
+
+
+class Learnable(NamedTuple):
+    """Names of intents and entities."""
+
+    intents: frozenset[str]
+    entities: frozenset[str]
+
+    def holds(self, intent: str | None, entities: Iterable[str] = ()) -> bool:
+        """Whether a message can be understood this way."""
+        return (intent is None or intent in self.intents) and self.entities.issuperset(entities)
+
+
+def learnable(project: Project) -> Learnable | None:
+    """Return what the pipeline can learn; ``None`` if that is not known because of a custom component."""
+    pipeline = project.config.pipeline
+    if not pipeline or any(is_custom(component.name) for component in pipeline):
+        return None
+    intents = {example.base_intent for example in project.nlu.examples if example.base_intent is not None}
+    entities = pretrained_entities(project.config) | _trained_entities(project.nlu, pipeline)
+    return Learnable(frozenset({*intents, _FALLBACK}), frozenset(entities))
+
+
+def _trained_entities(nlu: NluData, pipeline: Sequence[Component]) -> set[str]:
+    """The entities that the pipeline learns from examples, and annotated ones found by regex or lookup table."""
+    annotated = {annotation.entity for example in nlu.examples for annotation in example.entities}
+    trained: set[str] = set()
+    for component in pipeline:
+        name, parameters = short_name(component.name), component.parameters
+        if name in LEARNING_EXTRACTORS and (name != "DIETClassifier" or parameters.get("entity_recognition", True)):
+            trained |= annotated
+        elif name == "RegexEntityExtractor":
+            if parameters.get("use_regexes", True):
+                trained |= annotated & {regex.name for regex in nlu.regexes}
+            if parameters.get("use_lookup_tables", True):
+                trained |= annotated & {table.name for table in nlu.lookups}
+    return trained
