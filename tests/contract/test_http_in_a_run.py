@@ -135,6 +135,8 @@ def test_a_bot_that_is_not_there_opens_no_gate(project: Path) -> None:
         (("--bot-url", "http://x", "--bot-url-base", "x"), "'x' of --bot-url-base is not an address"),
         (("--bot-url", "http://x", "--engine", "embedded"), "--bot-url is for the engine 'http'"),
         (("--engine", "embedded"), "the engine 'embedded' cannot run a bot over HTTP"),
+        (("--bot-url", "http://x", "--repeats", "firts: 5"), "worth, turns, time. Did you mean 'first'?\n"),
+        (("--bot-url", "http://x", "--repeats", "first: 5, most: 2"), "`first` (5) is more than `most` (2)\n"),
         (("--bot-url", "http://x", "--domain", "domain.yml"), "the path 'domain.yml' of --domain does not exist"),
     ],
 )

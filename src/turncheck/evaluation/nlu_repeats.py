@@ -67,7 +67,7 @@ def repeat_sentences(
     rounds = how.rounds(tests, ask, engine, find_base, "sentence")
     repeats = [test.repeats() if test.runs else UNSET for test in tests]
     unclear = sum(one.outcome == "unclear" for one in repeats if not isinstance(one, UnsetType))
-    remarks = (f"{count(unclear, 'sentence')} unclear: {rounds.why_no_more}.",) if unclear else ()
+    remarks = rounds.remarks + ((f"{count(unclear, 'sentence')} unclear: {rounds.why_no_more}.",) if unclear else ())
     shown = [test.shown if test.runs else parse for test, parse in zip(tests, parses, strict=True)]
     return Repetition(shown, repeats, rounds.how, rounds.stopped or rounds.broken, remarks)
 
