@@ -15,7 +15,7 @@ from turncheck.comparison.metrics import MetricDelta, metrics_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.tally import lacks_actions
 from turncheck.comparison.training_changes import intent_of, is_f1_of_an_intent
-from turncheck.messages.phrasing import count
+from turncheck.messages.phrasing import count, on_one_line
 from turncheck.render import entries
 from turncheck.render.batch_text import batch_remarks, tested_at
 from turncheck.render.case_keys import (
@@ -389,7 +389,10 @@ def _remarks(report: Report, compared: Comparison | None) -> list[Entry]:
     remarks = [Entry(caution, sign="caution") for caution in cautions]
     if report.stopped is not None:
         remarks.append(
-            Entry(line("Stopped before the end: ", Prose(report.stopped, 600, names_paths=True)), sign="stopped")
+            Entry(
+                line("Stopped before the end: ", Prose(on_one_line(report.stopped), 600, names_paths=True)),
+                sign="stopped",
+            )
         )
     if report.e2e is not None:
         skipped = [
