@@ -105,12 +105,16 @@ def run_of_another_shape(*flags: str) -> int:
 def test_a_base_that_cannot_be_reached_is_said_where_it_was_to_be_measured(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    subprocess.run([*GIT, "init", "-q"], check=True)
-    subprocess.run([*GIT, "add", "."], check=True)
-    subprocess.run([*GIT, "commit", "-qm", "base"], check=True)
+    for words in (
+        ("init", "-q"),
+        ("add", "."),
+        ("commit", "-qm", "base"),
+        ("commit", "-qm", "change", "--allow-empty"),
+    ):
+        subprocess.run([*GIT, *words], check=True)
     with serving(FakeBot()) as gone:
         pass
-    assert run(dict.fromkeys(RATES, 0.0), 1, "--base", "HEAD", "--bot-url-base", gone.url) == 0
+    assert run(dict.fromkeys(RATES, 0.0), 1, "--base", "HEAD~1", "--bot-url-base", gone.url) == 0
     said = f"the run of the base ended before its end: the bot at {gone.url} cannot be reached (connection refused)"
     assert said in capsys.readouterr().out
     assert said in Path("results/comment.md").read_text().replace("`", "")
