@@ -54,6 +54,7 @@ from turncheck.render.wording.tests import (
     passed_in_words,
     quarantined_in_words,
     tolerated_in_words,
+    unanswered_in_words,
     unexpected_in_words,
     why_not_run,
 )
@@ -154,7 +155,7 @@ def _failed_tests(gate: Judged, run: _Run) -> str:
         case _:
             faults = faults_of(run.report, TESTS)
             failed = [_failed(run.found)] if any(tally.failed for tally in run.found) else []
-            failed += unexpected_in_words(run.found)
+            failed += [*unanswered_in_words(run.report), *unexpected_in_words(run.found)]
             return "; ".join([*failed, *([faults_in_words(faults)] if faults else [])])
 
 
@@ -178,7 +179,7 @@ def _new_failures(gate: Judged, run: _Run) -> str:
         copies = sum(case.copies for _, cases in tests_of(compared) for case in failing_of(run.report, cases))
         return f"{count(len(gate.causes) + copies, 'failure')} that the base does not have{half}"
     errors = sum(isinstance(cause, BadFinding) for cause in gate.causes)
-    unexpected = unexpected_in_words(run.found)
+    unexpected = [*unanswered_in_words(run.report), *unexpected_in_words(run.found)]
     parts = [_all_failed(run.found)] if any(tally.failed or tally.tolerated for tally in run.found) else []
     parts += unexpected
     parts += [f"{count(errors, 'error')} in the data"] if errors else []
