@@ -448,6 +448,7 @@ def test_progress_says_runs_cases_and_time_left() -> None:
     assert said[:2] == [
         "3 runs, 3 cases left, about 3 seconds for the first 2 runs of each",
         "6 runs, 1 case left, at most 28 seconds more",  # those that passed are not left
+        "7 runs, 1 case left, at most 27 seconds more",
     ]
 
 
