@@ -258,7 +258,7 @@ def test_only_the_host_that_a_job_is_one_of_is_imported() -> None:
     loaded = "print(*sorted({name.split('.')[2] for name in sys.modules if name.startswith('turncheck.ci.')}))"
     for variables, expected in (
         ({}, ["Host", "host hosts"]),
-        ({"BUILDKITE": "true"}, ["Buildkite", "builders host hosts variables"]),
+        ({"BUILDKITE": "true"}, ["Buildkite", "builders host hosts"]),
         ({"GITHUB_STEP_SUMMARY": "summary.md"}, ["Runner", "github host hosts"]),
     ):
         seen = subprocess.run([sys.executable, "-c", look + loaded], env=variables, check=True, capture_output=True)

@@ -118,7 +118,8 @@ def _repeated(nlu: Nlu, folder: str) -> Iterator[str]:
     flaky = sum(attempts.passed > 0 for _, attempts in failing)
     times = max(attempts.of for _, attempts in asked)
     passed = f"{len(asked) - len(failing):,} passed each time"
-    yield f"Asked {times:,} times: {passed}, {flaky:,} flaky, {len(failing) - flaky:,} never passed"
+    often = "once" if times == 1 else f"{times:,} times"
+    yield f"Asked {often}: {passed}, {flaky:,} flaky, {len(failing) - flaky:,} never passed"
     for one, attempts in failing[:_MOST_FAILING]:
         is_flaky = "flaky: " if attempts.passed else ""
         runs = f"{is_flaky}passed {attempts.passed} of {attempts.of} times"

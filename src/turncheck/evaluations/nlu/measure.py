@@ -15,7 +15,7 @@ from turncheck.evaluation.splits import FoldRun, fold_unit, stable_folds
 from turncheck.evaluation.written_answers import UnreadableError, UnwritableError, read_answer, write_answer
 from turncheck.messages.phrasing import at_paths, count
 from turncheck.process.cache import MOST_BYTES, Cache
-from turncheck.process.regular_file import gunzip
+from turncheck.process.packed import gunzip
 from turncheck.process.screen import Console, duration
 from turncheck.report.model import Nlu, Skipped
 from turncheck.run.reading import not_understood, unreadable
