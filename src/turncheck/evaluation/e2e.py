@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import UnsetType
 from msgspec.structs import replace
 
 from turncheck.engines.base import Workers
@@ -15,6 +16,7 @@ from turncheck.evaluation.answers import ASKED_HERE, Answers, DelegatedError, an
 from turncheck.evaluation.e2e_case import CaseOutcome, CaseRun, run_case, skipped_case
 from turncheck.evaluation.e2e_steps import Exercised, within_limits
 from turncheck.messages.errors import INTERRUPTED, CutShortError, EngineError, PassingError
+from turncheck.messages.phrasing import count
 from turncheck.report.model import Attempt, CaseResult, EndToEnd
 from turncheck.work.workplace import Executor, batches
 
@@ -232,6 +234,40 @@ class CasesRun:
     def keep(self, unit: str, answer: Any) -> None:
         """Pass the answer on to ``others``."""
         self.others.keep(unit, answer)
+
+
+_MET_BY_SILENCE: Final = frozenset({"bot_did_not_utter", "slot_was_not_set"})
+"""Steps that also pass if the assistant does nothing at all."""
+_ALWAYS_RUN: Final = frozenset({"action_session_start", "action_listen"})
+
+
+def of_one_that_answers(section: EndToEnd) -> EndToEnd:
+    """Return the section, unless cases passed only because the assistant never said or did anything, in any of them.
+
+    A single case may expect silence; an assistant that is silent in all of them is not there.
+
+    Raises:
+        CutShortError: so it is.
+    """
+    ran = [case for case in section.cases if case.outcome in {"passed", "failed", "unclear", "misunderstood"}]
+    if not any(case.passed for case in ran) or any(map(_shows_life, ran)):
+        return section
+    turns = sum(len(case.messages) for case in ran)
+    error = EngineError(
+        f"no reply in any of {count(turns, 'turn')}: the assistant said nothing, so that nothing was tested",
+        hint="Is it the right address, and are its replies where they are looked for (`replies` under `bot:`)?",
+    )
+    raise CutShortError(error, section)
+
+
+def _shows_life(case: CaseResult) -> bool:
+    """Whether the assistant did anything in a case: it said something, or a step passed that silence does not meet."""
+    traces = (case.opening, *(message.trace for message in case.messages))
+    events = [event for trace in traces if trace is not None for event in trace.events]
+    acted = any(event.kind == "bot" or (event.kind == "action" and event.name not in _ALWAYS_RUN) for event in events)
+    met = any(step.outcome == "passed" and step.kind not in _MET_BY_SILENCE for step in case.steps)
+    several = not isinstance(case.repeats, UnsetType) and len(set(case.repeats.runs.upper())) > 1
+    return acted or met or several
 
 
 def run_elsewhere(

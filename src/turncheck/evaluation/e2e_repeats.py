@@ -174,7 +174,7 @@ def evaluate_repeatedly(
             if outcome.seconds is not None:
                 timed(number, outcome.seconds)
     remarks = (NOT_FINISHED,) if rounds.interrupt is not None else ()
-    section = structs.replace(section_of(outcomes, remarks), repeats=rounds.how)
+    section = structs.replace(section_of(outcomes, (*rounds.remarks, *remarks)), repeats=rounds.how)
     raise_if_stopped(rounds, section)
     if len(own) < len(cases):
         raise DelegatedError

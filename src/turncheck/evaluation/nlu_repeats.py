@@ -117,7 +117,7 @@ def repeat_sentences(
     repeats: list[Repeats | Attempt | UnsetType] = [
         test.repeats() if test.runs or test.errors else UNSET for test in tests
     ]
-    return Repetition(parses, repeats, rounds.how, rounds.stopped, tuple(_remarks(tests, why)))
+    return Repetition(parses, repeats, rounds.how, rounds.stopped, (*rounds.remarks, *_remarks(tests, why)))
 
 
 def ask_times(

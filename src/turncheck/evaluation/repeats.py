@@ -310,6 +310,8 @@ class Rounds(Generic[Answer]):
     is_short: bool = False
     """Whether a test was not run since its turns were too many for what was left."""
     lost: dict[int, EngineError] = field(default_factory=dict)
+    base_lost: EngineError | None = None
+    """Why the base is not asked any more."""
     interrupt: KeyboardInterrupt | None = None
 
     def __post_init__(self) -> None:
@@ -325,6 +327,13 @@ class Rounds(Generic[Answer]):
     def seconds(self) -> float:
         """How many seconds it has taken."""
         return self.clock() - self.begin
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader must know of how the base was asked."""
+        if self.base_lost is None:
+            return ()
+        return (f"The base was not asked in turn with this side to the end: {self.base_lost.message}.",)
 
     @property
     def stopped(self) -> EngineError | KeyboardInterrupt | None:
@@ -468,8 +477,8 @@ class Rounds(Generic[Answer]):
             return here
         try:
             there = base(test.number, attempt).sign
-        except EngineError:
-            self.on_base = None
+        except EngineError as error:
+            self.on_base, self.base_lost = None, error
             return here
         return here._replace(base="p" if there == "passed" else "f" if there == "failed" else "")
 

@@ -37,7 +37,7 @@ from turncheck.comparison.matching import has_results
 from turncheck.comparison.tally import Tally, faults_of, lacks_actions, tallies
 from turncheck.evaluations.kinds import CASES, KINDS, TESTS, WITHOUT_TESTS
 from turncheck.messages.finding import LEGACY_PROJECT
-from turncheck.messages.phrasing import count, first_line
+from turncheck.messages.phrasing import count, first_line, on_one_line
 from turncheck.render.wording.changes import old_in_words, suppressed_in_words
 from turncheck.render.wording.figures import change, few, figure, no_verdict, why_no_baseline
 from turncheck.render.wording.repeats import losses_in_words
@@ -236,7 +236,7 @@ _REASONS: Final[Mapping[Why, Callable[[Judged, _Run], str]]] = {
     "no base": lambda _, run: run.none,
     "nothing to judge": _nothing_to_judge,
     "stopped": lambda gate, run: (
-        (run.report.stopped or "") if gate.name == "completed" else "the run ended before its end"
+        on_one_line(run.report.stopped or "") if gate.name == "completed" else "the run ended before its end"
     ),
     "faults": lambda _, run: faults_in_words(faults_of(run.report)),
     "failed": _failed_tests,
