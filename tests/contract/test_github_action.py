@@ -17,6 +17,7 @@ from fake_github import ACTIONS_TOKEN, READ_ONLY_TOKEN, FakeGitHub, refuse
 from fake_host import Answer, Trouble
 from fake_results import SIGNATURE, TOKEN, FakeResults
 from github_shapes import workflow_run
+from golden_texts import Golden
 
 from turncheck.action import run_action
 from turncheck.ci.git import Checkout, GitError
@@ -225,14 +226,14 @@ def assert_from_the_top(job: Job) -> None:
     assert not [line for line in errors if "data/rules.yml" in line.replace("bot/data/rules.yml", "")]
 
 
-def test_several_assistants_have_one_comment_one_artifact_and_one_status(job: Job) -> None:
+def test_several_assistants_have_one_comment_one_artifact_and_one_status(job: Job, golden: Golden) -> None:
     Path("broken").mkdir()
     Path("broken/turncheck.yml").write_text("fail-on: [everything]\n")
     assert job.pull_request(project="bot\nbroken") == 2
 
     (body,) = job.github.bodies(7)
     assert body.startswith("<!-- turncheck:report id=")
-    assert "### ❌ 1 of 2 assistants failed, 1 could not be measured" in body
+    golden(body, only="assistants")
     assert "schema-violation" in body
     assert f"blob/{job.head}/bot/data/rules.yml#L7" in body
     assert {"junit.xml", "report.html", "bot/report.json", "broken/report.json"} <= job.artifact.keys()
@@ -480,14 +481,14 @@ def test_where_the_pull_request_cannot_be_asked_for_the_base_is_the_default_bran
     assert into_release not in job.summary
 
 
-def test_a_push_to_the_default_branch_is_compared_with_what_was_there_before(job: Job) -> None:
+def test_a_push_to_the_default_branch_is_compared_with_what_was_there_before(job: Job, golden: Golden) -> None:
     before = git(job.folder / "repository", "rev-parse", "main~1")
     git(job.folder / "repository", "checkout", "-q", "main")
 
     assert job.run("push", {"before": before}, ref="refs/heads/main", sha=job.base) == 0
 
     assert job.github.bodies(7) == []
-    assert "no open pull request" in job.summary
+    golden(job.summary, only="`main`")
     assert before[:8] in job.summary
 
 
@@ -543,7 +544,7 @@ def test_a_schedule_is_compared_with_the_run_before(job: Job) -> None:
     assert "actions/runs/400)" in job.summary
 
 
-def test_a_push_of_dependabot_says_that_the_comment_follows(job: Job) -> None:
+def test_a_push_of_dependabot_says_that_the_comment_follows(job: Job, golden: Golden) -> None:
     git(job.folder / "repository", "checkout", "-q", "feature")
     payload = {"before": "0" * 40, "after": job.head}
 
@@ -552,17 +553,17 @@ def test_a_push_of_dependabot_says_that_the_comment_follows(job: Job) -> None:
     )
 
     assert job.github.bodies(7) == []
-    assert "comes from Dependabot: the comment follows" in job.summary
+    golden(job.summary, only="`workflow_run`")
     assert WARNING not in job.text
 
 
 @pytest.mark.parametrize("who", ["fork", "dependabot"])
-def test_a_token_that_may_only_read_says_that_the_comment_follows(job: Job, who: str) -> None:
+def test_a_token_that_may_only_read_says_that_the_comment_follows(job: Job, who: str, golden: Golden) -> None:
     actor: dict[str, Any] = {"GITHUB_ACTOR": "dependabot[bot]"} if who == "dependabot" else {}
 
     assert job.pull_request(fork=who == "fork", token=READ_ONLY_TOKEN, check_run="true", **actor) == 1
 
-    assert "the comment follows" in job.summary
+    golden(job.summary, only="`workflow_run`")
     assert "::error file=bot/data/rules.yml,line=7" in job.text
     assert WARNING not in job.text
     assert set(job.artifact) >= {"report.json", "baseline.json"}
@@ -688,7 +689,9 @@ def measured_by_fork(job: Job) -> dict[str, Any]:
     return run
 
 
-def test_the_second_workflow_posts_what_the_first_could_not(job: Job, forks_run: dict[str, Any]) -> None:
+def test_the_second_workflow_posts_what_the_first_could_not(
+    job: Job, forks_run: dict[str, Any], golden: Golden
+) -> None:
     first = (job.folder / "results" / "comment.md").read_text()
 
     assert second_workflow(job, forks_run) == 0
@@ -697,7 +700,7 @@ def test_the_second_workflow_posts_what_the_first_could_not(job: Job, forks_run:
     assert f"<!-- turncheck:run {forks_run['id']}.1 -->" in body
     assert f"actions/runs/{forks_run['id']})" in body
     assert f"no run of `main` left a report of commit `{job.base[:8]}`" in body
-    assert "Measured by the fork** `mallory/bots`" in body.splitlines()[1]
+    golden(body.splitlines()[1])
     assert f"blob/{job.head}/bot/data/rules.yml#L7" in body
     assert first.splitlines()[2] in body
     assert job.outputs["comment-url"].endswith("#issuecomment-" + str(next(iter(job.github.comments))))
@@ -728,7 +731,9 @@ def test_a_fork_that_renames_the_workflow_does_not_choose_its_base(job: Job, for
     assert "actions/runs/400)" in job.github.bodies(7)[0]
 
 
-def test_a_fork_that_renames_the_project_does_not_choose_its_base(job: Job, forks_run: dict[str, Any]) -> None:
+def test_a_fork_that_renames_the_project_does_not_choose_its_base(
+    job: Job, forks_run: dict[str, Any], golden: Golden
+) -> None:
     run = job.github.add_run(job.base)
     del job.github.runs[run["id"]]
     run["id"] = 400
@@ -739,10 +744,10 @@ def test_a_fork_that_renames_the_project_does_not_choose_its_base(job: Job, fork
 
     second_workflow(job, forks_run)
 
-    assert "the base has reports of other projects, none of this one" in job.github.bodies(7)[0]
+    golden(job.github.bodies(7)[0], only="projects")
 
 
-def test_a_report_is_posted_though_the_base_beside_it_cannot_be_read(job: Job) -> None:
+def test_a_report_is_posted_though_the_base_beside_it_cannot_be_read(job: Job, golden: Golden) -> None:
     run = measured_by_fork(job)
     run["head_repository"] = {**run["head_repository"], "full_name": "acme/bots"}  # Dependabot's, say
     job.github.add_pull(7, head=job.head, base=job.base)
@@ -750,7 +755,7 @@ def test_a_report_is_posted_though_the_base_beside_it_cannot_be_read(job: Job) -
 
     second_workflow(job, run)
 
-    assert "the baseline beside it is not a report" in job.github.bodies(7)[0]
+    golden(job.github.bodies(7)[0], only="baseline")
 
 
 def test_a_base_older_than_the_branch_is_not_believed(job: Job, forks_run: dict[str, Any]) -> None:
@@ -799,13 +804,15 @@ def test_nothing_in_the_artifact_says_where_to_post(job: Job, forks_run: dict[st
     [b"no zip", packed({"../report.json": b"{}"}), packed({"report.json": b"{}"}), packed({"x": b""})],
     ids=["no zip", "a name that leads out", "no report in it", "something else"],
 )
-def test_an_artifact_that_cannot_be_used_is_said(job: Job, forks_run: dict[str, Any], content: bytes) -> None:
+def test_an_artifact_that_cannot_be_used_is_said(
+    job: Job, forks_run: dict[str, Any], content: bytes, golden: Golden
+) -> None:
     job.github.contents[next(iter(job.github.contents))] = content
 
     assert second_workflow(job, forks_run) == 2
 
     assert job.github.bodies(7) == []
-    assert "left no report" in job.text
+    golden(job.text)
 
 
 def named_run(job: Job, run_id: object, **more: str) -> int:

@@ -19,6 +19,7 @@ import bad_servers
 import pytest
 from action_servers import free_port
 from fake_rasa import FakeRasa, serving
+from golden_texts import Golden
 from in_process import turncheck
 
 from turncheck.report.codec import decode
@@ -158,13 +159,11 @@ def test_the_result_does_not_depend_on_the_concurrency(bot: Path) -> None:
     assert reports[0] == reports[1]
 
 
-def test_without_test_sentences_a_server_that_runs_is_not_cross_validated(bot: Path) -> None:
+def test_without_test_sentences_a_server_that_runs_is_not_cross_validated(bot: Path, golden: Golden) -> None:
     (bot / "tests" / "test_nlu.yml").unlink()
     with serving(FakeRasa()) as rasa:
         _, report = run(bot, "--rasa-url", rasa.url)
-    assert [entry.reason for entry in report.skipped if entry.evaluation == "nlu"] == [
-        "this engine cannot be trained here: without test sentences there is nothing to measure it by"
-    ]
+    golden(*(entry.reason for entry in report.skipped if entry.evaluation == "nlu"))
     assert report.stopped is None
 
 
@@ -191,14 +190,16 @@ def after(calls: int, fault: Any, path: str) -> Callable[[str, Any], Any]:
         ("/webhooks", 1, {**EVERYTHING, "e2e": [("greet", "passed"), ("order", "skipped")]}),
     ],
 )
-def test_what_was_finished_before_a_failure_is_kept(bot: Path, path: str, calls: int, finished: Any) -> None:
+def test_what_was_finished_before_a_failure_is_kept(
+    bot: Path, path: str, calls: int, finished: Any, golden: Golden
+) -> None:
     with serving(FakeRasa(fault=after(calls, "cut", path))) as rasa:
         done, report = run(bot, "--rasa-url", rasa.url, "--workers", "1")
     assert done.returncode == 2
     assert shown(report) == finished
     assert report.stopped is not None
-    assert "refuses the connection or cuts it" in report.stopped
-    assert "refuses the connection or cuts it" in done.stderr
+    golden(report.stopped)
+    golden(done.stderr, only="connection")
     not_run = {entry.evaluation for entry in report.skipped if "refuses the connection or cuts it" in entry.reason}
     assert not_run == {name for name in ("core", "e2e") if finished[name] is None}
     assert report.validation is not None, "the data are checked all the same"
@@ -254,7 +255,7 @@ def test_a_case_that_was_cut_off_once_is_begun_anew(bot: Path, fault: Any) -> No
     assert report.stopped is None
 
 
-def test_another_model_in_the_middle_is_told(bot: Path) -> None:
+def test_another_model_in_the_middle_is_told(bot: Path, golden: Golden) -> None:
     rasa = FakeRasa()
 
     def changes(path: str, _: Any) -> None:
@@ -265,7 +266,7 @@ def test_another_model_in_the_middle_is_told(bot: Path) -> None:
     with serving(rasa):
         done, report = run(bot, "--rasa-url", rasa.url)
     assert done.returncode == 2
-    assert "another model at the end (newer.tar.gz, m) than at the beginning (model.tar.gz, m)" in done.stderr
+    golden(done.stderr, only="newer.tar.gz")
     assert shown(report) == {"nlu": EVERYTHING["nlu"], "core": None, "e2e": None}, "nothing is measured after it"
 
 
@@ -278,7 +279,7 @@ def test_another_model_in_the_middle_is_told(bot: Path) -> None:
     ],
 )
 def test_a_command_tells_of_another_model_and_keeps_its_files(
-    bot: Path, words: tuple[str, ...], path: str, written: str
+    bot: Path, words: tuple[str, ...], path: str, written: str, golden: Golden
 ) -> None:
     rasa = FakeRasa()
 
@@ -290,7 +291,7 @@ def test_a_command_tells_of_another_model_and_keeps_its_files(
     with serving(rasa):
         done = command(bot, "test", *words, "--engine", "rasa", "--rasa-url", rasa.url, "--json", "report.json")
     assert done.returncode == 2
-    assert "another model at the end" in done.stderr
+    golden(done.stderr, only="newer.tar.gz")
     assert (bot / written).exists()
     assert "another model" in (decode((bot / "report.json").read_bytes()).stopped or "")
 
@@ -432,14 +433,14 @@ def test_cross_validation_trains_once_a_fold_and_says_so_beforehand(bot: Path) -
     assert str(report.engine.model).endswith("model.tar.gz")
 
 
-def test_cross_validation_alone_trains_nothing_but_the_folds(bot: Path) -> None:
+def test_cross_validation_alone_trains_nothing_but_the_folds(bot: Path, golden: Golden) -> None:
     words = ("test", "nlu", "--cross-validation", "--folds", "2", "--no-plot", "--nlu", "data")
     flags = ("--engine", "rasa", "--rasa-command", COMMAND)
     environment = {**os.environ, "CALLS": str(bot / "calls.jsonl")}
     done = command(bot, *words, *flags, environment=environment)
     assert done.returncode == 0, done.stderr
     assert [call["arguments"][0] for call in calls(bot)].count("train") == 2
-    assert "Cross-validation with real Rasa trains 2 models, one per fold: about 2 times as long" in done.stderr
+    golden(done.stderr, only="`rasa train nlu`")
     assert re.search(r"1 of 2 folds done: about (a second|\d+ seconds) left", done.stderr)
 
 
@@ -486,7 +487,7 @@ def test_an_interrupted_run_leaves_no_server_behind_and_says_what_it_is(bot: Pat
     assert report.stopped == "interrupted"
 
 
-def test_stores_of_conversations_are_left_out_and_foreign_hosts_in_the_action(bot: Path) -> None:
+def test_stores_of_conversations_are_left_out_and_foreign_hosts_in_the_action(bot: Path, golden: Golden) -> None:
     from turncheck.engines.rasa_server.engines import opened
     from turncheck.engines.rasa_server.process import RasaProcess  # for this one test
     from turncheck.project.reader import read_project
@@ -506,9 +507,7 @@ def test_stores_of_conversations_are_left_out_and_foreign_hosts_in_the_action(bo
         assert engines.stub_server is not None
         assert engines.stub_server.behind is None
         assert engines.server.files.endpoints == {"action_endpoint": {"url": engines.stub_server.url}}
-        assert engines.notes == (
-            "action_endpoint of endpoints.yml was left out: its host 'evil.example' is not among the allowed hosts.",
-        )
+        golden(*engines.notes)
 
 
 # --- custom actions of a Rasa that is started here -------------------------------------------------------------------
@@ -590,20 +589,22 @@ def test_the_commands_ask_a_server_too(bot: Path) -> None:
         (("e2e",), "/webhooks"),
     ],
 )
-def test_a_command_keeps_what_was_finished_and_ends_with_2(bot: Path, words: tuple[str, ...], path: str) -> None:
+def test_a_command_keeps_what_was_finished_and_ends_with_2(
+    bot: Path, words: tuple[str, ...], path: str, golden: Golden
+) -> None:
     with serving(FakeRasa(fault=after(2 if path != "/webhooks" else 1, "cut", path))) as rasa:
         one_at_a_time = () if "core" in words else ("--workers", "1")
         flags = ("--engine", "rasa", "--rasa-url", rasa.url, "--json", "report.json", *one_at_a_time)
         done = command(bot, "test", *words, *flags)
     assert done.returncode == 2
-    assert "refuses the connection or cuts it" in done.stderr
+    golden(done.stderr, only="connection")
     if "core" not in words:
         report = decode((bot / "report.json").read_bytes())
         assert report.stopped is not None
         assert any(shown(report).values())
 
 
-def test_flags_of_rasa_need_its_engine(bot: Path) -> None:
+def test_flags_of_rasa_need_its_engine(bot: Path, golden: Golden) -> None:
     done = command(bot, "test", "nlu", "--rasa-url", "http://localhost:5005")
     assert done.returncode == 2
-    assert "--rasa-url is for the engine 'rasa'" in done.stderr
+    golden(done.stderr)

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import release_world
 import yaml
+from golden_texts import Golden
 from release_world import ROOT, TOOLS, VERSION, git
 
 PIZZERIA = ROOT / "examples" / "pizzeria"
@@ -82,10 +83,10 @@ def hooks(bot: Path, repository: Path, *arguments: str) -> subprocess.CompletedP
     )
 
 
-def test_the_hooks_check_an_assistant_and_say_what_is_wrong(released: Path, bot: Path) -> None:
+def test_the_hooks_check_an_assistant_and_say_what_is_wrong(released: Path, bot: Path, golden: Golden) -> None:
     done = hooks(bot, released)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "turncheck data validate" in done.stdout
+    golden(done.stdout)
 
     pushed = hooks(bot, released, "--hook-stage", "pre-push")
     assert pushed.returncode == 0, pushed.stdout + pushed.stderr

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from golden_texts import Golden
 
 from turncheck.ci.host import (
     Artifacts,
@@ -297,7 +298,7 @@ def test_a_host_that_takes_nothing_has_all_files_and_hears_why(
 
 
 def test_without_a_host_nothing_is_told(
-    loom: Loom, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    loom: Loom, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     monkeypatch.delenv("LOOM_HEAD")
     git("checkout", "-q", "-b", "feature")
@@ -306,5 +307,5 @@ def test_without_a_host_nothing_is_told(
     assert run() == 1
 
     assert "evaluated here, from git" in Path("results/comment.md").read_text()
-    assert "nothing is published (--token)" in capsys.readouterr().err
+    golden(capsys.readouterr().err, only="--token")
     assert (loom.posted, loom.kept) == ([], {})

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from golden_texts import Golden
 from repository_at_work import (
     GREET,
     RULES,
@@ -200,7 +201,7 @@ def test_one_assistant_that_becomes_one_of_several_is_compared_with_its_past(rep
 
 @pytest.mark.parametrize("by_file", [True, False])
 def test_a_project_that_leads_out_of_the_repository_is_refused(
-    repository: Repository, tmp_path: Path, capsys: pytest.CaptureFixture[str], by_file: bool
+    repository: Repository, tmp_path: Path, capsys: pytest.CaptureFixture[str], by_file: bool, golden: Golden
 ) -> None:
     outside = tmp_path / "outside"
     assistant(outside, GREET)
@@ -214,7 +215,7 @@ def test_a_project_that_leads_out_of_the_repository_is_refused(
     code, _ = repository.judged(*(() if by_file else ("--project", "out")))
 
     assert code == 2
-    assert "leads out of the repository" in capsys.readouterr().err
+    golden(capsys.readouterr().err)
     assert not Path("results/report.json").exists()
 
 
@@ -297,7 +298,7 @@ def test_a_first_commit_and_a_repository_without_an_assistant_have_no_base(repos
 
 
 def test_a_base_that_is_faulty_itself_can_be_repaired_but_its_tests_are_not_known_to_be_there(
-    repository: Repository, capsys: pytest.CaptureFixture[str]
+    repository: Repository, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     def broken(folder: Path) -> None:
         at_the_top(folder)
@@ -315,5 +316,5 @@ def test_a_base_that_is_faulty_itself_can_be_repaired_but_its_tests_are_not_know
     verdict = json.loads(Path("results/verdict.json").read_text())
     gate = next(one for one in verdict["gates"] if one["name"] == "gone-tests")
     assert gate["outcome"] == "not judged"
-    assert "could not run" in gate["reason"]
+    golden(gate["reason"])
     assert verdict["reservation"]

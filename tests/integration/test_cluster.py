@@ -16,6 +16,7 @@ from threading import Thread
 
 import pytest
 from dask_cluster import SlowTrainer, dask_cluster, local_cluster
+from golden_texts import Golden
 from test_strength import CASES, STORIES, small_bot
 from timing import Timing
 
@@ -191,7 +192,7 @@ def folds(folder: Path) -> tuple[Project, Folds]:
     return project, plan
 
 
-def test_what_is_lost_on_the_way_is_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_lost_on_the_way_is_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
     project, plan = folds(tmp_path)
     expected = run_folds(project, SlowTrainer(1), plan)
     shown = StringIO()
@@ -216,14 +217,16 @@ def test_what_is_lost_on_the_way_is_done_again(tmp_path: Path, monkeypatch: pyte
         assert run(replace_the_last) == expected
 
         monkeypatch.setattr(cluster_module, "NO_WORKERS_SECONDS", 2.0)
-        with pytest.raises(CutShortError, match="has had no workers for 2 seconds") as raised:
+        with pytest.raises(CutShortError) as raised:
             run(lambda done, total: cluster.kill_worker())
+        golden(raised.value)
         assert len(raised.value.finished) >= 1
 
         cluster.add_worker()
         cluster.await_workers(1)
-        with pytest.raises(CutShortError, match=f"the Dask scheduler at {cluster.address} is gone") as raised:
+        with pytest.raises(CutShortError, match=f"{cluster.address}") as raised:
             run(lambda done, total: cluster.scheduler.kill())
+        golden(raised.value)
         assert len(raised.value.finished) >= 1
 
 
@@ -285,18 +288,20 @@ def test_workers_with_another_version_are_named(local: str, monkeypatch: pytest.
 
 
 def test_a_cluster_without_workers_or_without_turncheck_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden
 ) -> None:
     monkeypatch.setattr(cluster_module, "WORKERS_SECONDS", 1.0)
     (tmp_path / "turncheck").mkdir()
     (tmp_path / "turncheck" / "__init__.py").write_text("raise ImportError('another one')\n")
     with dask_cluster(tmp_path, 0) as cluster:
-        with pytest.raises(UserError, match="has no workers"), connected(cluster.address, QUIET):
+        with pytest.raises(UserError) as refused, connected(cluster.address, QUIET):
             pass
+        golden(refused.value)
         cluster.add_worker({"PYTHONPATH": str(tmp_path)})
         cluster.await_workers(1)
-        with pytest.raises(UserError, match="has no turncheck"), connected(cluster.address, QUIET):
+        with pytest.raises(UserError) as refused, connected(cluster.address, QUIET):
             pass
+        golden(refused.value)
 
 
 def test_a_worker_that_comes_later_is_looked_at_too(local: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -315,10 +320,12 @@ def test_what_a_task_raises_is_raised_here(local: str) -> None:
             list(work.each(open, "/nowhere/at/all", ["r"], total=1))
 
 
-def test_a_cluster_is_for_the_embedded_engine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cluster_is_for_the_embedded_engine(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Golden
+) -> None:
     flags = ("--engine", "rasa", "--rasa-url", "http://127.0.0.1:9", "--cluster", "tcp://127.0.0.1:9")
     assert turncheck("run", bot(tmp_path), *flags, "--out", tmp_path / "out") == 2
-    assert "--cluster is for the engine 'embedded'" in capsys.readouterr().err
+    golden(capsys.readouterr().err, only="--cluster")
 
 
 def test_a_cache_of_this_machine_is_not_sent_to_others(local: str, tmp_path: Path) -> None:
