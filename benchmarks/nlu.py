@@ -35,7 +35,7 @@ from turncheck.project.reader import read_project
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from turncheck.engines.parse import Parse
+    from turncheck.engines.conversation import Parse
 
 Pipeline = tuple[tuple[str, dict[str, Any]], ...]
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from turncheck.validation.registry import manual
+from turncheck.validation.findings import manual
 
 if __name__ == "__main__":
     page = Path(__file__).parents[1] / "docs" / "findings.md"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from turncheck.evaluations.strength.mutant import OPERATORS
+from turncheck.evaluations.strength.bench import OPERATORS
 
 PAGE = Path(__file__).parents[1] / "docs" / "strength.md"
 _BLOCK = re.compile(r"(?<=<!-- operators -->\n).*?(?=<!-- /operators -->)", re.DOTALL)

@@ -163,7 +163,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from turncheck.engines.base import Capabilities, Engine
-from turncheck.engines.parse import Parse, PredictedIntent
+from turncheck.engines.conversation import Parse, PredictedIntent
 from turncheck.report.model import EngineInfo
 
 if TYPE_CHECKING:

@@ -1,6 +1,11 @@
 """How well repeated runs are judged: simulated suites without a change, and with one case that fails more often.
 
 python tools/simulate_repeats.py [--suites 10000] [--cases 100] [--base-runs 20] [--seed 1]
+python tools/simulate_repeats.py --exact
+python tools/simulate_repeats.py --beside [--suites 10000]
+
+``--exact`` computes how one case fares, ``--beside`` simulates one whose base, of which nothing is known, is asked in
+turn.
 """
 
 from __future__ import annotations
@@ -13,7 +18,15 @@ from functools import cache
 from math import comb
 from typing import TYPE_CHECKING
 
-from turncheck.comparison.repeats import RateTest, Stratum, alarm_at, p_value_of_losses, rate_test
+from turncheck.comparison.repeats import (
+    RateTest,
+    RunBesideBase,
+    Stratum,
+    alarm_at,
+    p_value_of_losses,
+    rate_test,
+    weigh_pairs,
+)
 from turncheck.settings.repeats import RepeatRules
 
 if TYPE_CHECKING:
@@ -165,6 +178,45 @@ def exact(base_runs: int, cases: int, rules: RepeatRules) -> str:
     return "\n".join(lines)
 
 
+# A case whose base is asked in turn.
+
+
+def beside_base(rate: float, base_rate: float, cases: int, rules: RepeatRules, chance: random.Random) -> Seen:
+    """Run one case as a run does, of whose base nothing is known but what is found beside it."""
+    level = rules.false_alarms / cases
+    runs = [RunBesideBase(chance.random() < rate, None) for _ in range(rules.first)]
+    first = sum(run.failed for run in runs)
+    if not first:
+        return Seen("passed", len(runs), 0)
+    while True:
+        weighed = weigh_pairs(runs, 0, 0, rules.worth, level)
+        if weighed.evidence >= alarm_at(level):
+            return Seen("regressed", len(runs), first)
+        if weighed.is_usual:
+            return Seen("flaky", len(runs), first)
+        if len(runs) >= rules.most:
+            return Seen("unclear", len(runs), first)
+        runs.append(RunBesideBase(chance.random() < rate, chance.random() < base_rate))
+
+
+def beside(suites: int, cases: int, rules: RepeatRules, seed: int) -> str:
+    """Return a table by the rate of the base, as Markdown; a suite's false alarms are those of as many cases."""
+    chance = random.Random(seed)
+    lines = [
+        f"| {' | '.join(('fails on the base', 'false alarms of a suite', *(f'{rate:.0%}' for rate in CHANGED)))} |"
+    ]
+    lines.append("|---|---|---|---|---|")
+    for base_rate in RATES:
+        cells = []
+        for rate in (base_rate, *CHANGED):
+            seen = Counter(beside_base(rate, base_rate, cases, rules, chance).outcome for _ in range(suites))
+            found, unclear = seen["regressed"] / suites, seen["unclear"] / suites
+            is_same = rate == base_rate
+            cells.append(f"{1 - (1 - found) ** cases:.2%}" if is_same else f"{found:.0%} ({unclear:.0%} unclear)")
+        lines.append(f"| {base_rate:.0%} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def report(totals: Totals) -> str:
     """Say what was found."""
     alarms = f"{totals.by_case / totals.suites:.2%} by a case, {totals.by_all / totals.suites:.2%} by all together"
@@ -186,9 +238,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--base-runs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--exact", action="store_true")
+    parser.add_argument("--beside", action="store_true")
     given = parser.parse_args(arguments)
     if given.exact:
         print(exact(given.base_runs, given.cases, RepeatRules()))
+        return
+    if given.beside:
+        print(beside(given.suites, given.cases, RepeatRules(), given.seed))
         return
     print(report(simulate(given.suites, given.cases, given.base_runs, RepeatRules(), given.seed)))
 

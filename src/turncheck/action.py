@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turncheck.ci.github.context import read_context
+from turncheck.ci.github.context import GitHubContext, read_context
 from turncheck.ci.github.host import GitHub
 from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError, user_error_from_os
 from turncheck.process.environment import is_private, redact, remember_variables
@@ -17,10 +17,10 @@ from turncheck.publishing.files import draw_plots, terminal_overview, terminal_s
 from turncheck.publishing.other_run import RunReader
 from turncheck.publishing.publish import Place, Publishing, publish, result_of, result_of_any, result_of_several
 from turncheck.render.sinks.commands import command
-from turncheck.run.inputs import NONE_PRECOMPUTED
-from turncheck.run.prepare import baseline_finder, later_baseline_finder, prepare
+from turncheck.run.inputs import NONE_PRECOMPUTED, PrecomputedAnswers
+from turncheck.run.prepare import Prepared, baseline_finder, later_baseline_finder, prepare
 from turncheck.run.run import run_and_conclude
-from turncheck.run.several import SeveralRuns, choose
+from turncheck.run.several import Chosen, SeveralRuns, choose
 from turncheck.run.shards.document import refuse_shards_of_several, write_shard
 from turncheck.run.shards.merge import explain_missing_answers, prepare_merge
 from turncheck.settings.gates import GATES
@@ -29,12 +29,8 @@ from turncheck.settings.sources import combine, from_inputs
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping
 
-    from turncheck.ci.github.context import GitHubContext
     from turncheck.conclude import Outcome
     from turncheck.messages.finding import Location
-    from turncheck.run.inputs import PrecomputedAnswers
-    from turncheck.run.prepare import Prepared
-    from turncheck.run.several import Chosen
 
 
 def main() -> int:

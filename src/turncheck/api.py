@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import msgspec
 
-from turncheck.conclude import Outcome
-from turncheck.messages.errors import UserError
+from turncheck.conclude import Outcome, conclude
+from turncheck.messages.errors import INTERRUPTED, UserError
 from turncheck.process.screen import Console
 from turncheck.report.model import Report
 
 if TYPE_CHECKING:
-    from turncheck.engines.parse import Parse
+    from turncheck.engines.conversation import Parse
     from turncheck.project.model import Project
     from turncheck.validation.pipeline import Validated
 
@@ -132,7 +132,6 @@ def run(
         UserError: the run could not be done: a wrong setting, a missing file, an engine that cannot be reached.
         KeyboardInterrupt: it was interrupted.
     """
-    from turncheck.messages.errors import INTERRUPTED
     from turncheck.publishing.files import write_results
     from turncheck.run.prepare import baseline_finder, prepare
     from turncheck.run.run import run_and_conclude
@@ -210,7 +209,7 @@ def parse(
         settings: of the engine, as on the command line, with underscores.
 
     Returns:
-        one :class:`~turncheck.engines.parse.Parse` per sentence, in their order.
+        one :class:`~turncheck.engines.conversation.Parse` per sentence, in their order.
 
     Raises:
         UserError: there is nothing to learn from, or the engine cannot be asked.
@@ -248,7 +247,6 @@ def compare(
         UserError: a report cannot be read, or a gate is invalid.
     """
     from turncheck.comparison.model import Present
-    from turncheck.conclude import conclude
     from turncheck.publishing.files import write_results
     from turncheck.render.links import Links
     from turncheck.run.report_of import read_report

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from turncheck.comparison.compare import as_compared, compare
-from turncheck.comparison.model import Present
+from turncheck.comparison.model import Baseline, Comparison, Present
 from turncheck.messages.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, INTERRUPTED
 from turncheck.render.assistants import Assistants, FailedAssistant, Run, comment_key
-from turncheck.render.markdown import COMMENT_LIMIT, render_overview_comment, render_overview_summary
+from turncheck.render.markdown import COMMENT_LIMIT, Fork, render_overview_comment, render_overview_summary
 from turncheck.render.outputs import (
     render_document,
     render_documents,
@@ -23,14 +23,12 @@ from turncheck.render.outputs import (
 from turncheck.render.page.page import distinct_names, render_page, slugs_of
 from turncheck.render.wording.gates import judge
 from turncheck.report.codec import BASELINE_NAME
-from turncheck.validation.registry import CHECKS, rule_texts
+from turncheck.validation.findings import CHECKS, rule_texts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from turncheck.comparison.gate_rules import Places
-    from turncheck.comparison.model import Baseline, Comparison
-    from turncheck.render.fork import Fork
+    from turncheck.comparison.judged import Places
     from turncheck.render.links import Links
     from turncheck.render.rendered import Rendered
     from turncheck.render.wording.verdict import Verdict

@@ -2,7 +2,7 @@
 
 from turncheck.ci.hosts import RegisteredHost
 from turncheck.engines.base import Capabilities, Engine
-from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent
+from turncheck.engines.conversation import Parse, PredictedEntity, PredictedIntent
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
 from turncheck.project.formats.format import Format, FormatInput, ParsedFile

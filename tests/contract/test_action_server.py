@@ -15,8 +15,12 @@ from action_servers import action_server, free_port, rasa_sdk_python
 from golden_texts import Golden
 from timing import Timing
 
-from turncheck.engines.action_server.process import running_action_server
-from turncheck.engines.action_server.server import ActionEndpoint, HttpActionServer, NoActionServer
+from turncheck.engines.action_server.server import (
+    ActionEndpoint,
+    HttpActionServer,
+    NoActionServer,
+    running_action_server,
+)
 from turncheck.engines.conversation import CustomAction
 from turncheck.engines.embedded.engines import EmbeddedEngine
 from turncheck.messages.errors import UserError

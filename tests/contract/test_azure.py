@@ -16,8 +16,7 @@ from fake_host import Answer, Seen, Trouble
 from golden_texts import Golden
 from hostile import HOSTILE
 
-from turncheck.ci.azure.api import AzureClient, AzureRepository
-from turncheck.ci.azure.host import Azure
+from turncheck.ci.azure.host import Azure, AzureClient, AzureRepository
 from turncheck.ci.comment import StickyComment, stamped
 from turncheck.ci.host import RunStamp
 from turncheck.ci.rest import NotFoundError, RefusedError, RestError, RetryBudget

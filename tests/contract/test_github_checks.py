@@ -8,8 +8,7 @@ import pytest
 from fake_github import ACTIONS_TOKEN, READ_ONLY_TOKEN, FakeGitHub, refuse
 from fake_host import Answer, Trouble
 
-from turncheck.ci.github.checks import CheckAnnotation, CheckRun, post_check_run
-from turncheck.ci.github.client import GitHubClient, MissingPermissionError
+from turncheck.ci.github.client import CheckAnnotation, CheckRun, GitHubClient, MissingPermissionError, post_check_run
 from turncheck.ci.rest import RestError, RetryBudget
 from turncheck.process.environment import Secret
 

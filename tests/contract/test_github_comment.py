@@ -8,7 +8,7 @@ from fake_host import Answer, Seen, Trouble
 
 from turncheck.ci.comment import StickyComment, stamped
 from turncheck.ci.github.client import GitHubClient, MissingPermissionError
-from turncheck.ci.github.pull_request import IssueComments
+from turncheck.ci.github.context import IssueComments
 from turncheck.ci.host import RunStamp
 from turncheck.ci.rest import NotFoundError, RestError, RetryBudget
 from turncheck.process.environment import Secret

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from turncheck.project.reader import read_project
+from turncheck.validation.findings import CHECKS
 from turncheck.validation.pipeline import validate
-from turncheck.validation.registry import CHECKS
 
 TESTS = Path(__file__).parents[1]
 SHARED = TESTS.parent.parent / "shared" / "oracle"

@@ -16,11 +16,11 @@ from fake_github import ACTIONS_TOKEN, FakeGitHub
 from fake_gitlab import AUTHORS as GITLAB_AUTHORS
 from fake_gitlab import BOT_TOKEN, PROJECT, FakeGitLab
 
-from turncheck.ci.azure.api import AzureClient, AzureRepository
+from turncheck.ci.azure.host import AzureClient, AzureRepository
 from turncheck.ci.bitbucket.host import BitbucketClient, BitbucketRepository, from_bitbucket, to_bitbucket
 from turncheck.ci.comment import Comments, StickyComment
 from turncheck.ci.github.client import GitHubClient
-from turncheck.ci.github.pull_request import IssueComments
+from turncheck.ci.github.context import IssueComments
 from turncheck.ci.gitlab.host import GitLabClient, GitLabProject
 from turncheck.ci.host import NO_RUN, RunStamp
 from turncheck.process.environment import Secret

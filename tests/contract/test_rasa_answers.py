@@ -14,8 +14,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.engines.rasa_server import answers
-from turncheck.engines.rasa_server.client import Access, RasaClient
+from turncheck.engines.rasa_server.client import (
+    Access,
+    RasaClient,
+    read_messages,
+    read_parse,
+    read_prediction,
+    read_served,
+    read_tracker,
+    read_version,
+)
 from turncheck.engines.rasa_server.conversation import RasaConversations, RasaNlu, RasaPolicies, describe
 from turncheck.engines.remote import ServerError, UnreadableError
 from turncheck.evaluation.e2e import evaluate_cases
@@ -56,12 +64,12 @@ def trackers() -> list[Any]:
 
 Reader = Any
 ENDPOINTS: dict[str, tuple[Reader, list[Any]]] = {
-    "version": (answers.read_version, recorded("server_info", "GET", "/version")),
-    "status": (answers.read_served, recorded("server_info", "GET", "/status")),
-    "parse": (lambda body: answers.read_parse(body, "a text"), recorded("model_parse", "POST", "/model/parse")),
-    "predict": (answers.read_prediction, recorded("model_predict", "POST", "/model/predict")),
-    "tracker": (lambda body: answers.read_tracker(body, "s", events="ALL"), trackers()),
-    "webhook": (answers.read_messages, recorded("rest_webhook", "POST", "/webhooks/")),
+    "version": (read_version, recorded("server_info", "GET", "/version")),
+    "status": (read_served, recorded("server_info", "GET", "/status")),
+    "parse": (lambda body: read_parse(body, "a text"), recorded("model_parse", "POST", "/model/parse")),
+    "predict": (read_prediction, recorded("model_predict", "POST", "/model/predict")),
+    "tracker": (lambda body: read_tracker(body, "s", events="ALL"), trackers()),
+    "webhook": (read_messages, recorded("rest_webhook", "POST", "/webhooks/")),
 }
 
 
@@ -71,7 +79,7 @@ def test_every_recorded_answer_is_read() -> None:
         for body in bodies:
             read(json.dumps(body).encode())
     for body in recorded("conversations", "POST", "/conversations/c1/tracker/events"):
-        assert answers.read_tracker(json.dumps(body).encode(), "c1", events="NONE").slots["drink"] == "tea"
+        assert read_tracker(json.dumps(body).encode(), "c1", events="NONE").slots["drink"] == "tea"
 
 
 # --- what is not an answer -------------------------------------------------------------------------------------------
@@ -89,7 +97,7 @@ NO_ANSWERS += [
 
 def readers() -> dict[str, Callable[[bytes], Any]]:
     return {name: read for name, (read, _) in ENDPOINTS.items()} | {
-        "events": lambda body: answers.read_tracker(body, "s", events="NONE")
+        "events": lambda body: read_tracker(body, "s", events="NONE")
     }
 
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from golden_texts import Golden
 
-from turncheck.engines.embedded.nlu.tokenizers import WhitespaceTokenizer
+from turncheck.engines.embedded.nlu.batch import WhitespaceTokenizer
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.messages.errors import UserError
 from turncheck.project.reader import read_project
 
 if TYPE_CHECKING:
-    from turncheck.engines.parse import Parse, PredictedEntity
+    from turncheck.engines.conversation import Parse, PredictedEntity
 
 ORACLE = Path(__file__).parent.parent / "oracle" / "nlu"
 BOTS = Path(__file__).parents[2] / ".." / "shared" / "oracle" / "nlu"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent, SelectedResponse
+from turncheck.engines.conversation import Parse, PredictedEntity, PredictedIntent, SelectedResponse
 from turncheck.evaluation.nlu import evaluate_held_out
 from turncheck.project.model import Project
 from turncheck.project.nlu_data import EntityAnnotation, Example, NluData

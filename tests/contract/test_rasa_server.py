@@ -19,8 +19,7 @@ from turncheck.dialogue.domain import DialogueDomain
 from turncheck.dialogue.event_reading import from_json
 from turncheck.dialogue.events import UserUttered
 from turncheck.dialogue.tracker import Tracker
-from turncheck.engines.rasa_server.answers import read_parse, read_prediction
-from turncheck.engines.rasa_server.client import Access, RasaClient
+from turncheck.engines.rasa_server.client import Access, RasaClient, read_parse, read_prediction
 from turncheck.engines.rasa_server.conversation import (
     RasaConversation,
     RasaConversations,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from golden_texts import Golden
 
-from turncheck.engines.embedded.actions.responses import TemplateError, fill
+from turncheck.engines.embedded.actions.base import TemplateError, fill
 
 ROOT = Path(__file__).parents[2]
 RECORDED = Path(__file__).parent / "recorded_templates"

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from turncheck.cli import run_command_line
-from turncheck.engines.embedded.policies.memoization import digest_of
+from turncheck.engines.embedded.policies.rules import digest_of
 from turncheck.engines.embedded.policies.trainer import train_ensemble
 from turncheck.project.reader import read_project
 

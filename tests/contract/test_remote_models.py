@@ -17,7 +17,7 @@ import pytest
 from cloud_storages import azurite, gcs
 from golden_texts import Golden
 
-from turncheck.engines.embedded.remote_models import fetch_model
+from turncheck.engines.embedded.models import fetch_model
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def test_a_model_is_fetched_from_azure(into: Path, golden: Golden) -> None:
 
 def test_nobody_answers_for_google(into: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", "http://127.0.0.1:1")
-    monkeypatch.setattr("turncheck.engines.embedded.remote_models.CONNECT_SECONDS", 0.1)
+    monkeypatch.setattr("turncheck.engines.embedded.models.CONNECT_SECONDS", 0.1)
     with pytest.raises(UserError, match=r"gs://bucket/model\.tar\.gz") as refused:
         fetch_model("gcs", "model.tar.gz", {"BUCKET_NAME": "bucket"}, into)
     golden(refused.value)
@@ -154,8 +154,8 @@ def in_cloud(where: str, address: str, monkeypatch: pytest.MonkeyPatch) -> dict[
 def test_a_cloud_that_does_not_answer_is_not_waited_for_long(
     into: Path, where: str, monkeypatch: pytest.MonkeyPatch, golden: Golden
 ) -> None:
-    monkeypatch.setattr("turncheck.engines.embedded.remote_models.CONNECT_SECONDS", 1)
-    monkeypatch.setattr("turncheck.engines.embedded.remote_models.READ_SECONDS", 1)
+    monkeypatch.setattr("turncheck.engines.embedded.models.CONNECT_SECONDS", 1)
+    monkeypatch.setattr("turncheck.engines.embedded.models.READ_SECONDS", 1)
     with socket.create_server(("127.0.0.1", 0)) as mute:  # accepts, and never answers
         address = f"127.0.0.1:{mute.getsockname()[1]}"
         began = time.monotonic()

@@ -15,7 +15,7 @@ from fake_bitbucket import FakeBitbucket
 from fake_host import Answer, Seen, Trouble
 from golden_texts import Golden
 
-from turncheck.ci.azure.api import AzureClient, AzureRepository
+from turncheck.ci.azure.host import AzureClient, AzureRepository
 from turncheck.ci.bitbucket.host import BitbucketClient, BitbucketRepository
 from turncheck.ci.host import CommitFiles
 from turncheck.ci.rest import RestError, RetryBudget

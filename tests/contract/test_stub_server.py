@@ -14,7 +14,7 @@ from golden_texts import Golden
 
 from turncheck.engines.action_server.server import ActionEndpoint, HttpActionServer, Reply
 from turncheck.engines.conversation import CustomAction
-from turncheck.engines.rasa_server.stub_server import StubServer, serving_stubs
+from turncheck.engines.rasa_server.process import StubServer, serving_stubs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -50,7 +50,7 @@ def run(rates: Mapping[str, float], seed: int, *flags: str, on_base: Mapping[str
         bot = stack.enter_context(serving(FakeBot(coins(rates, seed))))
         there = stack.enter_context(serving(FakeBot(coins(on_base, seed + 1)))) if on_base is not None else None
         more = ["--bot-url-base", there.url] if there is not None else []
-        begin = ["run", "--engine", "http", "--bot-url", bot.url, "--evaluations", "e2e", "--quiet", "--no-cache"]
+        begin = ["run", "--engine", "http", "--bot-url", bot.url, "--evaluations", "e2e", "--no-cache"]
         return run_command_line([*begin, *more, *flags])
 
 
@@ -156,7 +156,9 @@ def test_a_bot_that_dies_at_any_turn_opens_no_gate(project: Path, capsys: pytest
     assert asked >= turns
 
 
-def test_sentences_are_repeated_beside_cases_also_in_turn_with_the_base(project: Path) -> None:
+def test_sentences_are_repeated_beside_cases_also_in_turn_with_the_base(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     sentences = {"good evening": 0.05, "tell me more": 0.1}
     examples = "".join(f"    - {text}\n" for text in sentences)
     (project / "tests/nlu.yml").write_text(f"version: '3.1'\nnlu:\n- intent: ask\n  examples: |\n{examples}")
@@ -173,3 +175,4 @@ def test_sentences_are_repeated_beside_cases_also_in_turn_with_the_base(project:
     assert isinstance(found, Repeats)
     assert found.outcome == "regressed"
     assert found.base[2:] == "p" * (len(found.runs) - 2)
+    assert "1 sentence left, at most " in capsys.readouterr().err

@@ -17,8 +17,8 @@ import distributed
 import distributed.comm.core
 import distributed.utils_comm
 
+from turncheck.engines.conversation import NluEngine
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
-from turncheck.engines.parse import NluEngine
 from turncheck.project.model import Project
 
 for _module in (distributed.comm.core, distributed.utils_comm):

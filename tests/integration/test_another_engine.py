@@ -12,7 +12,7 @@ from golden_texts import Golden
 
 from turncheck.cli import run_command_line
 from turncheck.engines.base import Capabilities, Engine
-from turncheck.engines.parse import Parse, PredictedIntent
+from turncheck.engines.conversation import Parse, PredictedIntent
 from turncheck.report.codec import decode
 from turncheck.report.model import EngineInfo
 from turncheck.settings.engines import ENGINES, RegisteredEngine

@@ -22,14 +22,14 @@ from turncheck.commands.nlu import NluOutput, NluTestOptions, config_files
 from turncheck.engines.base import Models
 from turncheck.messages.errors import UserError
 from turncheck.process.screen import Console
-from turncheck.render.nlu_comparison import draw_curves
+from turncheck.render.nlu_text import draw_curves
 from turncheck.settings.options import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from turncheck.commands.compare_pipelines import Outcome, Task
-    from turncheck.render.nlu_comparison import CurvePoint
+    from turncheck.render.nlu_text import CurvePoint
     from turncheck.render.rendered import Rendered
 
 CASE = Path(__file__).parent.parent / "oracle" / "nlu" / "comparison"

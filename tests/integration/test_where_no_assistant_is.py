@@ -9,7 +9,7 @@ import pytest
 from golden_texts import Golden
 
 from turncheck.cli import run_command_line
-from turncheck.project.assistants_below import assistants_below, assistants_in_words
+from turncheck.project.folder import assistants_below, assistants_in_words
 from turncheck.project.reader import read_project
 
 CONFIG = "recipe: default.v1\nassistant_id: bot\nlanguage: en\npipeline: []\npolicies: []\n"

@@ -16,7 +16,7 @@ from turncheck.render.markdown import render_comment
 from turncheck.render.wording.gates import judge
 from turncheck.report.evaluations import EVALUATIONS
 from turncheck.report.model import CaseResult, GateSettings, HowRepeated, Repeats, Report, Skipped
-from turncheck.run.trainable import fault_of
+from turncheck.run.reading import fault_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent
+from turncheck.engines.conversation import Parse, PredictedEntity, PredictedIntent
 from turncheck.project.model import Project
 from turncheck.project.nlu_data import EntityAnnotation, Example, NluData
 from turncheck.report.model import EngineInfo

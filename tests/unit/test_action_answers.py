@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from turncheck.commands.e2e import Progress, results_yaml
-from turncheck.commands.shell import message_lines
+from turncheck.commands.parse import message_lines
 from turncheck.engines.action_server.server import CallFailedError, Reply, read_reply
 from turncheck.engines.embedded.actions.base import ActionRejectedError
 from turncheck.engines.embedded.engines import EmbeddedEngine
@@ -21,7 +21,7 @@ from turncheck.evaluation.e2e import evaluate_cases
 from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_project
-from turncheck.render.e2e_text import e2e_text
+from turncheck.render.dialogue_text import e2e_text
 from turncheck.report.codec import decode, encode
 from turncheck.report.model import ProjectInfo, Report, Source, Tool
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from golden_texts import Golden
 
-from turncheck.engines.action_server.process import choose_server
-from turncheck.engines.action_server.server import CallFailedError, HttpActionServer, NoActionServer
+from turncheck.engines.action_server.server import CallFailedError, HttpActionServer, NoActionServer, choose_server
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
 from turncheck.project.model import Endpoint

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from golden_texts import Golden
 
-from turncheck.engines.http.answers import AnswerError, read_answer
+from turncheck.engines.http.answers import AnswerError, Matched, read_answer
 from turncheck.engines.http.signature import AwsKey, signed
 from turncheck.messages.errors import UserError
 from turncheck.settings.bot import Bot, filled, filled_path
@@ -140,7 +140,6 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "no JSONPath": (f"{GOOD}  intent: nlu.intent\n", "4:11", "`intent` is not a JSONPath"),
     "a JSONPath that is not closed": (f"{GOOD}  intent: $.a[\n", "4:11", "`intent` is not a JSONPath"),
     "an extension": (f"{GOOD}  intent: $.a.~keys\n", "4:11", "`intent` is not a JSONPath"),
-    "quiet without poll": (f"{GOOD}  quiet: 1s\n", "4:10", "`quiet` is for messages that come later"),
     "both fetched and posted": (
         f"{GOOD}  poll: {{path: /p}}\n  callback: {{session: $.id}}\n",
         "4:9",
@@ -206,6 +205,34 @@ def test_values_are_put_in_as_values(tmp_path: Path) -> None:
     assert (
         filled_path("/s/{session}/m?t={text}", {"session": "a/../b", "text": "ü&x=1"})
         == "/s/a%2F..%2Fb/m?t=%C3%BC%26x%3D1"
+    )
+
+
+def test_what_is_for_later_messages_is_said_to_have_no_effect_where_none_comes_later(tmp_path: Path) -> None:
+    bot = shape(tmp_path, f"{GOOD}  quiet: 2s\n")
+    assert bot.quiet == 2
+    (note,) = Matched(bot).nothing_at()
+    assert note.startswith("`quiet` under `bot:` (turncheck.yml:4:10) has no effect")
+    poll = "  poll: {path: '/m?after={session}'}\n"
+    assert Matched(shape(tmp_path, f"{GOOD}{poll}  quiet: 2s\n")).nothing_at() == ()
+    assert Matched(shape(tmp_path, "bot: {kind: directline}\n")).nothing_at() == ()
+
+
+def test_a_session_a_path_and_an_intent_all_at_once(tmp_path: Path) -> None:
+    text = """\
+bot:
+  kind: rest     # rest, openai, directline, dialogflow-cx, lex-v2, voiceflow, rasa-rest: presets that fill in all below
+  request: {method: POST, path: /chat, body: {session: "{session}", message: "{text}"}}
+  replies: $.messages[*].text      # JSONPath by RFC 9535, with a kept library
+  intent: $.nlu.intent             # optional: then intents are scored; likewise confidence, slots, tools, ended
+  session: {open: {method: POST, path: /sessions, id: $.id}}    # default: an id of ours
+  quiet: 1s                        # for answers that come later (directline, callbacks)
+"""
+    bot = shape(tmp_path, text)
+    assert (bot.session.opened and bot.session.opened.path, bot.intent and bot.intent.text, bot.quiet) == (
+        "/sessions",
+        "$.nlu.intent",
+        1.0,
     )
 
 

@@ -18,7 +18,7 @@ from turncheck.ci.hosts import find_host
 from turncheck.messages.errors import UserError
 from turncheck.process.cache import Cache
 from turncheck.process.screen import Console
-from turncheck.run.cache_folder import cache_of, cache_of_command
+from turncheck.run.folders import cache_of, cache_of_command
 from turncheck.settings.options import Settings
 
 PATH = {"PATH": os.environ["PATH"]}

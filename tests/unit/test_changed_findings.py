@@ -9,7 +9,7 @@ import pytest
 from report_builder import finding, report
 
 from turncheck.commands.validate import Request, check_project
-from turncheck.comparison.changed_findings import changed_findings
+from turncheck.comparison.changed_parts import changed_findings
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Present
 from turncheck.render.sinks.markdown import marker

@@ -11,7 +11,7 @@ from golden_texts import Golden
 from turncheck.ci.git import Checkout, LinesOfChange
 from turncheck.evaluations.strength.faults import mutants_of
 from turncheck.project.reader import read_project
-from turncheck.run.changed_lines import touched_lines
+from turncheck.run.inputs import touched_lines
 
 CONFIG = """\
 recipe: default.v1

@@ -13,15 +13,14 @@ from pull_request import LINKS
 from report_builder import BASE_COMMIT, report, with_changes
 from small_project import write_project
 
+from turncheck.comparison.changed_parts import differences, run_alike
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Present
-from turncheck.comparison.unseen_changes import differences, run_alike
 from turncheck.engines.embedded.configured import READ_BY_POLICY, READ_BY_STEP, configured_components
 from turncheck.engines.embedded.engines import EmbeddedEngine
 from turncheck.engines.embedded.nlu import catalogue, plan, steps
 from turncheck.engines.embedded.nlu.catalogue import COMPONENTS
-from turncheck.engines.embedded.policies.kinds import OF_OLDER
-from turncheck.engines.embedded.policies.trainer import train_ensemble
+from turncheck.engines.embedded.policies.trainer import OF_OLDER, train_ensemble
 from turncheck.messages.finding import Location
 from turncheck.project.model import Component, Config
 from turncheck.project.reader import read_project

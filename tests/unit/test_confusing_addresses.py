@@ -22,18 +22,23 @@ import requests
 from golden_texts import Golden
 from urllib3.util import parse_url
 
-from turncheck.ci.azure.api import AzureClient
+from turncheck.ci.azure.host import AzureClient
 from turncheck.ci.bitbucket.host import BitbucketClient
 from turncheck.ci.github.client import GitHubClient
 from turncheck.ci.github.results_service import NoService, ResultsService, find_service
 from turncheck.ci.gitlab.host import GitLabClient
 from turncheck.ci.hosts import OF_CODE, find_host
 from turncheck.ci.rest import RestError, RetryBudget
-from turncheck.engines.action_server.process import choose_server
-from turncheck.engines.action_server.server import ActionEndpoint, CallFailedError, HttpActionServer, NoActionServer
+from turncheck.engines.action_server.server import (
+    ActionEndpoint,
+    CallFailedError,
+    HttpActionServer,
+    NoActionServer,
+    choose_server,
+)
+from turncheck.engines.embedded.models import fetch_model
 from turncheck.engines.embedded.nlu.batch import DucklingAccess
 from turncheck.engines.embedded.nlu.duckling import _why_not
-from turncheck.engines.embedded.remote_models import fetch_model
 from turncheck.engines.rasa_server.engines import opened
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location

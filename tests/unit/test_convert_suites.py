@@ -28,12 +28,11 @@ from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
 from turncheck.platforms.kore.imported import import_batch_csv
 from turncheck.platforms.kore.model import bot_of
-from turncheck.project.batch.csv_reader import read_csv_suite
-from turncheck.project.batch.json_reader import read_json_suite
 from turncheck.project.batch.model import ExpectedEntity, SuiteCase, comparable
 from turncheck.project.batch.reader import find_suites, read_suites
 from turncheck.project.batch.rules import Rules, components_of
 from turncheck.project.batch.suggestions import case_of, examples_of, successful_utterances
+from turncheck.project.batch.suite_file import read_csv_suite, read_json_suite
 from turncheck.project.batch.writer import without_repetitions, write_suite
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml
 from turncheck.project.nlu_data import NluData

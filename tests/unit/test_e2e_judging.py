@@ -26,7 +26,7 @@ from turncheck.messages.errors import CutShortError, UserError
 from turncheck.messages.finding import Location
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.e2e.model import Assertion, CaseTurn, E2ECase, Expectation
-from turncheck.render.e2e_text import e2e_text
+from turncheck.render.dialogue_text import e2e_text
 from turncheck.report.model import CaseResult, EndToEnd, EngineInfo
 
 if TYPE_CHECKING:
@@ -520,6 +520,29 @@ def test_an_engine_that_fails_is_an_error_of_that_case_alone() -> None:
     result = run(script, case("one", said("a", step("bot", "x"))), case("two", said("b", step("bot", "x"))))
     assert [c.outcome for c in result.cases] == ["error", "passed"]
     assert (result.failed, result.passed) == (1, 1)
+
+
+LOST = CustomAction("action_a", "lost", "the action server is gone")
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+@pytest.mark.parametrize("end", [UserError("connection lost"), turn(custom_actions=(LOST,)), turn()])
+def test_a_case_has_the_same_steps_however_it_ends(end: Turn | Exception, number: int) -> None:
+    asserted = Assertion.of("bot_uttered", {"text_matches": "x"}, PLACE)
+    turns = [
+        CaseTurn("a", PLACE, assertions=(asserted,)),
+        said("b", step("slot_was_set", "size", 2), step("bot", "x\ny")),
+        CaseTurn("c", PLACE, assertions=(asserted, asserted)),
+    ]
+    good: dict[str, Turn | Exception | list[Turn]] = {
+        "a": turn(bot("x")), "b": turn(slot("size", 2), bot("x\ny")), "c": turn(bot("x"))
+    }  # fmt: skip
+    passed = only(run(Script(good), case("n", *turns)))
+    other = only(run(Script({**good, "abc"[number]: end}), case("n", *turns)))
+    assert passed.passed
+    assert not other.passed
+    assert [(s.kind, s.expected) for s in other.steps] == [(s.kind, s.expected) for s in passed.steps]
+    assert [message.text for message in other.messages] == ["a", "b", "c"]
 
 
 def test_a_case_with_assertions_that_cannot_be_judged_is_skipped() -> None:

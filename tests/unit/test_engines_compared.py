@@ -12,8 +12,7 @@ from report_builder import batch, report, suite
 from turncheck.comparison.engines import Asked, compare_engines, read_engine_rules
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
-from turncheck.render.engines import engines_csv, engines_text
-from turncheck.render.page.engines import render_engines_page
+from turncheck.render.engines import engines_csv, engines_text, render_engines_page
 from turncheck.report.batch import BatchCase, BatchEntity, BatchSuite, numbers_of
 from turncheck.report.model import Report
 

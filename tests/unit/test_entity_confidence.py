@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from turncheck.engines.conversation import PredictedEntity
 from turncheck.engines.embedded.nlu import entity_model
 from turncheck.engines.embedded.nlu.calibration import EntityConfidence
 from turncheck.engines.embedded.nlu.crf import train_taggers
 from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
-from turncheck.engines.parse import PredictedEntity
 from turncheck.evaluation.scores import EntityCase, expected_calibration_error, score_extractors
 from turncheck.messages.finding import Location
 from turncheck.project.model import Component, Config, Project

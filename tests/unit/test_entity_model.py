@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from turncheck.engines.embedded.nlu import entity_model
+from turncheck.engines.embedded.nlu.batch import WhitespaceTokenizer
 from turncheck.engines.embedded.nlu.crf import train_tagger
 from turncheck.engines.embedded.nlu.crf_file import with_weights_times
 from turncheck.engines.embedded.nlu.entity_model import EntityModel
 from turncheck.engines.embedded.nlu.intent_model import IntentModel, likely, out_of_fold_rankings
-from turncheck.engines.embedded.nlu.tokenizers import WhitespaceTokenizer
 from turncheck.project.nlu_data import EntityAnnotation, Example
 from turncheck.project.reader import read_project
 

@@ -8,7 +8,7 @@ import pytest
 from golden_texts import Golden
 from nlu_fakes import ScriptedEngine, WordTrainer, example_of, fallen_back, project_of
 
-from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent, SelectedResponse
+from turncheck.engines.conversation import Parse, PredictedEntity, PredictedIntent, SelectedResponse
 from turncheck.evaluation.nlu import cross_validate, evaluate_held_out, why_not_testable
 from turncheck.messages.finding import Location
 from turncheck.project.model import Component, Config

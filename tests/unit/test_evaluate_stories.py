@@ -12,14 +12,13 @@ from golden_texts import Golden
 from nlu_fakes import ScriptedEngine
 
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.engines.conversation import Decision
-from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent, SelectedResponse
+from turncheck.engines.conversation import Decision, Parse, PredictedEntity, PredictedIntent, SelectedResponse
 from turncheck.evaluation.stories import evaluate_stories
 from turncheck.messages.finding import Location
 from turncheck.project.model import Action, Component, Project, Response, ResponseVariation, StoryEntity, UserStep
 from turncheck.project.nlu_data import EntityAnnotation, Example, NluData
 from turncheck.report.model import StoriesAsWritten
-from turncheck.validation.unused import Learnable, learnable
+from turncheck.validation.names import Learnable, learnable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

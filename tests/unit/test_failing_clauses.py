@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from report_builder import report
 
-from turncheck.comparison.gate_rules import Regression, Threshold
-from turncheck.comparison.judged import Drop, Judged, Value
+from turncheck.comparison.judged import Drop, Judged, Regression, Threshold, Value
 from turncheck.comparison.metrics import Measured, MetricDelta
 from turncheck.render.wording.summary import failing_clauses
 

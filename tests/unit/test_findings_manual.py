@@ -14,7 +14,7 @@ from golden_texts import Golden
 from turncheck.messages.errors import UserError
 from turncheck.render.spans import PROSE_LIMIT
 from turncheck.validation.catalogue_suites import CASE_CHECKS, SUITE_CHECKS
-from turncheck.validation.registry import CHECKS, OWN_CHECKS, explain, manual
+from turncheck.validation.findings import CHECKS, OWN_CHECKS, explain, manual
 
 ROOT = Path(__file__).parents[2]
 ORDER = {"never": 0, "on-warnings": 1, "always": 2}

@@ -17,8 +17,8 @@ from turncheck.project.nlu_data import Example, NluData
 from turncheck.project.reader import read_nlu, read_project, read_stories
 from turncheck.project.testfiles import find_files_without_tests, find_test_nlu, find_test_stories
 from turncheck.report.codec import decode
+from turncheck.validation.before_training import unreadable_parts
 from turncheck.validation.pipeline import validate
-from turncheck.validation.unreadable_parts import unreadable_parts
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from golden_texts import Golden
 
-from turncheck.ci.github.context import GitHubContext, PullRequest
-from turncheck.ci.github.pull_request import find_target
+from turncheck.ci.github.context import GitHubContext, PullRequest, find_target
 from turncheck.ci.github.stored_reports import base_of
 from turncheck.ci.host import Base, Target
 from turncheck.comparison.model import Missing, Unreachable

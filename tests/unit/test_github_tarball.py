@@ -11,11 +11,11 @@ from typing import cast
 import pytest
 from golden_texts import Golden
 
-from turncheck.ci import tarball
+from turncheck.ci import base_files
+from turncheck.ci.base_files import unpack
 from turncheck.ci.github.client import GitHubClient, Tree, TreeEntry
 from turncheck.ci.github.stored_reports import paths_of
 from turncheck.ci.rest import RestError
-from turncheck.ci.tarball import unpack
 
 
 def archive(*members: tuple[str, bytes | str], kind: bytes = tarfile.REGTYPE) -> io.BytesIO:
@@ -95,11 +95,11 @@ def test_a_name_that_leads_out_is_refused(tmp_path: Path, name: str) -> None:
 
 
 def test_a_bomb_is_put_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tarball, "MOST_UNPACKED", 1_000_000)
+    monkeypatch.setattr(base_files, "MOST_UNPACKED", 1_000_000)
     with pytest.raises(RestError, match="larger"):
         unpack(archive(*[(f"a/{n}", bytes(400_000)) for n in range(5)]), tmp_path)
 
-    monkeypatch.setattr(tarball, "MOST_FILES", 10)
+    monkeypatch.setattr(base_files, "MOST_FILES", 10)
     with pytest.raises(RestError, match="more than 10 files"):
         unpack(archive(*[(f"a/{n}", b"x") for n in range(20)]), tmp_path)
 
@@ -108,7 +108,7 @@ def test_a_bomb_is_put_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_bomb_in_what_is_no_file_is_put_out_as_well(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: bytes
 ) -> None:
-    monkeypatch.setattr(tarball, "MOST_UNPACKED", 1_000_000)
+    monkeypatch.setattr(base_files, "MOST_UNPACKED", 1_000_000)
     member = tarfile.TarInfo("a/b")
     member.type, member.size = kind, 50_000_000
     packed = gzip.compress(member.tobuf() + bytes(member.size))

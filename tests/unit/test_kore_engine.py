@@ -13,8 +13,8 @@ from golden_texts import Golden
 from timing import Timing
 
 from turncheck.cli import run_command_line
+from turncheck.engines.conversation import Parse, PredictedIntent
 from turncheck.engines.embedded.nlu.batch import NO_INTENT
-from turncheck.engines.parse import Parse, PredictedIntent
 from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites
 from turncheck.evaluation.nlu import cross_validate
 from turncheck.evaluation.scores import before_fallback

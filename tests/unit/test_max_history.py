@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from turncheck.engines.embedded.policies.memoization import MemoizationSettings
+from turncheck.engines.embedded.policies.rules import MemoizationSettings
 from turncheck.engines.embedded.policies.stand_ins import StandInSettings
 from turncheck.messages.finding import Location
 from turncheck.project.config import max_history_of, smallest_max_history

@@ -9,10 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.engines.conversation import read_direct_message
+from turncheck.engines.conversation import (
+    Parse,
+    PredictedEntity,
+    PredictedIntent,
+    SelectedResponse,
+    read_direct_message,
+)
 from turncheck.engines.embedded.nlu.engine import as_model_parse
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
-from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent, SelectedResponse
 from turncheck.messages.finding import Location
 from turncheck.project.model import Domain, Entity, Intent, Project, Response, ResponseVariation
 

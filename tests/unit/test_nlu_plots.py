@@ -12,11 +12,10 @@ import pytest
 from golden_texts import Golden
 from nlu_fakes import ScriptedEngine, project_of
 
-from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent
+from turncheck.engines.conversation import Parse, PredictedEntity, PredictedIntent
 from turncheck.evaluation.nlu import evaluate_held_out
 from turncheck.project.nlu_data import EntityAnnotation, Example, NluData
-from turncheck.render.nlu_comparison import CurvePoint, draw_curves
-from turncheck.render.nlu_text import nlu_text
+from turncheck.render.nlu_text import CurvePoint, draw_curves, nlu_text
 from turncheck.render.plots import matrix_of, nlu_plots
 from turncheck.report.model import Nlu, ProjectInfo, Report, Source, Tool
 

@@ -8,10 +8,9 @@ from golden_texts import Golden
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.engines.embedded.nlu.batch import Tokens
+from turncheck.engines.embedded.nlu.batch import Tokens, WhitespaceTokenizer, split_further
 from turncheck.engines.embedded.nlu.plan import Step
 from turncheck.engines.embedded.nlu.spacy_model import make_tokenizer
-from turncheck.engines.embedded.nlu.tokenizers import WhitespaceTokenizer, split_further
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
 from turncheck.project.model import Component

@@ -10,7 +10,7 @@ from golden_texts import Golden
 
 from turncheck.cli import run_command_line
 from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError
-from turncheck.run.output_folder import ensure_apart_from_project
+from turncheck.run.folders import ensure_apart_from_project
 from turncheck.settings.options import Settings
 
 PIZZERIA = Path(__file__).parents[2] / "examples" / "pizzeria"

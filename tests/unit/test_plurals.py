@@ -14,11 +14,10 @@ from turncheck.comparison.model import Missing, Present
 from turncheck.messages.phrasing import count
 from turncheck.render.annotations import find_annotations
 from turncheck.render.console import render_console
-from turncheck.render.e2e_text import e2e_text
+from turncheck.render.dialogue_text import e2e_text, story_text
 from turncheck.render.junit import render_junit
 from turncheck.render.markdown import render_comment, render_summary
 from turncheck.render.nlu_text import nlu_text
-from turncheck.render.story_text import story_text
 from turncheck.render.wording.gates import judge
 from turncheck.report.model import GateSettings, Report
 

@@ -23,13 +23,13 @@ from turncheck.dialogue.policy_states import RuleOnly
 from turncheck.dialogue.rules import Prediction
 from turncheck.dialogue.tracker import Tracker
 from turncheck.dialogue.training import trackers_of
-from turncheck.engines.embedded.policies.ensemble import Ensemble, pick
-from turncheck.engines.embedded.policies.memoization import (
+from turncheck.engines.embedded.policies.rules import (
     AugmentedMemoizationPolicy,
     MemoizationPolicy,
     MemoizationSettings,
 )
 from turncheck.engines.embedded.policies.stand_ins import StandInSettings, TedStandIn, UnexpectedIntentStandIn
+from turncheck.engines.embedded.policies.trainer import Ensemble, pick
 
 LISTEN = ActionExecuted("action_listen")
 STORIES = [story("one", "greet", "utter_hi", "ask", "utter_answer"), story("two", "bye", "utter_bye")]

@@ -8,7 +8,7 @@ import pytest
 from golden_texts import Golden
 
 from turncheck.dialogue.rules import Prediction
-from turncheck.engines.embedded.policies.older import FORM, MAPPING, pick_older
+from turncheck.engines.embedded.policies.rules import FORM, MAPPING, pick_older
 from turncheck.engines.embedded.policies.trainer import train_ensemble
 from turncheck.evaluation.stories import evaluate_stories
 from turncheck.messages.errors import TrainingRefusedError

@@ -31,7 +31,7 @@ from turncheck.render.wording.verdict import GateResult, Verdict
 from turncheck.report.codec import decode, encode
 from turncheck.report.model import CaseResult, GateSettings, HowRepeated, Repeats, Report
 from turncheck.report.quarantine import Quarantine, QuarantinedTest
-from turncheck.validation.catalogue_quarantine import QUARANTINE_CHECKS
+from turncheck.validation.catalogue_suites import QUARANTINE_CHECKS
 from turncheck.validation.checks import Check
 
 TODAY = date(2026, 11, 26)

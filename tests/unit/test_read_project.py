@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turncheck.project.reader import KNOWN, read_nlu, read_project, read_stories
+from turncheck.validation.before_training import unreadable_parts
 from turncheck.validation.pipeline import validate
-from turncheck.validation.unreadable_parts import unreadable_parts
 from turncheck.yaml_tree.tree import YamlMapping
 
 if TYPE_CHECKING:

@@ -4,37 +4,42 @@ from __future__ import annotations
 
 import random
 import re
-from itertools import combinations
-from math import comb
+from itertools import combinations, product
+from math import comb, exp, prod
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
 from coins import Coins, coin_cases
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec import UNSET
 from tools.simulate_repeats import exact_case
 
 from turncheck.comparison.repeats import (
     RateTest,
+    RunBesideBase,
     Stratum,
     alarms,
     p_value_of_losses,
     rate_test,
     runs_needed,
     upper_limit,
+    weigh_pairs,
     wilson,
 )
 from turncheck.evaluation.e2e import evaluate_cases
 from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.evaluation.e2e_repeats import base_runs, evaluate_repeatedly
-from turncheck.evaluations.runs import share_of_all_passing
+from turncheck.evaluation.repeats import BaseRuns, Repeated, Rounds, Run, Share
+from turncheck.evaluations.kind import share_of_all_passing
 from turncheck.messages.errors import CutShortError, EngineError, PassingError
 from turncheck.messages.finding import Location
 from turncheck.report.model import CaseResult, Repeats
 from turncheck.settings.repeats import RepeatRules, read_repeats, repeat_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from turncheck.report.model import EndToEnd, Outcome, RepeatedOutcome
 
@@ -145,6 +150,72 @@ def test_each_case_that_is_found_leaves_more_room_for_the_others() -> None:
     assert alarms(evidence, 0.01, 2, 0) == [0, 1]
     assert alarms({1: evidence[1]}, 0.01, 2, 1) == [1]
     assert alarms({}, 0.01, 0, 0) == []
+
+
+# --- a case beside its base -------------------------------------------------------------------------------------------
+
+
+@given(
+    st.lists(st.floats(0, 1), min_size=1, max_size=4),
+    st.lists(st.sampled_from([RunBesideBase(False, None), RunBesideBase(True, None)]), max_size=3),
+    st.integers(0, 20),
+    st.sampled_from([0.1, 0.4, 0.9]),
+)
+@settings(max_examples=60)
+def test_pairs_that_fail_alike_bear_no_evidence_on_average_however_a_model_drifts(
+    rates: list[float], first: list[RunBesideBase], base_failed: int, worth: float
+) -> None:
+    """The mean of an e-variable is at most 1, which bounds its false alarms (Ville's inequality)."""
+    mean = 0.0
+    for pairs in product(product([False, True], repeat=2), repeat=len(rates)):
+        weight = prod(
+            (rate if here else 1 - rate) * (rate if there else 1 - rate)
+            for rate, (here, there) in zip(rates, pairs, strict=True)
+        )
+        runs = [*first, *(RunBesideBase(here, there) for here, there in pairs)]
+        mean += weight * exp(weigh_pairs(runs, base_failed, 20, worth, 0.0001).evidence)
+    assert mean <= 1 + 1e-9
+
+
+def beside(rate: float, base_rate: float, base: str, chance: random.Random, first: float | None = None) -> str:
+    """Return what becomes of one of a hundred cases, and in how many runs; ``first``: the rate of the first two."""
+    test: Repeated[bool] = Repeated(0)
+
+    def run_at(rate: float) -> Run[bool]:
+        failed = chance.random() < rate
+        return Run(failed, "failed" if failed else "passed")
+
+    def here(number: int, attempt: int) -> Run[bool]:
+        return run_at(rate if first is None or attempt >= 2 else first)
+
+    def on_base(number: int, attempt: int) -> Run[bool]:
+        return run_at(base_rate)
+
+    def find_base(tests: Sequence[Repeated[bool]]) -> None:
+        for one in tests:
+            one.base = BaseRuns(base)
+
+    rounds = Rounds([test], RULES, here, find_base, 1, on_base, Share(5000, 900.0, 100))
+    rounds.run()
+    return f"{test.verdict or 'unclear'} {len(test.runs)}"
+
+
+@pytest.mark.parametrize("base", ["", "PP", "P" * 20])
+def test_a_case_that_is_dead_beside_a_base_that_passes_is_found_in_ten_runs(base: str) -> None:
+    assert beside(1.0, 0.0, base, random.Random(1)) == "regressed 10"
+
+
+@pytest.mark.parametrize("base", ["", "PP", "P" * 20])
+def test_a_case_that_fails_now_and_then_beside_a_base_that_passes_is_found_without_its_history(base: str) -> None:
+    found = [beside(0.7, 0.0, base, random.Random(seed), 1.0).split()[0] for seed in range(30)]
+    assert found.count("regressed") >= 27
+
+
+@pytest.mark.parametrize("base", ["PP", "P" * 20, "P" * 100])
+@pytest.mark.parametrize("now", [0.5, 1.0])
+def test_a_model_that_drifts_while_it_is_tested_is_no_regression(base: str, now: float) -> None:
+    found = [beside(now, now, base, random.Random(seed), 1.0).split()[0] for seed in range(20)]
+    assert "regressed" not in found
 
 
 # --- all cases --------------------------------------------------------------------------------------------------------
@@ -359,11 +430,36 @@ def test_an_interrupt_keeps_what_was_measured() -> None:
     assert [case.outcome for case in stopped.value.finished.cases] == ["passed", "unclear"]
 
 
+def progress(rates: Mapping[str, float], a_message: float = 1.0, rules: RepeatRules = RULES) -> list[str]:
+    """What is said of cases whose messages take some seconds each, one after the other."""
+    now, said = [0.0], list[str]()
+
+    def take_time(number: int) -> None:
+        now[0] += a_message
+
+    how = CaseRun(workers=1)
+    bot = Coins(rates, 0, take_time)
+    evaluate_repeatedly(bot, coin_cases(rates), how, rules, lambda: None, clock=lambda: now[0], say=said.append)
+    return said
+
+
 def test_progress_says_runs_cases_and_time_left() -> None:
-    said: list[str] = []
-    evaluated({"a": 1.0, "b": 0.0}, with_base(evaluated({"a": 0.0}), "P" * 20), say=said.append)
-    assert said[0] == "2 runs, 2 cases left, at most 15 minutes more"
-    assert any(line.startswith("4 runs, 1 case left") for line in said)
+    said = progress({"a": 1.0, "b": 0.0, "c": 0.0})
+    assert said == [
+        "3 runs, 3 cases left, about 3 seconds for the first 2 runs of each",
+        "6 runs, 1 case left, at most 28 seconds more",  # those that passed are not left
+    ]
+
+
+def test_progress_is_said_within_a_long_round() -> None:
+    said = progress({"a": 1.0, "b": 0.0, "c": 0.0}, 20.0, rules=RepeatRules(turns=10))
+    assert said[0] == "1 run, 3 cases left, about 2 minutes for the first 2 runs of each"
+    assert "6 runs, 1 case left, at most 80 seconds more" in said, "as far as the turns go"
+
+
+def test_progress_knows_the_budget_of_time() -> None:
+    said = progress({"a": 1.0}, 10.0, rules=RepeatRules(seconds=60))
+    assert said[1] == "2 runs, 1 case left, at most 40 seconds more"
 
 
 # --- in turn with the base --------------------------------------------------------------------------------------------

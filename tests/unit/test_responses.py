@@ -11,8 +11,15 @@ from golden_texts import Golden
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.engines.embedded.actions.base import bot_event, render
-from turncheck.engines.embedded.actions.responses import MOST_FILLED, Responses, TemplateError, fill, fill_text
+from turncheck.engines.embedded.actions.base import (
+    MOST_FILLED,
+    Responses,
+    TemplateError,
+    bot_event,
+    fill,
+    fill_text,
+    render,
+)
 from turncheck.messages.finding import NOWHERE
 from turncheck.project.model import Response, ResponseVariation
 

@@ -18,7 +18,7 @@ from turncheck.messages.errors import EXIT_OK, TrainingRefusedError
 from turncheck.project.reader import read_project
 
 if TYPE_CHECKING:
-    from turncheck.engines.embedded.policies.ensemble import Ensemble
+    from turncheck.engines.embedded.policies.trainer import Ensemble
     from turncheck.project.model import Project
 
 ORACLE = Path(__file__).parents[1] / "oracle"

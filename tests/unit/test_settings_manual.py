@@ -9,11 +9,11 @@ import pytest
 import yaml
 from documentation import fences, pages
 
-from turncheck.comparison.gate_rules import read_rules
+from turncheck.comparison.judged import read_rules
 from turncheck.report.model import GateSettings
 from turncheck.settings.file import read_settings_file
 from turncheck.settings.options import Settings, default_of, options
-from turncheck.validation.registry import CHECKS
+from turncheck.validation.findings import CHECKS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "settings.md").read_text(encoding="utf-8")
 (WHOLE,) = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from golden_texts import Golden
 
-from turncheck.engines.parse import Parse, PredictedIntent
+from turncheck.engines.conversation import Parse, PredictedIntent
 from turncheck.evaluation.answers import EngineFacts
 from turncheck.evaluation.splits import FoldRun
 from turncheck.evaluation.stories import StoryAnswer

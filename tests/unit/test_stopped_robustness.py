@@ -25,7 +25,7 @@ from turncheck.report.codec import decode
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from turncheck.engines.parse import NluEngine, Parse
+    from turncheck.engines.conversation import NluEngine, Parse
     from turncheck.report.model import Report
 
 SENTENCES = (*TRAINING, Example("hello everybody in there", "greet"), Example("goodbye all of you", "bye"))

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turncheck.messages.finding import Location
+from turncheck.render.dialogue_text import story_text
 from turncheck.render.plots import story_plots
 from turncheck.render.rasa_files import by_severity, story_block, story_files
-from turncheck.render.story_text import story_text
 from turncheck.report.model import Core, ProjectInfo, Report, StoryResult, StoryStep, Tool, WrittenStep
 
 NAMES = st.text(min_size=1).filter(lambda name: name.isprintable())

@@ -20,8 +20,8 @@ from turncheck.ci import rest
 from turncheck.ci.azure.host import Azure
 from turncheck.ci.bitbucket.host import Bitbucket
 from turncheck.ci.github.client import GitHubClient
+from turncheck.ci.github.context import IssueComments
 from turncheck.ci.github.host import GitHub
-from turncheck.ci.github.pull_request import IssueComments
 from turncheck.ci.gitlab.host import GitLab
 from turncheck.ci.rest import RestError, RetryBudget
 from turncheck.cli import run_command_line

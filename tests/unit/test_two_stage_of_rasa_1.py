@@ -11,7 +11,7 @@ from turncheck.dialogue.events import ActionExecuted, UserUttered
 from turncheck.dialogue.policy_states import RuleOnly
 from turncheck.dialogue.tracker import Tracker
 from turncheck.engines.embedded.actions.base import revert_fallback_events
-from turncheck.engines.embedded.policies.older import TwoStageFallbackPolicy
+from turncheck.engines.embedded.policies.rules import TwoStageFallbackPolicy
 from turncheck.messages.finding import Location
 from turncheck.project.model import Domain, Intent
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from tools.fuzzing.servers import Answer, answering, mutated
 from tools.fuzzing.trial import PLANTED, Trial, as_json, without_network
 
-from turncheck.commands.shell import message_lines
-from turncheck.engines.action_server.process import choose_server
+from turncheck.commands.parse import message_lines
+from turncheck.engines.action_server.server import choose_server
 from turncheck.engines.embedded.engines import EmbeddedEngine
 from turncheck.evaluation.e2e import evaluate_cases
 from turncheck.evaluation.e2e_case import CaseRun

@@ -28,8 +28,8 @@ from turncheck.messages.plain_text import lines, log_line
 from turncheck.publishing.files import terminal_overview, terminal_summary
 from turncheck.publishing.publish import result_of_any
 from turncheck.render.assistants import key_of
-from turncheck.render.fork import Fork
 from turncheck.render.links import Links
+from turncheck.render.markdown import Fork
 from turncheck.render.plots import nlu_plots, story_plots
 from turncheck.render.rasa_files import major_of_files
 from turncheck.report.codec import decode

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from turncheck.ci.host import Base, HostError, exact_commit
+from turncheck.ci.host import Base, Host, HostError, exact_commit
 from turncheck.comparison.model import Missing, Unreachable
 from turncheck.messages.errors import UserError
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from turncheck.ci.git import Checkout
-    from turncheck.ci.host import Host
     from turncheck.settings.options import Settings
 
 _HEAD: Final = "HEAD"

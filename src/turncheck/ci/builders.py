@@ -10,18 +10,15 @@ from __future__ import annotations
 import re
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
-from turncheck.ci.host import Base, CloneAddress, HostError, Run, Target
-from turncheck.ci.variables import JobHost
+from turncheck.ci.host import Base, CloneAddress, Comment, CommitFiles, Host, HostError, JobHost, Run, Target
 from turncheck.process.regular_file import read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
-    from typing import Self
 
-    from turncheck.ci.host import Comment, CommitFiles, Host
     from turncheck.process.environment import Secret
     from turncheck.render.links import Pages
 

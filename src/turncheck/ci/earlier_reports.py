@@ -17,14 +17,13 @@ from pathlib import PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, Protocol, TypeVar
 
 from turncheck.ci.host import PAGE_SUFFIX, PLOTS_SUFFIX, PreviousReport, StoredReport
-from turncheck.ci.rest import NotFoundError, RestError, TooLargeError
+from turncheck.ci.rest import NotFoundError, RestClient, RestError, TooLargeError
 from turncheck.messages.errors import UserError
 from turncheck.report.codec import BASELINE_NAME, MAX_BYTES, decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.ci.rest import RestClient
     from turncheck.report.model import Report
 
 

@@ -18,7 +18,7 @@ from turncheck import __version__
 from turncheck.ci.host import HostError
 from turncheck.messages.plain_text import log_line, one_line
 from turncheck.process.screen import Console, duration
-from turncheck.web.addresses import address_of, is_same_server
+from turncheck.web.addresses import Network, address_of, is_same_server
 from turncheck.web.exchange import (
     AnswerTooLargeError,
     Call,
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     import requests
 
     from turncheck.process.environment import Secret
-    from turncheck.web.addresses import Network
 
 _Kind = TypeVar("_Kind")
 

@@ -8,20 +8,24 @@ from typing import TYPE_CHECKING
 
 from msgspec import UnsetType, structs
 
-from turncheck.commands.core import core_exit_code, evaluate_core, print_core, write_core_files
-from turncheck.commands.nlu import evaluate_nlu, print_nlu, write_test_files
+from turncheck.commands.core import (
+    CoreOutput,
+    CoreTestOptions,
+    core_exit_code,
+    evaluate_core,
+    print_core,
+    write_core_files,
+)
+from turncheck.commands.nlu import NluOutput, NluTestOptions, evaluate_nlu, print_nlu, write_test_files
 from turncheck.comparison.quarantine import with_results
 from turncheck.messages.errors import EXIT_FAILED, CutShortError, UserError
 from turncheck.publishing.files import write_report
 from turncheck.render.phrases import not_run_text, noted_version_line
 from turncheck.report.model import EngineInfo, Report, Skipped
-from turncheck.run.alone import cause, end_with
-from turncheck.run.output_folder import ensure_apart_from_project
-from turncheck.run.quarantine_alone import with_quarantine
+from turncheck.run.alone import cause, end_with, with_quarantine
+from turncheck.run.folders import ensure_apart_from_project
 
 if TYPE_CHECKING:
-    from turncheck.commands.core import CoreOutput, CoreTestOptions
-    from turncheck.commands.nlu import NluOutput, NluTestOptions
     from turncheck.process.screen import Console
 
 

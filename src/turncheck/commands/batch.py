@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from turncheck.comparison.quarantine import entry_of
-from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites
+from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites, evaluate_suites_times
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
-from turncheck.messages.finding import Location
+from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import at_paths, count
 from turncheck.project.batch.known import known_names, setting_of
 from turncheck.project.batch.reader import HowToRead, find_suites, read_suites
@@ -18,14 +18,13 @@ from turncheck.publishing.files import write_file, write_report, write_results
 from turncheck.render.batch_text import batch_text, render_batch_csv
 from turncheck.render.phrases import engine_lines
 from turncheck.render.sinks.terminal import place, text
-from turncheck.render.wording.quarantine import passing_in_quarantine
+from turncheck.render.wording.tests import passing_in_quarantine
 from turncheck.report.codec import encode
-from turncheck.report.model import Source
-from turncheck.run.alone import end_with, measured_alone
-from turncheck.run.output_folder import ensure_apart_from_project
-from turncheck.run.quarantine_alone import quarantine_lines, with_quarantine
+from turncheck.report.model import Batch, Report, Source
+from turncheck.run.alone import Bench, Quarantined, end_with, measured_alone, quarantine_lines, with_quarantine
+from turncheck.run.folders import ensure_apart_from_project
+from turncheck.run.reading import ensure_readable, read_answered_elsewhere, read_assistant
 from turncheck.run.report_of import now
-from turncheck.run.trainable import ensure_readable, read_answered_elsewhere, read_assistant
 from turncheck.settings.parsers import MAX_NOTES
 from turncheck.validation.case_names import unknown_names
 
@@ -33,12 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from turncheck.engines.base import Models
-    from turncheck.messages.finding import Finding
     from turncheck.process.screen import Console
     from turncheck.project.batch.model import Suites
-    from turncheck.report.model import Batch, Report
-    from turncheck.run.alone import Bench
-    from turncheck.run.quarantine_alone import Quarantined
     from turncheck.settings.options import Settings
 
 
@@ -47,7 +42,7 @@ class BatchOptions:
     """What is run and written. ``paths``: suites, files or folders; without any, those of the project.
 
     ``csv``: the platform's report layout; ``raw_csv``: without apostrophes before what spreadsheets take for formulas.
-    ``out``: a folder for all of it, ``None``: none.
+    ``out``: a folder for all of it, ``None``: none. ``repeat``: how often each suite is run.
     """
 
     paths: tuple[str, ...] = ()
@@ -57,6 +52,7 @@ class BatchOptions:
     raw_csv: bool = False
     json: Path | None = None
     out: Path | None = None
+    repeat: int = 1
 
 
 def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e`
@@ -92,6 +88,11 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
     def measure(bench: Bench) -> Batch:
         engine = bench.engine
         ensure_readable(project, engine.needs("batch"))
+        if options.repeat > 1 and engine.capabilities.uploads_suites:
+            raise UserError(
+                "--repeat asks for each utterance several times, and the platform runs each suite as a whole",
+                hint="Leave it out, or ask for one utterance at a time (--kore-way find-intent).",
+            )
         if not engine.capabilities.answers_suites:
             engine.make_ready(("nlu",), screen, lambda: None)
         for line in engine_lines(engine.info(conversations=False)):
@@ -99,7 +100,9 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
         cases = sum(len(suite.cases) for suite in read.suites)
         how = replace(run, by_stand_in=engine.capabilities.stands_in)
         with screen.step("batch", f"Running {count(cases, 'batch case')}"):
-            return evaluate_suites(engine, read.suites, how, screen)
+            if options.repeat == 1:
+                return evaluate_suites(engine, read.suites, how, screen)
+            return evaluate_suites_times(engine, read.suites, how, screen, options.repeat)
 
     alone = measured_alone("batch", settings, project, screen, measure, environment=environment, models=models)
     batch = alone.finished

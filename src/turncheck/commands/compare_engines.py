@@ -1,37 +1,50 @@
-"""``turncheck compare-engines``: one set of tests, asked of several engines, side by side."""
+"""Several engines on the same tests: ``turncheck compare-engines`` and ``turncheck calibrate``.
+
+The former shows the answers side by side, the latter how far the stand-in agrees with the team's own model.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections import Counter, defaultdict
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from turncheck import __version__
+from turncheck.commands.import_results import import_results
 from turncheck.comparison.engines import Asked, compare_engines, read_engine_rules
 from turncheck.engines.choice import settings_of_engine
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, INTERRUPTED, UserError
-from turncheck.messages.phrasing import nearest
+from turncheck.messages.phrasing import count, nearest
 from turncheck.messages.plain_text import plain
-from turncheck.publishing.files import write_own, written_line
-from turncheck.render.engines import JSON_NAME, engines_csv, engines_text
-from turncheck.render.page.engines import render_engines_page
+from turncheck.project.calibration import CALIBRATION_FILE, components_of, digest_of, intents_of
+from turncheck.publishing.files import write_file, write_own, written_line
+from turncheck.render.engines import JSON_NAME, engines_csv, engines_text, render_engines_page
+from turncheck.render.nlu_text import trust_line
 from turncheck.render.rendered import Rendered
+from turncheck.render.sinks.terminal import text
 from turncheck.report.codec import json_of
+from turncheck.report.trust import LEAST_AGREEMENT, Agreement, Agreements, Calibration, ConfidenceMap, Trust
 from turncheck.run.evaluated_project import evaluate_project
 from turncheck.run.prepare import prepare
 from turncheck.run.reading import ensure_tests_read, read_given, read_tests
+from turncheck.run.report_of import read_report
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.sources import from_flags
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from turncheck.process.screen import Console
+    from turncheck.project.model import Project
     from turncheck.report.engines import EnginesCompared
     from turncheck.report.evaluations import Evaluation
+    from turncheck.report.model import EntitySpan, Nlu, NluPrediction, Report, Understood
     from turncheck.run.inputs import Inputs
     from turncheck.settings.options import Settings
 
@@ -159,3 +172,333 @@ def _exit_code(compared: EnginesCompared) -> int:
     if "failed" in outcomes:
         return EXIT_FAILED
     return EXIT_NOT_DONE if compared.agreement is None or "not judged" in outcomes else EXIT_OK
+
+
+# How far two reports on the same tests agree: the stand-in's and that of the team's own model.
+
+FEWEST_FOR_MAP: Final = 20
+"""A map of confidences is not made from fewer sentences: its lowest quantiles would be single sentences."""
+
+_QUANTILES: Final = 20
+
+Pair = tuple["NluPrediction", "NluPrediction"]
+"""A sentence as the stand-in understood it, and as the team's model did."""
+
+
+def compared_sentences(ours: Report, theirs: Report) -> list[Pair]:
+    """Pair the sentences that both judged, by text; a repeated one is paired as often as it occurs on both sides."""
+    waiting: dict[str, list[NluPrediction]] = defaultdict(list)
+    for prediction in theirs.nlu.predictions if theirs.nlu else ():
+        waiting[prediction.text].append(prediction)
+    return [
+        (prediction, waiting[prediction.text].pop(0))
+        for prediction in (ours.nlu.predictions if ours.nlu else ())
+        if waiting[prediction.text]
+    ]
+
+
+def agreements_of(ours: Report, theirs: Report) -> Agreements:
+    """Count agreements of both reports, for the sentences and stories that both judged.
+
+    Intents are those before the fallback. If a report does not list any entities, entities are not compared.
+    """
+    pairs = compared_sentences(ours, theirs)
+    understood = [(mine.predicted.intent or "", other.predicted.intent or "") for mine, other in pairs]
+    found = [(_spans(mine.predicted.entities), _spans(other.predicted.entities)) for mine, other in pairs]
+    of_types = _by_name(
+        (
+            (entity for entity, _, _ in mine),
+            (entity for entity, _, _ in other),
+            (entity for entity, _, _ in mine & other),
+        )
+        for mine, other in found
+    )
+    words = _stories(ours, theirs)
+    return Agreements(
+        sentences=_of_all(understood),
+        entities=_summed(of_types.values()),
+        stories=_of_all(words),
+        intents=_by_name(
+            ([mine], [other], [mine] if mine == other else []) for mine, other in understood if mine or other
+        ),
+        entity_types=of_types,
+    )
+
+
+def _of_all(pairs: Sequence[tuple[object, object]]) -> Agreement | None:
+    if not pairs:
+        return None
+    return Agreement(both=sum(mine == other for mine, other in pairs), ours=len(pairs), theirs=len(pairs))
+
+
+def _by_name(
+    said: Iterable[tuple[Iterable[str], Iterable[str], Iterable[str]]],
+) -> dict[str, Agreement]:
+    """Count names by whether the stand-in, the team's model or both predicted them for a sentence."""
+    ours, theirs, both = Counter[str](), Counter[str](), Counter[str]()
+    for mine, other, common in said:
+        ours.update(mine)
+        theirs.update(other)
+        both.update(common)
+    names = sorted((ours.keys() | theirs.keys()) - {""})
+    return {name: Agreement(both=both[name], ours=ours[name], theirs=theirs[name]) for name in names}
+
+
+def _summed(parts: Iterable[Agreement]) -> Agreement | None:
+    known = list(parts)
+    if not known:
+        return None
+    return Agreement(
+        both=sum(agreement.both for agreement in known),
+        ours=sum(agreement.ours for agreement in known),
+        theirs=sum(agreement.theirs for agreement in known),
+    )
+
+
+def _spans(entities: Iterable[EntitySpan]) -> frozenset[tuple[str, int, int]]:
+    """The entities that were found, by any extractor."""
+    return frozenset((entity.entity, entity.start, entity.end) for entity in entities)
+
+
+def _stories(ours: Report, theirs: Report) -> list[tuple[bool, bool]]:
+    waiting: dict[str, list[bool]] = defaultdict(list)
+    for story in theirs.core.stories if theirs.core else ():
+        waiting[story.name].append(story.passed)
+    return [
+        (story.passed, waiting[story.name].pop(0))
+        for story in (ours.core.stories if ours.core else ())
+        if waiting[story.name]
+    ]
+
+
+# --- confidences -----------------------------------------------------------------------------------------------------
+
+
+def confidence_map(pairs: Sequence[Pair], ours: Nlu | None) -> ConfidenceMap | None:
+    """Map the stand-in's confidences to those of the team's model by quantiles; ``None`` for too few sentences.
+
+    Quantiles are used instead of an isotonic regression because a threshold then keeps its share of fallbacks, while a
+    regression would pull both ends to the middle. If there is a fallback in ``ours``, the stand-in's report, it is
+    recorded how often the team's model falls back.
+    """
+    if len(pairs) < FEWEST_FOR_MAP or ours is None:
+        return None
+    left = sorted(_within(mine.predicted.confidence) for mine, _ in pairs)
+    right = sorted(_within(other.predicted.confidence) for _, other in pairs)
+    last = len(pairs) - 1
+    at: dict[float, list[float]] = {}
+    for step in range(_QUANTILES + 1):
+        place = round(step * last / _QUANTILES)
+        at.setdefault(round(left[place], 4), []).append(right[place])
+    quantiles = sorted(at.items())
+    return ConfidenceMap(
+        ours=tuple(mine for mine, _ in quantiles),
+        theirs=tuple(round(sum(others) / len(others), 4) for _, others in quantiles),
+        fallbacks=_share_of_fallbacks(pairs, ours.understood.threshold) if ours.understood else None,
+        thresholds=_thresholds_of(ours.understood),
+        mode=ours.mode,
+    )
+
+
+def _thresholds_of(understood: Understood | None) -> tuple[float, float] | None:
+    if understood is None or understood.threshold is None or understood.ambiguity_threshold is None:
+        return None
+    return understood.threshold, understood.ambiguity_threshold
+
+
+def _within(confidence: float) -> float:
+    return min(1.0, max(0.0, confidence))
+
+
+def _share_of_fallbacks(pairs: Sequence[Pair], threshold: float | None) -> float | None:
+    """The files of ``rasa test`` do not say when it fell back, only its confidence."""
+    if threshold is None:
+        return None
+    fell = sum(other.predicted.fallback or other.predicted.confidence < threshold for _, other in pairs)
+    return round(fell / len(pairs), 4)
+
+
+_MOST_NAMED: Final = 10
+
+
+def run_calibrate(flags: Mapping[str, Any], results: Path | None, screen: Console) -> int:
+    """Compare the two, write the file into the project, and summarize it.
+
+    Args:
+        flags: settings by name with dashes; ``None`` is unset.
+        results: what the team's model judged before: the folder of ``rasa test``, or a report.
+        screen: where progress is shown.
+
+    Raises:
+        UserError: neither a model nor results were named; one of the two cannot judge anything; they have nothing in
+        common.
+    """
+    inputs = prepare(from_flags(flags), os.environ).inputs
+    settings = inputs.settings
+    named = [name for name in ("rasa-url", "rasa-command", "model") if getattr(settings, name.replace("-", "_"))]
+    if results is None and not named:
+        raise UserError(
+            "there is nothing to compare the stand-in with",
+            hint="Name your Rasa with --rasa-url or --rasa-command, or its earlier results with --results.",
+        )
+    if results is not None and named:
+        raise UserError(f"--results and --{named[0]} name two different models", hint="Give one of the two.")
+    theirs = _theirs(inputs, screen) if results is None else _read(results, settings)
+    project = read_given(settings)
+    in_folds = results is not None and _is_of_folds(theirs, settings, project)
+    ours = _judged(
+        replace(inputs, settings=_of_engine(settings, "embedded")), screen, "the stand-in", in_folds=in_folds
+    )
+    calibration = calibration_of(ours, theirs, project, _digest_of_vectors(settings))
+    path = Path(settings.project) / CALIBRATION_FILE
+    write_file(path, msgspec.json.format(json_of(calibration), indent=1) + b"\n")
+    sys.stdout.writelines(plain(f"{line}\n") for line in _lines(calibration, ours, theirs, in_folds=in_folds))
+    sys.stdout.write(plain(f"Written to {path}: commit it, and later runs read it.\n"))
+    return EXIT_OK
+
+
+def calibration_of(ours: Report, theirs: Report, project: Project, vectors: str) -> Calibration:
+    """Compare two reports on the same tests.
+
+    Args:
+        ours: the stand-in's.
+        theirs: that of the team's model.
+        project: what both were trained on.
+        vectors: the SHA-256 of the stand-in's sentence vectors; empty without any.
+
+    Raises:
+        UserError: they have no sentence and no story in common.
+    """
+    agreements, pairs = agreements_of(ours, theirs), compared_sentences(ours, theirs)
+    if agreements.sentences is None and agreements.stories is None:
+        raise UserError(
+            f"your Rasa and the stand-in judged nothing in common ({_why_nothing(ours, theirs)})",
+            hint="Name test sentences with --nlu or test stories with --stories, the same for both.",
+        )
+    engine = theirs.engine
+    known = engine is not None and engine.version != "unknown"
+    return Calibration(
+        version=__version__,
+        date=datetime.now(UTC).date().isoformat(),
+        engine=f"rasa {engine.version}" if engine and known else "rasa",
+        pipeline=digest_of(project.config),
+        agreements=agreements,
+        assistant=intents_of(project),
+        components=components_of(project.config),
+        vectors=vectors,
+        confidences=confidence_map(pairs, ours.nlu),
+    )
+
+
+def _why_nothing(ours: Report, theirs: Report) -> str:
+    judged = [
+        f"{who}: {count(len(report.nlu.predictions) if report.nlu else 0, 'sentence')}"
+        for who, report in (("your Rasa", theirs), ("the stand-in", ours))
+    ]
+    reasons = [
+        f"{skipped.evaluation} {skipped.reason}" for skipped in theirs.skipped if skipped.evaluation in {"nlu", "core"}
+    ]
+    return "; ".join([*judged, *reasons])
+
+
+def _theirs(inputs: Inputs, screen: Console) -> Report:
+    return _judged(replace(inputs, settings=_of_engine(inputs.settings, "rasa")), screen, "your Rasa")
+
+
+def _of_engine(settings: Settings, engine: str) -> Settings:
+    return settings_of_engine(settings, engine, evaluations=("nlu", "core"))
+
+
+def _is_of_folds(theirs: Report, settings: Settings, project: Project) -> bool:
+    """Whether results are those of a cross-validation: of training sentences, rather than of test sentences."""
+    judged = {prediction.text for prediction in theirs.nlu.predictions} if theirs.nlu else set()
+    tests = read_tests(settings).nlu
+    in_tests = judged.intersection(example.text for example in (tests.examples if tests else ()))
+    return len(judged.intersection(example.text for example in project.nlu.examples)) > len(in_tests)
+
+
+def _digest_of_vectors(settings: Settings) -> str:
+    if not settings.vectors:
+        return ""
+    from turncheck.engines.embedded.nlu.sentence_vectors import named_vectors  # imports NumPy
+
+    vectors = named_vectors(settings.vectors)
+    return vectors.digest if vectors else ""
+
+
+def _judged(inputs: Inputs, screen: Console, who: str, *, in_folds: bool = False) -> Report:
+    """Have an engine judge the project's test sentences and stories; ``in_folds``: cross-validate its own sentences.
+
+    Raises:
+        UserError: it could not finish.
+    """
+    screen.note(f"{who[:1].upper()}{who[1:]}:")
+    report = evaluate_project(inputs, screen, in_folds=in_folds).report
+    if report.stopped is not None:
+        raise UserError(f"{who} did not judge everything: {report.stopped}", hint="Nothing was written.")
+    faults = [skipped for skipped in report.skipped if skipped.fault]
+    if faults:
+        raise UserError(f"{faults[0].evaluation} could not be run: {faults[0].reason}", location=faults[0].location)
+    return report
+
+
+def _read(results: Path, settings: Settings) -> Report:
+    """Read what the team's model judged before.
+
+    Raises:
+        UserError: there are no results, or they do not list all sentences.
+    """
+    if results.is_dir() and not (results / "report.json").is_file():
+        nlu, stories = [Path(settings.nlu)] if settings.nlu else [], [Path(path) for path in settings.stories]
+        report = import_results(results, Path(settings.project), nlu=nlu, stories=stories)
+    else:
+        path = results / "report.json" if results.is_dir() else results
+        report = read_report(path)
+        if report.engine is None or report.engine.name != "rasa":
+            name = report.engine.name if report.engine else "no engine"
+            raise UserError(f"{path} is a report of {name}, not of your Rasa", hint="Write one with --engine rasa.")
+    if report.nlu is not None and report.nlu.unlisted:
+        raise UserError(
+            f"{results} lists {len(report.nlu.predictions):,} of {count(report.nlu.examples, 'sentence')}",
+            hint="Write all of them: rasa test nlu --successes.",
+        )
+    return report
+
+
+# --- what is said of it ----------------------------------------------------------------------------------------------
+
+
+def _lines(calibration: Calibration, ours: Report, theirs: Report, *, in_folds: bool) -> Iterator[str]:
+    agreements = calibration.agreements
+    trust = Trust(path=CALIBRATION_FILE, date=calibration.date, engine=calibration.engine, agreements=agreements)
+    yield trust_line(trust)
+    if agreements.sentences is not None:
+        judged = len(theirs.nlu.predictions) if theirs.nlu else 0
+        compared = f"{agreements.sentences.theirs:,} of the {count(judged, 'sentence')}"
+        yield f"  {compared} that your Rasa judged were compared."
+    if in_folds:
+        yield "  They are training sentences: both are taken as cross-validated."
+    if ours.nlu is not None and ours.nlu.mode == "held-out" and ours.nlu.on_training_sentences:
+        number = count(ours.nlu.on_training_sentences, "sentence")
+        yield f"  The stand-in was trained on {number} of them, which makes the agreement optimistic."
+    for what, parts in (("intents", agreements.intents), ("entities", agreements.entity_types)):
+        yield from _lowest(what, parts)
+    if calibration.confidences is None:
+        yield "  Too few sentences to compare confidences: the fallback uses the stand-in's own."
+    elif calibration.confidences.fallbacks is not None:
+        yield f"  Your Rasa falls back on {_percent(calibration.confidences.fallbacks, 1)} of the sentences."
+
+
+def _lowest(what: str, parts: Mapping[str, Agreement]) -> Iterator[str]:
+    low = [
+        (agreement.share or 0.0, name) for name, agreement in parts.items() if agreement.too_low and not agreement.few
+    ]
+    if not low:
+        return
+    shown = ", ".join(f"{text(name)} {_percent(share)}" for share, name in sorted(low)[:_MOST_NAMED])
+    more = f" and {len(low) - _MOST_NAMED} more" if len(low) > _MOST_NAMED else ""
+    yield f"  Below {_percent(LEAST_AGREEMENT)}, so changes there get no verdict: {what} {shown}{more}"
+
+
+def _percent(share: float, digits: int = 0) -> str:
+    return f"{100 * share:.{digits}f} %"

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck import __version__
 from turncheck.commands.compare_policies import Configured, alike_in_words, alike_to
-from turncheck.commands.nlu import NluTestOptions, needed_responses, read_judged
-from turncheck.comparison.unseen_changes import differences
+from turncheck.commands.nlu import NluOutput, NluTestOptions, needed_responses, read_judged
+from turncheck.comparison.changed_parts import differences
 from turncheck.engines.base import NLU_PARTS
 from turncheck.engines.embedded.model_archive import MemberWriter, write_model
 from turncheck.engines.embedded.models import SUFFIX, has_custom_components
 from turncheck.evaluation.nlu import evaluate_held_out
-from turncheck.evaluation.pipelines import FEWEST_EXAMPLES, WORTHWHILE, Advice, RunPlan, Score, advise, plan_runs
+from turncheck.evaluation.splits import FEWEST_EXAMPLES, WORTHWHILE, Advice, RunPlan, Score, advise, plan_runs
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import plain
@@ -31,29 +31,25 @@ from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml, write_resp
 from turncheck.project.nlu_data import NluData
 from turncheck.project.reader import read_project
 from turncheck.publishing.files import write_all, write_file
-from turncheck.render.nlu_comparison import CurvePoint, draw_curves, figures_json, results_json
+from turncheck.render.nlu_text import CurvePoint, draw_curves, figures_json, results_json
 from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, nlu_files
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal import text
-from turncheck.report.model import ProjectInfo
-from turncheck.run.output_folder import ensure_apart_from_project
-from turncheck.run.reading import ensure_there
+from turncheck.report.model import ConfiguredComponent, ProjectInfo
+from turncheck.run.folders import ensure_apart_from_project
+from turncheck.run.reading import ensure_readable, ensure_there, read_assistant
 from turncheck.run.report_of import project_info, report_of
-from turncheck.run.trainable import ensure_readable, read_assistant
-from turncheck.work.workplace import workplace_of
+from turncheck.work.workplace import Executor, workplace_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from turncheck.commands.nlu import NluOutput
     from turncheck.comparison.changes import UnseenChange
     from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
     from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
     from turncheck.process.screen import Console
     from turncheck.project.model import Component, Config, Project, Response
-    from turncheck.report.model import ConfiguredComponent
     from turncheck.settings.options import Settings
-    from turncheck.work.workplace import Executor
 
 
 # In what pipelines that are compared differ, and which of that the embedded engine can judge.

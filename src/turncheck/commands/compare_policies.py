@@ -14,40 +14,36 @@ from math import fsum, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.commands.core import PartsUnderTest, judged, read_test_stories, ready
-from turncheck.comparison.unseen_changes import differences, run_alike
+from turncheck.commands.core import CoreOutput, CoreTestOptions, PartsUnderTest, judged, read_test_stories, ready
+from turncheck.comparison.changed_parts import differences, run_alike
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.dialogue.story_steps import story_steps
+from turncheck.dialogue.story_steps import StoryStep, story_steps
 from turncheck.dialogue.training import trackers_of_steps
 from turncheck.engines.embedded.configured import policies_of
 from turncheck.engines.embedded.engines import EmbeddedEngine
 from turncheck.engines.embedded.model_archive import MemberWriter, write_model
 from turncheck.engines.embedded.models import SUFFIX
-from turncheck.engines.embedded.policies.trainer import train_ensemble, write_ensemble
+from turncheck.engines.embedded.policies.trainer import Ensemble, train_ensemble, write_ensemble
 from turncheck.engines.embedded.training_key import project_fingerprint
 from turncheck.evaluation.stories import has_annotated_texts
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, TrainingRefusedError, UserError
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import plain
 from turncheck.process.regular_file import read_regular
-from turncheck.project.model import Config, Project
+from turncheck.project.model import Config, Project, Story
 from turncheck.publishing.files import write_all, write_file
-from turncheck.render.nlu_comparison import CORE_CURVE, CurvePoint, draw_curves
+from turncheck.render.nlu_text import CORE_CURVE, CurvePoint, draw_curves
 from turncheck.render.rasa_files import NAMED_AS_TODAY, as_json
 from turncheck.render.sinks.terminal import text
-from turncheck.run.output_folder import ensure_apart_from_project
-from turncheck.run.trainable import ensure_policies_accepted, ensure_trainable, read_assistant
+from turncheck.run.folders import ensure_apart_from_project
+from turncheck.run.reading import ensure_policies_accepted, ensure_trainable, read_assistant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from turncheck.commands.core import CoreOutput, CoreTestOptions
     from turncheck.commands.train import TrainOptions
     from turncheck.comparison.changes import UnseenChange
-    from turncheck.dialogue.story_steps import StoryStep
-    from turncheck.engines.embedded.policies.ensemble import Ensemble
     from turncheck.process.screen import Console
-    from turncheck.project.model import Story
     from turncheck.report.model import ConfiguredComponent
 
 

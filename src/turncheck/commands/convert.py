@@ -31,26 +31,23 @@ from turncheck.project.conversion.core import (
     new_response,
     written_steps,
 )
-from turncheck.project.files import read_data
+from turncheck.project.files import DEFAULT_DATA, DataFile, read_data
 from turncheck.project.folder import MAX_FILE_BYTES, ProjectFolder
-from turncheck.project.model import UserStep
-from turncheck.project.paths import DEFAULT_DATA
+from turncheck.project.model import Domain, Project, Response, Step, Story, UserStep
 from turncheck.project.project_file import DATA_KEYS
 from turncheck.project.reader import read_nlu, read_nlu_responses, read_project, read_stories
 from turncheck.project.testfiles import find_test_stories
 from turncheck.publishing.files import write_file
 from turncheck.render.sinks.terminal import place, text
 from turncheck.render.wording.figures import expected_got
-from turncheck.run.output_folder import ensure_file_apart
+from turncheck.run.folders import ensure_file_apart
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.engines.parse import NluEngine, Parse
+    from turncheck.engines.conversation import NluEngine, Parse
     from turncheck.messages.finding import Location
     from turncheck.process.screen import Console
-    from turncheck.project.files import DataFile
-    from turncheck.project.model import Domain, Project, Response, Step, Story
     from turncheck.project.nlu_data import Example, NluData
     from turncheck.report.model import StoryResult
 

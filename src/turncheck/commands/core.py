@@ -11,24 +11,29 @@ from typing import TYPE_CHECKING, Final
 from turncheck.comparison.quarantine import entry_of
 from turncheck.evaluation.coverage import coverage, reached_by_stories
 from turncheck.evaluation.stories import evaluate_stories, has_annotated_texts
-from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, INTERRUPTED, UserError
+from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, INTERRUPTED, CutShortError, UserError
 from turncheck.messages.phrasing import at_paths, count
 from turncheck.messages.plain_text import plain
-from turncheck.project.model import UserStep
-from turncheck.project.paths import PATH_WITHOUT_DATA
+from turncheck.project.files import PATH_WITHOUT_DATA
+from turncheck.project.model import Project, Story, UserStep
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.project.testfiles import MARKDOWN, TEST_STORY_PREFIX, code_of_actions, find_test_stories
 from turncheck.publishing.files import write_all, write_report
+from turncheck.render.dialogue_text import story_text
 from turncheck.render.phrases import not_run_text, noted_version_line
 from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, story_files
-from turncheck.render.story_text import story_text
-from turncheck.render.wording.quarantine import passing_in_quarantine
-from turncheck.run.alone import end_with, measured_alone
+from turncheck.render.wording.tests import passing_in_quarantine
+from turncheck.run.alone import Bench, end_with, measured_alone, quarantine_lines, with_quarantine
 from turncheck.run.assistant import note_without_nlu
-from turncheck.run.output_folder import ensure_apart_from_project
-from turncheck.run.quarantine_alone import quarantine_lines, with_quarantine
-from turncheck.run.reading import ensure_there, read_checked_stories
-from turncheck.run.trainable import ensure_policies_accepted, ensure_possible, ensure_trainable, read_dialogue_assistant
+from turncheck.run.folders import ensure_apart_from_project
+from turncheck.run.reading import (
+    ensure_policies_accepted,
+    ensure_possible,
+    ensure_there,
+    ensure_trainable,
+    read_checked_stories,
+    read_dialogue_assistant,
+)
 from turncheck.web.addresses import Network
 from turncheck.web.exchange import download
 
@@ -36,15 +41,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from turncheck.engines.base import Engine, Models, Part
-    from turncheck.engines.parse import NluEngine
+    from turncheck.engines.conversation import NluEngine
     from turncheck.evaluation.stories import Tokenize
-    from turncheck.messages.errors import CutShortError
     from turncheck.process.screen import Console
-    from turncheck.project.model import Project, Story
     from turncheck.project.nlu_data import Example
     from turncheck.render.rendered import Rendered
     from turncheck.report.model import Core, Report, Source
-    from turncheck.run.alone import Bench
     from turncheck.settings.options import Settings
 
 

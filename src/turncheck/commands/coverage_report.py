@@ -17,7 +17,7 @@ from turncheck.project.testfiles import COVERAGE_FILES, COVERAGE_FOLDER
 from turncheck.publishing.files import write_all
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal import text
-from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence
+from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from turncheck.evaluation.e2e_case import CaseOutcome
     from turncheck.project.e2e.model import E2ECase
     from turncheck.project.model import Project, Story
-    from turncheck.yaml_tree.tree import YamlNode
 
 
 # Which steps of flows, or of stories and rules where there are no flows, end-to-end cases walk: ``--coverage-report``.

@@ -11,35 +11,28 @@ from turncheck.comparison.tally import tallies
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.evaluation.coverage import coverage, reached_by_conversations
 from turncheck.evaluation.e2e import evaluate_cases, none_run
-from turncheck.evaluation.e2e_case import CaseRun
+from turncheck.evaluation.e2e_case import CaseOutcome, CaseRun
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
-from turncheck.messages.finding import Location
+from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import at_paths, count
 from turncheck.project.e2e.cases import DEFAULT_PATH, read_cases
 from turncheck.project.testfiles import code_of_actions, find_e2e_cases, find_e2e_cases_not_looked_for
 from turncheck.publishing.files import write_file, write_report
-from turncheck.render.e2e_text import e2e_text, mark
+from turncheck.render.dialogue_text import e2e_text, mark
 from turncheck.render.sinks.terminal import place, text
-from turncheck.run.alone import cause, end_with, measured_alone
-from turncheck.run.assistant import assistant_in_use
-from turncheck.run.output_folder import ensure_apart_from_project
-from turncheck.run.quarantine_alone import quarantine_lines, with_quarantine
-from turncheck.run.reading import CASES_BELOW
-from turncheck.run.trainable import read_dialogue_assistant
+from turncheck.run.alone import Bench, Quarantined, cause, end_with, measured_alone, quarantine_lines, with_quarantine
+from turncheck.run.assistant import AssistantOptions, assistant_in_use
+from turncheck.run.folders import ensure_apart_from_project
+from turncheck.run.reading import CASES_BELOW, read_dialogue_assistant
 from turncheck.validation.case_names import check_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from turncheck.evaluation.e2e_case import CaseOutcome
-    from turncheck.messages.finding import Finding
     from turncheck.process.screen import Console
     from turncheck.project.e2e.model import E2ECase, E2ECases
     from turncheck.report.model import CaseResult, EndToEnd
-    from turncheck.run.alone import Bench
-    from turncheck.run.assistant import AssistantOptions
-    from turncheck.run.quarantine_alone import Quarantined
 
 DEFAULT_RESULTS: Final = "e2e_results.yml"
 

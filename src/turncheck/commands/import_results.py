@@ -24,8 +24,8 @@ from turncheck.project.reader import read_nlu, read_stories
 from turncheck.project.testfiles import find_test_nlu, find_test_stories
 from turncheck.publishing.files import write_report
 from turncheck.report.codec import MAX_BYTES
-from turncheck.report.model import EngineInfo, ProjectInfo, Report, Skipped, Source
-from turncheck.run.output_folder import ensure_apart_from_project
+from turncheck.report.model import Core, EngineInfo, Nlu, ProjectInfo, Report, Skipped, Source
+from turncheck.run.folders import ensure_apart_from_project
 from turncheck.run.reading import ensure_there, file_of_all
 from turncheck.run.report_of import report_of
 from turncheck.settings.options import Settings
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Console
     from turncheck.project.model import Story
     from turncheck.report.evaluations import Evaluation
-    from turncheck.report.model import Core, Nlu
 
 
 _REPORT: Final = "_report.json"

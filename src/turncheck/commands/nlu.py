@@ -6,18 +6,21 @@ from __future__ import annotations
 import random
 import sys
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
 from turncheck.ci.git import find_checkout
-from turncheck.evaluation.nlu import why_not_testable
-from turncheck.evaluation.splits import response_name, split_as_rasa
+from turncheck.evaluation.nlu import NluMeasurement, why_not_testable
+from turncheck.evaluation.nlu_repeats import ask_times
+from turncheck.evaluation.splits import Split, response_name, split_as_rasa
 from turncheck.evaluations.nlu.measure import measure_by_folds, measure_held_out
-from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, INTERRUPTED, UserError
+from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, INTERRUPTED, CutShortError, UserError
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import plain
+from turncheck.project.files import DEFAULT_CONFIG, DEFAULT_DATA
 from turncheck.project.folder import YAML_SUFFIXES
 from turncheck.project.formats.rasa_nlu_writer import (
     write_nlu_json,
@@ -26,7 +29,6 @@ from turncheck.project.formats.rasa_nlu_writer import (
     write_responses_markdown,
     write_responses_yaml,
 )
-from turncheck.project.paths import DEFAULT_CONFIG, DEFAULT_DATA
 from turncheck.project.reader import read_nlu, read_nlu_responses, read_project
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.project.testfiles import MARKDOWN
@@ -44,17 +46,17 @@ from turncheck.render.rasa_files import (
     nlu_files,
 )
 from turncheck.render.rendered import Rendered
-from turncheck.render.sinks.terminal_writer import TerminalWriter
-from turncheck.report.model import Source
-from turncheck.run.alone import end_with, measured_alone
-from turncheck.run.output_folder import ensure_apart, ensure_apart_from_project
-from turncheck.run.quarantine_alone import quarantine_lines, with_quarantine
-from turncheck.run.reading import ensure_there, read_checked_nlu
-from turncheck.run.trainable import (
+from turncheck.render.sinks.terminal import TerminalWriter
+from turncheck.report.model import Nlu, Report, Source
+from turncheck.run.alone import Bench, end_with, measured_alone, quarantine_lines, with_quarantine
+from turncheck.run.folders import ensure_apart, ensure_apart_from_project
+from turncheck.run.reading import (
     ensure_assistant,
     ensure_readable,
+    ensure_there,
     read_answered_elsewhere,
     read_assistant,
+    read_checked_nlu,
 )
 
 if TYPE_CHECKING:
@@ -62,14 +64,9 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from turncheck.engines.base import Models
-    from turncheck.evaluation.nlu import NluMeasurement
-    from turncheck.evaluation.splits import Split
-    from turncheck.messages.errors import CutShortError
     from turncheck.process.screen import Console
     from turncheck.project.model import Project, Response
     from turncheck.project.nlu_data import Example, NluData
-    from turncheck.report.model import Nlu, Report
-    from turncheck.run.alone import Bench
     from turncheck.settings.options import Settings
 
 DEFAULT_FOLDER: Final = "results"
@@ -119,6 +116,7 @@ class NluTestOptions:
     """What ``test nlu`` judges. Several configurations are compared by :mod:`turncheck.commands.compare_pipelines`.
 
     ``are_folds_named``: otherwise their number is the default of the Rasa that the project is written for.
+    ``repeat``: how often each sentence is asked.
     """
 
     settings: Settings
@@ -126,6 +124,7 @@ class NluTestOptions:
     cross_validation: bool = False
     pretrained: bool = False
     are_folds_named: bool = True
+    repeat: int = 1
 
     @property
     def project(self) -> Path:
@@ -198,6 +197,11 @@ def evaluate_nlu(
     Raises:
         UserError: nothing to read, nothing to judge, flags that do not fit together.
     """
+    if options.repeat > 1 and options.cross_validation:
+        raise UserError(
+            "--repeat asks for each sentence several times; a cross-validation trains anew, and asks for each once",
+            hint="Leave out one of them.",
+        )
     settings = options.settings
     project = read_answered_elsewhere(settings) if settings.nlu else read_assistant(settings)
     options = for_rasa_of(project, options)
@@ -231,7 +235,13 @@ def _measurement(bench: Bench, project: Project, options: NluTestOptions, screen
         engine = engines.nlu or engines.nlu_trainer.fit(with_story_sentences(project))
         with screen.step("nlu", f"Judging {sentences}"):
             return measure_held_out(
-                engines, engine, project, data, pretrained=options.pretrained, trained=engines.trained_sentences
+                engines,
+                engine,
+                project,
+                data,
+                pretrained=options.pretrained,
+                trained=engines.trained_sentences,
+                repeat=None if options.repeat == 1 else partial(ask_times, options.repeat),
             )
     if note := engines.before_folds(settings.folds):
         screen.note(note)

@@ -1,17 +1,22 @@
-"""``turncheck parse``: what the assistant understands of each sentence."""
+"""``turncheck parse``: what the assistant understands of each sentence; ``turncheck shell``: a talk with it.
+
+One talks on the terminal, or line by line through a pipe.
+"""
 
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-from turncheck.engines.base import NLU_PARTS
+from turncheck.dialogue.domain import DialogueDomain
+from turncheck.engines.base import NLU_PARTS, Engine, Models, UtteranceAnswer
+from turncheck.engines.conversation import Conversation, Parse, PredictedEntity, Turn
 from turncheck.engines.embedded.engines import engine_of
-from turncheck.engines.embedded.nlu.engine import as_model_parse
-from turncheck.engines.parse import Parse
+from turncheck.engines.embedded.nlu.engine import EmbeddedNlu, as_model_parse
 from turncheck.evaluation.batch.judging import shown_value
 from turncheck.messages.errors import EXIT_OK, CutShortError, UserError
 from turncheck.messages.plain_text import log_json
@@ -19,23 +24,18 @@ from turncheck.project.batch.model import Suite, SuiteCase
 from turncheck.project.model import Project
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.render.phrases import engine_lines
+from turncheck.render.sinks import terminal
 from turncheck.render.sinks.terminal import text
 from turncheck.run.alone import end_with, run_until_failure
-from turncheck.run.assistant import cache_in_use, opened_engine
-from turncheck.run.cache_folder import cache_of_command
-from turncheck.run.reading import read_given
-from turncheck.run.trainable import ensure_possible, ensure_readable, read_assistant
-from turncheck.settings.options import default_of
+from turncheck.run.assistant import AssistantOptions, assistant_in_use, cache_in_use, opened_engine
+from turncheck.run.folders import cache_of_command
+from turncheck.run.reading import ensure_possible, ensure_readable, read_assistant, read_dialogue_assistant, read_given
+from turncheck.settings.options import Settings, default_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import TextIO
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.engines.base import Engine, Models, UtteranceAnswer
-    from turncheck.engines.embedded.nlu.engine import EmbeddedNlu
-    from turncheck.engines.parse import PredictedEntity
     from turncheck.process.screen import Console
-    from turncheck.settings.options import Settings
 
 BATCH = 256
 RANKED = 3
@@ -228,3 +228,223 @@ def _entity(sentence: str, entity: PredictedEntity) -> str:
     marks = [f"{mark} {text(name)}" for mark, name in (("role", entity.role), ("group", entity.group)) if name]
     about = ", ".join([f"{entity.start}-{entity.end}", *marks, text(entity.extractor)])
     return f"{text(entity.entity)}: '{text(surface)}'{value} ({about})"
+
+
+PROMPT = "you> "
+COMMANDS = {
+    ":why": "what was understood, and which policy decided with which confidence",
+    ":slots": "the values of the slots",
+    ":loop": "the active loop",
+    ":events": "the events of the latest turn",
+    ":help": "this list",
+    ":quit": "end (also /stop, and the end of the input)",
+}
+"""Commands on a terminal; from a pipe every line is a message."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShellOptions:
+    """How to talk: ``fixtures`` as ``slot=value``, the output channel that responses are chosen for, the format."""
+
+    output_format: Literal["text", "jsonl"] = "text"
+    fixtures: Sequence[str] = ()
+    channel: str = "cmdline"
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """Input and output of the talk. ``interactive``: a person at a terminal, who is prompted and may enter commands."""
+
+    lines: Iterable[str]
+    output: TextIO
+    interactive: bool = False
+
+
+def run_shell(
+    options: AssistantOptions,
+    shell: ShellOptions,
+    ends: Terminal,
+    environment: Mapping[str, str],
+    screen: Console,
+) -> int:
+    """Read and train the assistant, hold one conversation, and return the exit code.
+
+    Raises:
+        UserError: a fixture or a path that cannot be read, nothing to learn from, an action server that does not start.
+    """
+    project = read_dialogue_assistant(options.settings, endpoints=options.endpoints)
+    if options.models.named is None:  # errors show up before anything is trained
+        read_fixtures(shell.fixtures, None if project.native else DialogueDomain.of(project).slots)
+    with (
+        opened_engine(
+            options.settings,
+            project,
+            environment,
+            screen,
+            models=options.models,
+            cache=cache_of_command(options.settings, environment, screen),
+        ) as engines,
+        assistant_in_use(engines, options, project, environment, screen) as engine,
+    ):
+        decides = engines.capabilities.no_dialogue is None
+        domain = engines.ensemble.domain if decides else engines.domain
+        fixtures = read_fixtures(shell.fixtures, None if project.native else domain.slots)
+        return talk(engine.conversation(channel=shell.channel, fixtures=fixtures), shell, ends)
+
+
+def talk(conversation: Conversation, shell: ShellOptions, ends: Terminal) -> int:
+    """Hold the conversation: every line is a message, or, from a person at a terminal, perhaps a command."""
+    if shell.output_format == "jsonl":
+        return _talk(conversation, ends, _write_json_and_troubles)
+    if not ends.interactive:
+        return _talk(conversation, ends, write_text)
+    return _talk_interactively(conversation, ends.lines, ends.output)
+
+
+def read_fixtures(written: Sequence[str], slots: Iterable[str] | None) -> dict[str, Any]:
+    """Read ``slot=value``: a value that is not JSON is text. ``slots``: ``None`` if no file says which there are.
+
+    Raises:
+        UserError: no ``=``, or a slot that the domain does not have.
+    """
+    known = None if slots is None else set(slots)
+    fixtures = {}
+    for pair in written:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise UserError(f"'{pair}' is not a fixture", hint="Write it as slot=value.")
+        if known is not None and name not in known:
+            raise UserError(f"the domain has no slot '{name}'", hint=f"It has: {', '.join(sorted(known)) or 'none'}.")
+        try:
+            fixtures[name] = json.loads(value)
+        except ValueError:
+            fixtures[name] = value
+    return fixtures
+
+
+# --- from a pipe ------------------------------------------------------------------------------------------------------
+
+
+def _talk(conversation: Conversation, ends: Terminal, write: Callable[[Turn, TextIO], None]) -> int:
+    for line in ends.lines:
+        write(conversation.say(line.removesuffix("\n").removesuffix("\r")), ends.output)
+        ends.output.flush()
+    return EXIT_OK
+
+
+def write_json(turn: Turn, output: TextIO) -> None:
+    """Write the turn as one line of JSON."""
+    shape = {
+        "user": turn.user,
+        "responses": turn.responses,
+        "slots": turn.slots,
+        "active_loop": turn.active_loop,
+        "events": turn.events,
+    }
+    output.write(log_json(json.dumps(shape, ensure_ascii=False)) + "\n")
+
+
+def _write_json_and_troubles(turn: Turn, output: TextIO) -> None:
+    """Write the turn, and for a person also what went wrong in it."""
+    write_json(turn, output)
+    for trouble in _troubles(turn):
+        sys.stderr.write(f"turncheck: {trouble}\n")
+
+
+def write_text(turn: Turn, output: TextIO) -> None:
+    """Write the messages of both sides, and what went wrong."""
+    if turn.user is not None:
+        output.write(f"{PROMPT}{terminal.text(turn.user)}\n")
+    _write_answers(turn, output)
+
+
+def _write_answers(turn: Turn, output: TextIO) -> None:
+    for message in turn.responses:
+        output.writelines(f"bot> {line}\n" for line in message_lines(message))
+    output.writelines(f"  ({trouble})\n" for trouble in _troubles(turn))
+
+
+def _troubles(turn: Turn) -> Iterator[str]:
+    for action in turn.custom_actions:
+        if action.reason:
+            yield f"{terminal.text(action.name)}: {action.outcome}; {terminal.text(action.reason, 400)}"
+    for remark in turn.remarks:
+        yield terminal.text(remark, 400)
+    if turn.stopped:
+        yield f"stopped: {terminal.text(turn.stopped, 400)}"
+
+
+def message_lines(message: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines that show a message: text, buttons, image, attachment, custom payload."""
+    for line in str(message.get("text", "")).splitlines():
+        yield terminal.text(line, 2000)
+    buttons = message.get("buttons") or ()
+    for number, button in enumerate(buttons if isinstance(buttons, (list, tuple)) else [buttons], 1):
+        shown = button if isinstance(button, dict) else {"title": button}
+        yield terminal.text(f"{number}: {shown.get('title', '')} ({shown.get('payload', '')})", 400)
+    for key in ("image", "attachment", "custom"):
+        if key in message:
+            value = message[key]
+            shown_value = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            yield terminal.text(f"{key}: {shown_value}", 2000)
+
+
+# --- on a terminal ----------------------------------------------------------------------------------------------------
+
+
+def _talk_interactively(conversation: Conversation, lines: Iterable[str], output: TextIO) -> int:
+    output.write("Type a message, or :help. To end, type :quit.\n")
+    turn = conversation.open()
+    _write_answers(turn, output)
+    for typed in lines:
+        line = typed.strip()
+        if line in {":quit", "/stop"}:
+            break
+        if line.startswith(":"):
+            output.write("\n".join(_answer_command(line, turn)) + "\n")
+        elif line:
+            turn = conversation.say(line)
+            _write_answers(turn, output)
+        output.flush()
+    return EXIT_OK
+
+
+def typed_lines() -> Iterator[str]:
+    """Yield what is typed after the prompt, until the end of the input; lines can be edited."""
+    import readline  # noqa: F401 - its import alone makes `input` editable
+
+    while True:
+        try:
+            yield input(PROMPT)
+        except EOFError:
+            sys.stdout.write("\n")
+            return
+
+
+def _answer_command(command: str, turn: Turn) -> Iterable[str]:
+    match command:
+        case ":why":
+            return list(_reasons(turn))
+        case ":slots":
+            return [
+                terminal.text(f"{name}: {json.dumps(value, ensure_ascii=False)}") for name, value in turn.slots.items()
+            ]
+        case ":loop":
+            return [turn.active_loop or "no loop is active"]
+        case ":events":
+            return [terminal.text(json.dumps(event, ensure_ascii=False), 400) for event in turn.events]
+        case _:
+            return [f"{name:8} {text}" for name, text in COMMANDS.items()]
+
+
+def _reasons(turn: Turn) -> Iterator[str]:
+    for event in turn.events:
+        if event["event"] == "user":
+            parsed = event["parse_data"]
+            intent = parsed["intent"]  # a message of a custom action has only what the action sets
+            yield terminal.text(f"understood: {intent.get('name')} ({intent.get('confidence') or 0:.2f})")
+            for entity in parsed["entities"]:
+                yield terminal.text(f"  entity {entity['entity']}: {json.dumps(entity['value'], ensure_ascii=False)}")
+        elif event["event"] == "action" and event["policy"]:
+            name = event["name"] or event["action_text"]
+            yield terminal.text(f"{name}: {event['policy']} ({event['confidence'] or 0:.2f})")

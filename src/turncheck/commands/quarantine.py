@@ -14,13 +14,12 @@ from turncheck.messages.plain_text import plain
 from turncheck.process.regular_file import read_regular
 from turncheck.project.quarantine import EXPIRED, QUARANTINE_FILE, QuarantineFile, read_quarantine
 from turncheck.publishing.files import write_file
-from turncheck.report.quarantine import Quarantine, days_left
+from turncheck.report.quarantine import Quarantine, QuarantinedTest, days_left
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from turncheck.report.quarantine import QuarantinedTest
 
 _DAYS: Final = 30
 """How long an entry holds if nobody says it."""

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from turncheck.ci.host import NO_RUN
+from turncheck.ci.host import NO_RUN, Host
 from turncheck.ci.hosts import OF_CODE, find_host, name_of
 from turncheck.comparison.compare import as_compared
-from turncheck.comparison.model import Comparison, Missing, Present, Unreachable, Unreadable
-from turncheck.conclude import NamedOutcome, Outcomes, conclude, page_of
+from turncheck.comparison.model import Baseline, Comparison, Missing, Present, Unreachable, Unreadable
+from turncheck.conclude import NamedOutcome, Outcome, Outcomes, conclude, page_of
 from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.messages.finding import Location
 from turncheck.messages.phrasing import count
@@ -28,7 +28,7 @@ from turncheck.render.page.page import NAME as PAGE
 from turncheck.render.wording.verdict import Verdict
 from turncheck.report.codec import BASELINE_NAME, MAX_BYTES, encode
 from turncheck.run.find_baseline import read_baseline
-from turncheck.run.output_folder import ensure_apart_from_project
+from turncheck.run.folders import ensure_apart_from_project
 from turncheck.run.prepare import links_of
 from turncheck.run.report_of import REPORT_NAME, read_report
 from turncheck.settings.options import Settings
@@ -38,9 +38,6 @@ from turncheck.web.addresses import Network
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from turncheck.ci.host import Host
-    from turncheck.comparison.model import Baseline
-    from turncheck.conclude import Outcome
     from turncheck.process.environment import Secret
     from turncheck.process.screen import Console
     from turncheck.report.model import Report

@@ -23,10 +23,10 @@ from turncheck.publishing.files import (
 )
 from turncheck.publishing.publish import publish, result_of, result_of_several
 from turncheck.render.page.page import NAME as PAGE
-from turncheck.run.output_folder import ensure_apart_from_project
-from turncheck.run.prepare import baseline_finder, later_baseline_finder, prepare
+from turncheck.run.folders import ensure_apart_from_project
+from turncheck.run.prepare import Prepared, baseline_finder, later_baseline_finder, prepare
 from turncheck.run.run import run_and_conclude
-from turncheck.run.several import SeveralRuns, choose
+from turncheck.run.several import Chosen, SeveralRuns, choose
 from turncheck.run.shards.document import refuse_shards_of_several, write_shard
 from turncheck.run.shards.measure import exit_code_of_shard, measure_shard, shard_line
 from turncheck.run.shards.merge import explain_missing_answers, prepare_merge
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from turncheck.conclude import Outcome
-    from turncheck.run.prepare import Prepared
-    from turncheck.run.several import Chosen
     from turncheck.settings.parsers import Shard
 
 

@@ -12,9 +12,9 @@ from turncheck.messages.finding import Location
 from turncheck.messages.phrasing import count, suggestion
 from turncheck.project.batch.known import known_names
 from turncheck.project.batch.model import ExpectedEntity, SuiteCase, Suites, comparable
-from turncheck.project.batch.reader import read_suites
+from turncheck.project.batch.reader import decode, read_suites
 from turncheck.project.batch.rules import read_bots, read_intent, read_order, read_parent
-from turncheck.project.batch.suggestions import case_of, examples_of
+from turncheck.project.batch.suggestions import Suggestions, case_of, examples_of, successful_utterances
 from turncheck.project.batch.writer import SUFFIXES, is_writable, without_repetitions, write_suite
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml
@@ -22,13 +22,12 @@ from turncheck.project.nlu_data import NluData
 from turncheck.project.reader import read_nlu, read_project
 from turncheck.publishing.files import write_file
 from turncheck.render.sinks.terminal import place, text
-from turncheck.run.trainable import ensure_assistant, ensure_readable
+from turncheck.run.reading import ensure_assistant, ensure_readable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from turncheck.process.screen import Console
-    from turncheck.project.batch.suggestions import Suggestions
     from turncheck.project.model import Project
 
 
@@ -198,8 +197,6 @@ def run_from_conversations(log: Path, out: Path, screen: Console) -> int:
     Raises:
         UserError: the log cannot be read, lacks the completion, or has no such utterance.
     """
-    from turncheck.project.batch.reader import decode
-    from turncheck.project.batch.suggestions import successful_utterances
 
     target = _suite_target(out)
     folder = ProjectFolder(_HERE)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from turncheck.engines.base import NLU_PARTS, NOTHING_TO_LEARN
+from turncheck.engines.base import NLU_PARTS, NOTHING_TO_LEARN, Part
 from turncheck.engines.embedded.model_archive import MemberWriter, write_model
 from turncheck.engines.embedded.models import DEFAULT_MODELS, model_path
 from turncheck.engines.embedded.training_key import project_fingerprint
@@ -15,8 +15,8 @@ from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, TrainingRefusedError
 from turncheck.messages.plain_text import plain
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.render.phrases import substitution_lines
-from turncheck.run.output_folder import ensure_apart_from_project
-from turncheck.run.trainable import (
+from turncheck.run.folders import ensure_apart_from_project
+from turncheck.run.reading import (
     ensure_nlu_accepted,
     ensure_policies_accepted,
     ensure_readable,
@@ -29,7 +29,6 @@ from turncheck.run.trainable import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.engines.base import Part
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.report.model import Substitution

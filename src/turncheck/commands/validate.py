@@ -13,22 +13,20 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TextIO
 
 from turncheck import __version__
 from turncheck.messages.errors import EXIT_OK, UserError
-from turncheck.messages.finding import Location, shown_path
+from turncheck.messages.finding import Finding, Location, shown_path
 from turncheck.messages.plain_text import log_json, plain
 from turncheck.project.export import export_of
 from turncheck.project.folder import ProjectFolder
 from turncheck.project.reader import read_nlu, read_project, read_stories
 from turncheck.project.testfiles import find_e2e_cases, find_test_nlu, find_test_stories, find_unsearched
 from turncheck.validation.facts import ProjectTests, missing_parts
-from turncheck.validation.findings import found
+from turncheck.validation.findings import explain, found, rule_texts
 from turncheck.validation.pipeline import Validated, validate
-from turncheck.validation.registry import explain
 from turncheck.validation.suppressions import suppress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from turncheck.messages.finding import Finding
     from turncheck.project.e2e.model import E2ECase
     from turncheck.project.model import Project
     from turncheck.render.findings import Notes
@@ -283,7 +281,7 @@ def _rendered(checked: Checked, output_format: Literal["json", "github", "sarif"
 
 
 def _ensure_apart(files: ReportFiles, request: Request) -> None:
-    from turncheck.run.output_folder import ensure_apart_from_project  # only if files are written
+    from turncheck.run.folders import ensure_apart_from_project  # only if files are written
     from turncheck.settings.options import Settings
 
     data, domain = request.data or (), request.domain
@@ -321,7 +319,6 @@ def _write_report(checked: Checked, folder: Path, files: ReportFiles) -> None:
 
 def _sarif(checked: Checked, folder: Path) -> str:
     from turncheck.render.sarif import findings_sarif
-    from turncheck.validation.registry import rule_texts
 
     sarif = findings_sarif(
         checked.validated.findings,

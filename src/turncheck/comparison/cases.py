@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Final
 from msgspec import UNSET, UnsetType
 
 from turncheck.comparison.misunderstood import expected_and_predicted, understanding_in_words
-from turncheck.messages.finding import SEVERITIES
+from turncheck.messages.finding import SEVERITIES, Finding, Location
 from turncheck.report.model import CaseResult, StoryResult
 
 if TYPE_CHECKING:
     from collections.abc import Container, Hashable, Iterable, Mapping
 
-    from turncheck.messages.finding import Finding, Location
     from turncheck.report.model import (
         Alternative,
         BatchCase,

@@ -1,23 +1,327 @@
-"""What a change removed or edited: parts of the project and its configuration, and the rules that a test rests on."""
+"""What a change added, removed or edited: findings, parts of the project and its configuration, rules of tests.
+
+Of the configuration also what the engine cannot judge, since it ignores what has changed.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from turncheck.comparison.cases import is_read_in_part
-from turncheck.comparison.changes import CaseChange, ChangedCases, ChangedPart
+from turncheck.comparison.cases import findings_worst_first, is_read_in_part
+from turncheck.comparison.changes import (
+    CaseChange,
+    ChangedCases,
+    ChangedNames,
+    ChangedPart,
+    FindingChange,
+    Named,
+    UnseenChange,
+)
 from turncheck.comparison.explanations import LEADING, paired
-from turncheck.comparison.unseen_changes import run_alike
-from turncheck.report.model import COVERAGE_KINDS
+from turncheck.comparison.renames import message_of
+from turncheck.report.model import COVERAGE_KINDS, ConfiguredComponent, CoverageItem, IgnoredParameter, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
     from turncheck.comparison.model import Renamed
-    from turncheck.report.model import ConfiguredComponent, CoverageItem, Report
+    from turncheck.messages.finding import Finding, Location
+
+_Components = tuple["ConfiguredComponent", ...]
+_MOST: Final = 200
+"""No pipeline has more components; a report from anywhere may, at the cost of their number squared."""
+
+
+def unseen_changes(base: Report, head: Report) -> tuple[UnseenChange, ...]:
+    """Return what this side changed, added or removed in the configuration that neither side's engine reads.
+
+    Not known if one of the engines does not say what it ignores.
+    """
+    configured_components, other = (
+        side.engine.configured if side.engine is not None else None for side in (base, head)
+    )
+    if configured_components is None or other is None:
+        return ()
+    return differences(configured_components, other)
+
+
+def differences(_components: _Components, other: _Components) -> tuple[UnseenChange, ...]:
+    """Return the differences between two configurations that the engine does not read."""
+    found: list[UnseenChange] = []
+    for section in ("recipe", "pipeline", "policies", "importers"):
+        before, after = (
+            [component for component in side if component.section == section][:_MOST] for side in (_components, other)
+        )
+        found += _of_section(before, after)
+    return tuple(found)
+
+
+def run_alike(_components: _Components, other: _Components) -> bool:
+    """Whether the engine runs the same for both configurations, whatever else differs."""
+    return _run(_components) == _run(other)
+
+
+def _run(components: _Components) -> list[tuple[str, str]]:
+    return [(component.section, component.runs) for component in components if component.runs is not None]
+
+
+def _of_section(before: Sequence[ConfiguredComponent], after: Sequence[ConfiguredComponent]) -> Iterable[UnseenChange]:
+    """Pair components by their names, in order; those without a counterpart are new, gone or in another place."""
+    found: list[UnseenChange] = []
+    gone: list[ConfiguredComponent] = []
+    new: list[ConfiguredComponent] = []
+    matcher = SequenceMatcher(None, [_class(one) for one in before], [_class(one) for one in after], autojunk=False)
+    for kind, first, end, start, stop in matcher.get_opcodes():
+        if kind == "equal":
+            for component, other in zip(before[first:end], after[start:stop], strict=True):
+                found += _of_component(component, other)
+        else:
+            replaced = _replaced(before[first:end], after[start:stop])
+            found += (_replacement(one, other) for one, other in replaced)
+            gone += (one for one in before[first:end] if all(one is not pair[0] for pair in replaced))
+            new += (one for one in after[start:stop] if all(one is not pair[1] for pair in replaced))
+    moved = Counter(map(_class, gone)) & Counter(map(_class, new))
+    found += (
+        _whole("removed", configured_component)
+        for configured_component in gone
+        if configured_component.runs is None and not moved[_class(configured_component)]
+    )
+    found += (_whole("moved" if moved[_class(one)] else "added", one) for one in new if one.runs is None)
+    return sorted(found, key=_place)
+
+
+def _class(component: ConfiguredComponent) -> str:
+    """The name of the class; Rasa's own may be given with their modules."""
+    name = component.name
+    return name.rpartition(".")[2] if name.startswith("rasa.") else name
+
+
+def _replaced(
+    before: Sequence[ConfiguredComponent], after: Sequence[ConfiguredComponent]
+) -> list[tuple[ConfiguredComponent, ConfiguredComponent]]:
+    """Components of different names for which the same runs, something or nothing."""
+    return [(component, other) for component, other in zip(before, after, strict=False) if component.runs == other.runs]
+
+
+def _replacement(configured_component: ConfiguredComponent, other: ConfiguredComponent) -> UnseenChange:
+    return UnseenChange(
+        change="replaced",
+        component=other.name,
+        base=configured_component.name,
+        location=other.location,
+        base_location=configured_component.location,
+    )
+
+
+def _whole(change: Literal["added", "moved", "removed"], component: ConfiguredComponent) -> UnseenChange:
+    gone = change == "removed"
+    return UnseenChange(
+        change=change,
+        component=component.name,
+        location=None if gone else component.location,
+        base_location=component.location if gone else None,
+    )
+
+
+def _of_component(configured_component: ConfiguredComponent, other: ConfiguredComponent) -> Iterator[UnseenChange]:
+    if (configured_component.runs is None) != (other.runs is None):
+        return  # that it runs on one side only is something that the engine sees
+    for name in dict.fromkeys((*other.ignored, *configured_component.ignored)):
+        before, after = configured_component.ignored.get(name), other.ignored.get(name)
+        if (before and before.value) != (after and after.value):
+            yield _of_parameter(name, before, after, other)
+
+
+def _of_parameter(
+    name: str, before: IgnoredParameter | None, after: IgnoredParameter | None, component: ConfiguredComponent
+) -> UnseenChange:
+    return UnseenChange(
+        change="changed" if before and after else "added" if after else "removed",
+        component=component.name,
+        parameter=name,
+        base=before.value if before else "",
+        value=after.value if after else "",
+        location=after.location if after else component.location,
+        base_location=before.location if before else None,
+    )
+
+
+def _place(change: UnseenChange) -> tuple[str, int]:
+    location = change.location or change.base_location
+    return ("", 0) if location is None else (location.path, location.line or 0)
+
+
+_NAME: Final = re.compile(r"((?<!\w)'[^']*(?:(?<=\w)'(?=\w)[^']*)*'(?!\w))")
+"""A name in quotes, in which nothing is a place or a count; an apostrophe within a word does not end it."""
+_PLACE: Final = re.compile(r":\d+(?::\d+)?")
+"""A message may name another place; a line added above that place does not make it a different finding."""
+_COUNT: Final = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?!\w)")
+_KEYS: Final = (
+    ("code", "severity", "message", "path"),
+    ("code", "severity", "message"),
+    ("code", "severity", "subject", "path"),
+    ("code", "severity", "subject"),
+)
+"""What identifies a finding, the strictest first."""
+
+
+def changed_findings(
+    base: Report, head: Report, renamed: Sequence[Renamed] = ()
+) -> tuple[tuple[FindingChange, ...], tuple[FindingChange, ...]]:
+    """Return the findings that are new, with the names that are ``renamed``, and those that are gone, worst first.
+
+    A finding is identified by its code, message and file; one that moved to another file is neither new nor gone, and
+    neither is one whose message only has other counts now.
+    If a file cannot be read, no finding is known to be gone.
+    """
+    of_base = before = findings_worst_first(base)
+    after = findings_worst_first(head)
+    for parts in _KEYS:
+        before, after = _without_partners(before, after, parts)
+    after = _not_of_parts(after, of_base)
+    gone = () if is_read_in_part(head) else before
+    return tuple(_finding_change(finding, renamed) for finding in after), tuple(map(_finding_change, gone))
+
+
+@dataclass(frozen=True, slots=True)
+class NewSuppressions:
+    """What a change newly suppresses; ``known``: whether the base's report says what it suppresses."""
+
+    found: tuple[FindingChange, ...] = ()
+    known: bool = True
+
+
+def new_suppressions(base: Report, head: Report) -> NewSuppressions:
+    """Return the errors that are suppressed here and not on the base, identified as :func:`changed_findings` does.
+
+    Where warnings fail the run, on either side, suppressed warnings count as well. Of an older base, which does not say
+    what it suppresses, only what it showed is known to be newly suppressed.
+    """
+    severities = {"error", *(["warning"] if base.settings.fail_on_warnings or head.settings.fail_on_warnings else [])}
+    after = [finding for finding in _suppressed(head) or () if finding.severity in severities]
+    before = _suppressed(base)
+    if before is None:
+        shown = base.validation.findings if base.validation else ()
+        others = _unmatched(after, list(shown))
+        return NewSuppressions(
+            tuple(_finding_change(finding) for finding in after if finding not in others), known=not others
+        )
+    return NewSuppressions(tuple(map(_finding_change, _unmatched(after, list(before)))))
+
+
+def _suppressed(report: Report) -> tuple[Finding, ...] | None:
+    """What a report suppresses; ``None`` if it does not say so."""
+    return report.validation.suppressed if report.validation else ()
+
+
+def _unmatched(findings: list[Finding], others: list[Finding]) -> list[Finding]:
+    """The findings without a counterpart in their file, nor, if it moved, in another one."""
+    for parts in _KEYS:
+        findings, others = _without_partners(findings, others, parts)
+    return findings
+
+
+def _without_partners(
+    before: list[Finding], after: list[Finding], parts: tuple[str, ...]
+) -> tuple[list[Finding], list[Finding]]:
+    """The findings of each side that have no counterpart on the other; equal ones are counted."""
+
+    def key(finding: Finding) -> tuple[str, ...]:
+        in_file = "path" in parts
+        message = _without_places(finding.message if in_file else _unnamed(finding), files=in_file)
+        written = {
+            "path": finding.location.path,
+            "message": message,
+            "subject": finding.subject or _outside_names(message, lambda words: _COUNT.sub("#", words)),
+        }
+        return tuple(written[part] if part in written else getattr(finding, part) for part in parts)
+
+    old, new = list(map(key, before)), list(map(key, after))
+    return _left_over(before, old, new), _left_over(after, new, old)
+
+
+def _left_over(findings: list[Finding], keys: list[tuple[str, ...]], others: list[tuple[str, ...]]) -> list[Finding]:
+    partners = Counter(others)
+    left = []
+    for finding, key in zip(findings, keys, strict=True):
+        if partners[key] > 0:
+            partners[key] -= 1
+        else:
+            left.append(finding)
+    return left
+
+
+def _not_of_parts(findings: list[Finding], of_base: list[Finding]) -> list[Finding]:
+    """The findings without warnings about a whole file that the base has about another one: a file that is split into
+    many has what was wrong with it in each part."""
+    known = {(finding.code, _unnamed(finding)) for finding in of_base if _unnamed(finding) != finding.message}
+    return [
+        finding for finding in findings if finding.severity == "error" or (finding.code, _unnamed(finding)) not in known
+    ]
+
+
+def _unnamed(finding: Finding) -> str:
+    """The message without the name of the file that the finding is in."""
+    return finding.message.replace(f"'{finding.location.path}'", "'@'")
+
+
+def _without_places(message: str, *, files: bool) -> str:
+    """The message without the line numbers that it names, and without ``files`` unless these say which one is meant."""
+
+    def without(words: str) -> str:
+        if files:
+            return _PLACE.sub("@", words)
+        return " ".join("@" if _PLACE.search(word) else word for word in words.split(" "))
+
+    return _outside_names(message, without)
+
+
+def _outside_names(message: str, change: Callable[[str], str]) -> str:
+    """The message with its words changed, but not the names in it."""
+    parts = _NAME.split(message)
+    return "".join(part if place % 2 else change(part) for place, part in enumerate(parts))
+
+
+def _finding_change(finding: Finding, renamed: Sequence[Renamed] = ()) -> FindingChange:
+    return FindingChange(
+        code=finding.code,
+        severity=finding.severity,
+        message=finding.message,
+        location=finding.location,
+        hint=finding.hint,
+        others=finding.others,
+        message_now=now if (now := message_of(finding, renamed)) != finding.message else "",
+        names=finding.names,
+    )
+
+
+def changed_names(base: Report, head: Report, kind: str) -> ChangedNames:
+    """Return the intents or entities (``kind``) that are new and those that are removed."""
+    before, after = _names(base, kind), _names(head, kind)
+    if not before or not after:
+        return ChangedNames()
+    return ChangedNames(
+        added=tuple(Named(name=name, location=location) for name, location in after.items() if name not in before),
+        removed=tuple(Named(name=name, location=place) for name, place in before.items() if name not in after),
+    )
+
+
+def _names(report: Report, kind: str) -> dict[str, Location]:
+    """Names with their first place, sorted: from the report's list of project items, else from the training data."""
+    names: dict[str, Location] = {}
+    if kind in report.coverage:
+        for item in report.coverage[kind].items:
+            names.setdefault(item.name, item.location)
+    elif kind == "intents" and report.nlu:
+        for sentence in report.nlu.training:
+            names.setdefault(sentence.intent, sentence.location)
+    return dict(sorted(names.items()))
 
 
 _NAMED_ELSEWHERE: Final = frozenset({"intents", "entities"})

@@ -19,11 +19,20 @@ from turncheck.comparison.cases import (
     response_cases,
     story_cases,
 )
-from turncheck.comparison.changed_findings import changed_findings, changed_names, new_suppressions
-from turncheck.comparison.changed_parts import changed_components, cut_word_lists, removed_items, with_changed_rules
+from turncheck.comparison.changed_parts import (
+    changed_components,
+    changed_findings,
+    changed_names,
+    cut_word_lists,
+    new_suppressions,
+    removed_items,
+    unseen_changes,
+    with_changed_rules,
+)
 from turncheck.comparison.changes import (
     CaseChange,
     ChangedCases,
+    CutIntent,
     FallbackChange,
     FindingChange,
     LessUnderstood,
@@ -38,6 +47,7 @@ from turncheck.comparison.explanations import (
     training_difference,
 )
 from turncheck.comparison.matching import (
+    Matched,
     apart,
     base_faults,
     base_lacks,
@@ -50,7 +60,7 @@ from turncheck.comparison.matching import (
     match_tests,
     still_there,
 )
-from turncheck.comparison.metric_deltas import has_unlisted, measured_otherwise, metric_deltas
+from turncheck.comparison.metric_deltas import has_unlisted, many_losses, measured_otherwise, metric_deltas
 from turncheck.comparison.metrics import MetricDelta, metrics_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.model import (
@@ -71,25 +81,16 @@ from turncheck.comparison.quarantine import (
     without_tests_in_quarantine,
 )
 from turncheck.comparison.renames import renamed_names, validation_beside
-from turncheck.comparison.repeated import many_losses
 from turncheck.comparison.significance import paired_predictions
 from turncheck.comparison.training_changes import cut_intents, relabelled, stripped, without_stripped
 from turncheck.comparison.understood_differently import not_yet_recorded, with_messages
-from turncheck.comparison.unseen_changes import unseen_changes
 from turncheck.messages.phrasing import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from turncheck.comparison.changes import CutIntent
-    from turncheck.comparison.matching import Matched
     from turncheck.report.evaluations import Evaluation
-    from turncheck.report.model import (
-        NluPrediction,
-        Report,
-        Understood,
-        Validation,
-    )
+    from turncheck.report.model import NluPrediction, Report, Understood, Validation
     from turncheck.report.trust import Trust
 
 

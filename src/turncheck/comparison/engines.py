@@ -10,16 +10,22 @@ from typing import TYPE_CHECKING, Final, cast
 
 from msgspec.structs import replace
 
-from turncheck.comparison.cases import batch_cases, end_to_end_cases, intent_cases, story_cases
-from turncheck.comparison.gate_rules import Threshold, read_threshold
+from turncheck.comparison.cases import Case, batch_cases, end_to_end_cases, intent_cases, story_cases
+from turncheck.comparison.judged import Threshold, read_threshold
 from turncheck.messages.errors import UserError
-from turncheck.report.engines import ComparedEngine, ComparedTest, EngineAnswer, EngineGate, EnginesCompared
+from turncheck.report.engines import (
+    ComparedEngine,
+    ComparedTest,
+    EngineAnswer,
+    EngineGate,
+    EnginesCompared,
+    Side,
+    TestKind,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
 
-    from turncheck.comparison.cases import Case
-    from turncheck.report.engines import Side, TestKind
     from turncheck.report.model import Report
 
 Key = tuple["Hashable", ...]

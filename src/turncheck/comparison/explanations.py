@@ -12,14 +12,13 @@ import msgspec
 
 from turncheck.comparison.changes import CaseChange, Collision, SimilarSentences, TrainingChange
 from turncheck.comparison.mcnemar import LEVEL, mcnemar_exact
-from turncheck.comparison.model import ChangedItem
+from turncheck.comparison.model import ChangedItem, Renamed
 from turncheck.messages.finding import Location
 from turncheck.report.model import COVERAGE_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from turncheck.comparison.model import Renamed
     from turncheck.report.model import (
         CoverageItem,
         Misunderstanding,

@@ -1,4 +1,7 @@
-"""Gates about tests and data errors: what failed, newly failed, is gone, was suppressed, or was not run."""
+"""Gates about tests and data errors: what failed, newly failed, is gone, was suppressed, or was not run.
+
+A new error in the data explains the newly failing tests that rest on the name it reports.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import UNSET, UnsetType
 
-from turncheck.comparison.faults import cause_of, causes_of, faults_of
 from turncheck.comparison.judged import (
     BadFinding,
+    Cause,
     FailedTest,
     FaultOf,
     Findings,
@@ -25,17 +28,16 @@ from turncheck.comparison.judged import (
 )
 from turncheck.comparison.matching import has_results
 from turncheck.comparison.quarantine import entry_of, is_excused
-from turncheck.comparison.tally import tallies
+from turncheck.comparison.renames import broken_references
+from turncheck.comparison.tally import Tally, cause_of, causes_of, faults_of, tallies
 from turncheck.evaluations.kinds import KINDS, TESTS, WITHOUT_TESTS
-from turncheck.messages.finding import Finding
+from turncheck.messages.finding import Finding, Location
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from turncheck.comparison.changes import CaseChange, ChangedCases, FindingChange
-    from turncheck.comparison.judged import Cause
     from turncheck.comparison.model import Comparison, OneSided
-    from turncheck.comparison.tally import Tally
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import Report, Skipped
 
@@ -43,11 +45,13 @@ if TYPE_CHECKING:
 def judge_failed_tests(report: Report) -> Judged:
     """Judge stories, end-to-end cases and batch cases. Wrong NLU examples are not failed tests: no model is perfect.
 
-    For the same reason a test that is only misunderstood counts as failed only if the settings say so.
+    For the same reason a test that is only misunderstood counts as failed only if the settings say so. A sentence that
+    the engine cannot answer has failed.
     """
     name = "test-failures"
     found = tallies(report)
     failed = tuple(cause for tally in found for cause in (*tally.failed, *tally.unexpected))
+    failed += tuple(unanswered_sentences(report))
     faults = faults_of(report, TESTS)
     if failed or faults:
         return Judged(name, "failed", "failed", causes=(*failed, *causes_of(faults)))
@@ -124,13 +128,15 @@ def _new_failures(
             for case in failing_of(report, cases)
         )
         errors = [finding for finding in comparison.new_findings if finding.severity == "error"]
-        new = (*new, *regressed_sentences(report, comparison), *_newly_unexpected(report, comparison))
+        unanswered = unanswered_sentences(report, comparison)
+        new = (*new, *regressed_sentences(report, comparison), *unanswered, *_newly_unexpected(report, comparison))
         return new, tuple(_bad(error, error.message_now or error.message) for error in errors)
     findings = [
         finding for finding in (report.validation.findings if report.validation else ()) if finding.severity == "error"
     ]
     found = tallies(report)
     failed = tuple(cause for tally in found for cause in (*tally.failed, *tally.tolerated, *tally.unexpected))
+    failed += tuple(unanswered_sentences(report))
     return failed, tuple(_bad(finding, finding.message) for finding in findings)
 
 
@@ -144,6 +150,18 @@ def regressed_sentences(report: Report, comparison: Comparison) -> Iterator[Fail
             test = FailedTest("nlu", case.name, repeats=case.repeats, location=case.location)
             if not is_excused(report, test):
                 yield test
+
+
+def unanswered_sentences(report: Report, comparison: Comparison | None = None) -> Iterator[FailedTest]:
+    """Yield the test sentences that the engine cannot answer, unless they are in quarantine.
+
+    With a ``comparison`` only those that it answered rightly on the base.
+    """
+    known = None if comparison is None else {case.name for case in comparison.examples.newly_failing}
+    for one in report.nlu.predictions if report.nlu else ():
+        test = FailedTest("nlu", one.text, repeats=one.repeats, location=one.location)
+        if one.unanswered and (known is None or one.text in known) and not is_excused(report, test):
+            yield test
 
 
 def _newly_unexpected(report: Report, comparison: Comparison) -> list[FailedTest]:
@@ -207,9 +225,10 @@ def judge_something_was_tested(report: Report, *, switched_off: bool) -> Judged:
         for skipped in report.skipped_to_report
     ]
     causes += [cause for tally in found for cause in (*tally.not_run, *tally.unclear)]
-    causes += unclear_sentences(report)
+    unknown: list[Cause] = [*unclear_sentences(report), *unanswered_sentences(report)]
+    causes += unknown
     ran = bool(report.nlu and report.nlu.examples) or any(tally.ran for tally in found)
-    all_held = ran and not any(tally.unclear for tally in found) and not any(unclear_sentences(report))
+    all_held = ran and not unknown and not any(tally.unclear for tally in found)
     return Judged(name, "failed", "all in quarantine" if all_held else "nothing tested", causes=tuple(causes))
 
 
@@ -218,7 +237,9 @@ def _judged_sentences(report: Report) -> int:
     if report.nlu is None:
         return 0
     held = sum(
-        nlu_prediction.unclear or entry_of(report, nlu_prediction.text, nlu_prediction.location) is not None
+        nlu_prediction.unclear
+        or nlu_prediction.unanswered
+        or entry_of(report, nlu_prediction.text, nlu_prediction.location) is not None
         for nlu_prediction in report.nlu.predictions
     )
     return report.nlu.examples - held
@@ -410,3 +431,25 @@ def judge_new_suppressions(comparison: Comparison | None) -> Judged:
     if not comparison.suppressions_known:
         return Judged(NEW_SUPPRESSIONS, "not judged", "suppressions not known")
     return Judged(NEW_SUPPRESSIONS, "passed", "none suppressed")
+
+
+def newly_failing_tests(compared: Comparison) -> list[tuple[str, CaseChange]]:
+    """Return the tests that fail by themselves now and did not on the base, each with the word for its kind."""
+    return [(TESTS[evaluation][0], case) for evaluation, cases in tests_of(compared) for case in cases.newly_failing]
+
+
+def tests_because_of(compared: Comparison) -> dict[Location, list[tuple[str, CaseChange]]]:
+    """Return the tests that newly fail because this change took a name away, by the place of the error about that name.
+
+    A test that rests on several such names is listed under the one nearest to its wrong step.
+    """
+    places: dict[str, Location] = {}
+    for finding in compared.new_findings:
+        if finding.severity == "error":
+            places |= {name: finding.location for name in broken_references(finding) if name not in places}
+    found: dict[Location, list[tuple[str, CaseChange]]] = {}
+    for kind, case in newly_failing_tests(compared):
+        location = next((places[name] for name in case.rests_on if name in places), None)
+        if location is not None:
+            found.setdefault(location, []).append((kind, case))
+    return found

@@ -13,24 +13,20 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import msgspec
 
-from turncheck.comparison.cases import newly_wrong_first
-from turncheck.comparison.changes import CaseChange, ChangedCases
-from turncheck.comparison.faults import faults_of
+from turncheck.comparison.cases import Case, newly_wrong_first
+from turncheck.comparison.changes import CaseChange, ChangedCases, Edit
 from turncheck.comparison.model import BaseTests, OneSided
-from turncheck.comparison.tally import is_asked_for, skipped_entry
+from turncheck.comparison.tally import faults_of, is_asked_for, skipped_entry
 from turncheck.evaluations.kinds import KINDS, WITHOUT_TESTS
 from turncheck.evaluations.nlu import FEW_INTENTS
 from turncheck.messages.phrasing import first_line
 from turncheck.report.evaluations import EVALUATIONS, Evaluation
-from turncheck.report.model import BatchCase
+from turncheck.report.model import BatchCase, CaseResult, Report, StoryResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
-    from turncheck.comparison.cases import Case
-    from turncheck.comparison.changes import Edit
     from turncheck.messages.finding import Location
-    from turncheck.report.model import CaseResult, Report, StoryResult
 
 
 _SIMILAR: Final = 0.6

@@ -16,13 +16,11 @@ from turncheck.evaluations.kind import Better, Metric, Noise, Unit, metric_named
 from turncheck.evaluations.kinds import KINDS
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import nearest
-from turncheck.report.model import COVERAGE_KINDS
+from turncheck.report.model import COVERAGE_KINDS, Report
 from turncheck.report.part import Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from turncheck.report.model import Report
 
 
 COVERAGE_OF_CHANGES: Final = "coverage.changed"

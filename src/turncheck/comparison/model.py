@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from msgspec import UNSET, UnsetType
 
@@ -25,13 +25,9 @@ from turncheck.comparison.metrics import MetricDelta
 from turncheck.messages.finding import Location
 from turncheck.report.codec import file_of
 from turncheck.report.evaluations import Evaluation
-from turncheck.report.model import BatchCase, CaseMessage, CaseResult, Confusion, Count, StoryResult, Validation
+from turncheck.report.model import BatchCase, CaseMessage, CaseResult, Confusion, Count, Report, StoryResult, Validation
 from turncheck.report.part import Figure, Part
 from turncheck.report.quarantine import Quarantine
-
-if TYPE_CHECKING:
-    from turncheck.report.model import Report
-
 
 # What a report is compared with: another report and its origin, or the reason why there is none.
 

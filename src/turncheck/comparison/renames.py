@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from turncheck.comparison.model import Renamed
-from turncheck.messages.finding import SEVERITIES, Finding, Name
+from turncheck.messages.finding import SEVERITIES, Finding, Location, Name
 from turncheck.messages.phrasing import count, nearest
-from turncheck.report.model import FindingCounts
+from turncheck.report.model import CoverageItem, FindingCounts, Report, Validation
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from turncheck.comparison.changes import FindingChange
-    from turncheck.messages.finding import Location
-    from turncheck.report.model import CoverageItem, Report, Validation
 
 
 KINDS: Final = ("intents", "entities", "slots", "responses", "actions", "forms")

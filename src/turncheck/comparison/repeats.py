@@ -5,6 +5,11 @@ each run whether the runs speak for its usual rate or for a worse one. The usual
 Jeffreys interval of the base's rate, since the base's runs are a sample as well: with the mean, a suite without any
 change would fail far more often than it is allowed to. Several cases at once: Holm's step-down method (S. Holm, 1979).
 
+One case whose base is asked in turn: a sequential test of pairs of runs (R. Turner, A. Ly, P. Grünwald: Generic
+E-variables for exact sequential k-sample tests that allow for optional stopping, 2024). Each pair is weighed against
+one rate that both have in common, whatever it is. So the bound on false alarms also holds if a model drifts while it is
+tested, which hits both runs of a pair alike, and it needs to know nothing of the base's rate.
+
 All cases together: a stratified permutation test. If nothing changed, it is chance which of a case's runs fail here
 and which on the base; the number of those here is the sum of independent hypergeometric numbers, so that the test is
 exact, whatever the number of cases.
@@ -15,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, comb, log, sqrt
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -30,6 +35,10 @@ _EVEN: Final = 0.5
 """A case that fails in half of its runs is worse than one may be, however well it did."""
 _MISSES: Final = 0.05
 """How often a case that is worse may be taken for as usual (Wald's beta)."""
+_RUNS_BEFORE: Final = 4
+"""What is known of the base when pairs begin counts as so many runs: a model may have drifted since."""
+_MOST_USUAL: Final = 0.9
+"""A base that fails more often is taken for one that does not, so that something may be worse."""
 _JEFFREYS: Final = 0.95
 """The upper end of a 90 % interval, of which 5 % are above."""
 _WILSON: Final = 1.959963984540054
@@ -37,6 +46,13 @@ _WILSON: Final = 1.959963984540054
 
 
 # One case.
+
+
+class Weighed(NamedTuple):
+    """What the runs of a case say: how strongly they speak for something worse, and whether for its usual rate."""
+
+    evidence: float
+    is_usual: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +66,15 @@ class RateTest:
         """Return how strongly runs speak for the worse rate, as the logarithm of a likelihood ratio."""
         return failed * log(self.worse / self.usual) + passed * log((1 - self.worse) / (1 - self.usual))
 
-    def decide(self, failed: int, passed: int, false_alarms: float) -> Decision:
+    def weigh(self, failed: int, passed: int, false_alarms: float) -> Weighed:
         """Return what the runs so far say; ``false_alarms``: how often a usual case may be called worse."""
         evidence = self.evidence(failed, passed)
-        if evidence >= alarm_at(false_alarms):
-            return "worse"
-        return "usual" if evidence <= log(_MISSES / (1 - false_alarms)) else "open"
+        return Weighed(evidence, evidence <= log(_MISSES / (1 - false_alarms)))
+
+    def decide(self, failed: int, passed: int, false_alarms: float) -> Decision:
+        """Return what the runs so far say in a word, if there is no other case."""
+        weighed = self.weigh(failed, passed, false_alarms)
+        return "worse" if weighed.evidence >= alarm_at(false_alarms) else "usual" if weighed.is_usual else "open"
 
     def can_tell(self, runs: int, false_alarms: float) -> bool:
         """Whether a case that fails in all of so many runs would be found to be worse."""
@@ -73,8 +92,62 @@ def rate_test(failed: int, runs: int, worth: float) -> RateTest | None:
         worth: by how much it must fail more often to matter.
     """
     usual = max(_FLOOR, upper_limit(failed, runs) if runs else _EVEN - worth)
-    worse = min(max(_EVEN, usual + worth), _DEAD)
+    worse = _worse_than(usual, worth)
     return RateTest(usual, worse) if usual < worse else None
+
+
+def _worse_than(usual: float, worth: float) -> float:
+    """Return the least rate that matters."""
+    return min(max(_EVEN, usual + worth), _DEAD)
+
+
+class RunBesideBase(NamedTuple):
+    """Whether a run failed, and whether the one on the base directly after it did; ``None``: there is none."""
+
+    failed: bool
+    base_failed: bool | None
+
+
+def weigh_pairs(
+    runs: Iterable[RunBesideBase], base_failed: int, base_runs: int, worth: float, false_alarms: float
+) -> Weighed:
+    """Weigh the runs of a case whose base is asked in turn.
+
+    Args:
+        runs: its runs in their order. Those that have none of the base beside them are no evidence of something worse:
+            they made it suspicious.
+        base_failed: how many runs of the base failed before.
+        base_runs: how many there were.
+        worth: by how much it must fail more often to matter.
+        false_alarms: how often a case that is as on the base may be called worse.
+    """
+    known = base_failed / base_runs if base_runs else _EVEN - worth
+    evidence, failed, in_all, there_failed, there_in_all = 0.0, 0, 0, 0, 0
+
+    def rates() -> RateTest:
+        usual = (known * _RUNS_BEFORE + there_failed) / (_RUNS_BEFORE + there_in_all)
+        usual = min(max(_FLOOR, usual), _MOST_USUAL)
+        return RateTest(usual, _worse_than(usual, worth))
+
+    for here, there in runs:
+        if there is not None:
+            expected = rates()
+            here_now = min(_DEAD, (failed + 0.5) / (in_all + 1))
+            evidence += _evidence_of_pair(here, there, max(expected.worse, here_now), expected.usual)
+            there_failed, there_in_all = there_failed + there, there_in_all + 1
+        failed, in_all = failed + here, in_all + 1
+    return Weighed(evidence, rates().weigh(failed, in_all - failed, false_alarms).is_usual)
+
+
+def _evidence_of_pair(here: bool, there: bool, worse: float, usual: float) -> float:
+    """Return how much better two rates explain a pair of runs than their mean does, as the logarithm of a ratio."""
+
+    def likelihood(failed: bool, rate: float) -> float:
+        return log(rate if failed else 1 - rate)
+
+    both = (worse + usual) / 2
+    apart = likelihood(here, worse) + likelihood(there, usual)
+    return apart - likelihood(here, both) - likelihood(there, both)
 
 
 @lru_cache(maxsize=10_000)

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec.structs import replace
 
-from turncheck.comparison.changes import CutIntent, StrippedIntent
-from turncheck.comparison.explanations import words_of
+from turncheck.comparison.changes import CaseChange, ChangedCases, CutIntent, StrippedIntent, TrainingChange
+from turncheck.comparison.explanations import TrainingDifference, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.comparison.cases import Case
-    from turncheck.comparison.changes import CaseChange, ChangedCases, TrainingChange
-    from turncheck.comparison.explanations import TrainingDifference
     from turncheck.comparison.matching import Matched, Pair
     from turncheck.comparison.metrics import MetricDelta
     from turncheck.comparison.model import Comparison, Renamed

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.events import SlotSet
 from turncheck.messages.finding import NOWHERE
-from turncheck.project.model import BotStep, Slot
+from turncheck.project.model import BotStep, Domain, Intent, Project, Slot, SlotMapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    from turncheck.project.model import Domain, Intent, Project, SlotMapping
 
 
 # The names that every Rasa 3 assistant has by default: intents, actions, slots.

@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.dialogue import states as s
-from turncheck.dialogue.domain import ACTION_LISTEN, ACTION_UNLIKELY_INTENT
-from turncheck.dialogue.events import ActionExecuted, ActiveLoop, UserUttered
+from turncheck.dialogue.domain import ACTION_LISTEN, ACTION_UNLIKELY_INTENT, DialogueDomain
+from turncheck.dialogue.events import ActionExecuted, ActiveLoop, Event, UserUttered
 from turncheck.dialogue.situation import Situation
 from turncheck.dialogue.states import Part, State, follows_listen, previous_action
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.dialogue.domain import DialogueDomain
-    from turncheck.dialogue.events import Event
     from turncheck.dialogue.tracker import History, Moment, Tracker
 
 

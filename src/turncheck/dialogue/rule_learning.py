@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from turncheck.dialogue import states as s
-from turncheck.dialogue.domain import ACTION_LISTEN, ACTION_RULE_SNIPPET, SHOULD_NOT_BE_SET
+from turncheck.dialogue.domain import ACTION_LISTEN, ACTION_RULE_SNIPPET, SHOULD_NOT_BE_SET, DialogueDomain
 from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, ActiveLoop, SlotSet, UserUttered
 from turncheck.dialogue.policy_states import RuleOnly, learnt
 from turncheck.dialogue.rules import (
@@ -28,7 +28,6 @@ from turncheck.messages.errors import TrainingRefusedError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.training import StoryTracker
     from turncheck.messages.finding import Location
 

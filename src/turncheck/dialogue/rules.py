@@ -24,7 +24,7 @@ from turncheck.dialogue.domain import (
     INTENT_SESSION_START,
     SHOULD_NOT_BE_SET,
 )
-from turncheck.dialogue.events import LoopInterrupted
+from turncheck.dialogue.events import Event, LoopInterrupted
 from turncheck.dialogue.policy_states import RuleOnly, by_intent, by_text
 from turncheck.dialogue.states import NO_PART, PREVIOUS_ACTION, Part, State, active_loop, previous_action
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from turncheck.dialogue.domain import DialogueDomain
-    from turncheck.dialogue.events import Event
     from turncheck.dialogue.tracker import Tracker
 
 

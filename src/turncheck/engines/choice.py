@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -11,16 +11,14 @@ from turncheck.messages.errors import UserError
 from turncheck.platforms.registry import PLATFORMS
 from turncheck.registry import blamed_on_plugin
 from turncheck.settings.engines import ENGINES
-from turncheck.settings.options import default_of, options
+from turncheck.settings.options import Settings, default_of, options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from contextlib import AbstractContextManager
 
     from turncheck.engines.base import Engine, Models
     from turncheck.process.environment import FileVariables
     from turncheck.project.model import Project
-    from turncheck.settings.options import Settings
 
 
 class EngineModule(Protocol):

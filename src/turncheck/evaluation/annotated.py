@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from turncheck.dialogue.tracker import Tracker
-    from turncheck.engines.parse import Parse
+    from turncheck.engines.conversation import Parse
 
 
 def annotated(text: str, entities: Sequence[Mapping[str, Any]]) -> str:

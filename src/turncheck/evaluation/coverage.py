@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -20,16 +20,13 @@ from turncheck.project.model import (
     SlotWasSetStep,
     UserStep,
 )
-from turncheck.report.model import CoverageItem, KindCoverage, StepDigest
+from turncheck.report.model import CoverageItem, KindCoverage, StepDigest, StoryResult
 from turncheck.validation.facts import UTTER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from turncheck.messages.finding import Location
     from turncheck.project.model import Project, Step, Story
     from turncheck.project.nlu_data import Example
-    from turncheck.report.model import StoryResult
 
 Pair = tuple[str, str]
 """Two consecutive steps of a conversation, such as ``("intent greet", "action utter_greet")``."""

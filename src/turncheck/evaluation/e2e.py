@@ -6,27 +6,24 @@ import dataclasses
 import time
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
-from turncheck.engines.at_once import Workers
-from turncheck.evaluation.answers import ASKED_HERE, DelegatedError, UnfitAnswerError, unanswered, units_of
+from turncheck.engines.base import Workers
+from turncheck.evaluation.answers import ASKED_HERE, Answers, DelegatedError, answers_here, unanswered, units_of
 from turncheck.evaluation.e2e_case import CaseOutcome, CaseRun, run_case, skipped_case
 from turncheck.evaluation.e2e_steps import Exercised, within_limits
 from turncheck.messages.errors import INTERRUPTED, CutShortError, EngineError, PassingError
 from turncheck.report.model import Attempt, CaseResult, EndToEnd
-from turncheck.work.workplace import batches
+from turncheck.work.workplace import Executor, batches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from concurrent.futures import Future
-    from typing import Any
 
     from turncheck.engines.conversation import ConversationEngine
-    from turncheck.evaluation.answers import Answers
     from turncheck.project.e2e.model import E2ECase
-    from turncheck.work.workplace import Executor
 
 
 NOT_RUN: Final = "not run: an earlier case failed (--fail-fast)"
@@ -61,11 +58,9 @@ def evaluate_cases(
         CutShortError: the engine failed during the run, or the run was interrupted; in ``finished``, cases that were
             not run to the end are skipped.
     """
-    everything = [(case, unit, answers.known(unit)) for case, unit in zip(cases, case_units(cases), strict=True)]
-    here = [(case, unit, known) for case, unit, known in everything if known is not None or answers.is_asked(unit)]
-    for _, unit, known in here:
-        if known is not None and not isinstance(known, CaseOutcome):
-            raise UnfitAnswerError(unit)
+    everything, units = cases, case_units(cases)
+    own = answers_here(answers, units, CaseOutcome)
+    here = [(everything[index], units[index], answer) for index, answer in own.items()]
     cases = [case for case, _, _ in here]
     lost: dict[int, EngineError] = {}
     workers = Workers(run.workers)
@@ -91,9 +86,9 @@ def evaluate_cases(
     section = section_of(outcomes, (NOT_FINISHED,) if interrupt is not None else ())
     if interrupt is not None:
         raise CutShortError(interrupt, section)
-    known = [number for number in sorted(lost) if not outcomes[number].left_out]
-    if known:
-        raise CutShortError(lost[known[0]], section)
+    first_lost = next((number for number in sorted(lost) if not outcomes[number].left_out), None)
+    if first_lost is not None:
+        raise CutShortError(lost[first_lost], section)
     if len(here) < len(everything):
         raise DelegatedError
     return section

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
@@ -14,6 +15,7 @@ from turncheck.evaluation.e2e_steps import (
     SlotOrder,
     json_text,
     judge_steps,
+    not_judged,
     one_line,
     response_name,
     same,
@@ -21,16 +23,14 @@ from turncheck.evaluation.e2e_steps import (
 )
 from turncheck.evaluation.misunderstood import heard_in
 from turncheck.messages.errors import EngineError, UnansweredError, UserError
-from turncheck.project.e2e.model import FlowsAsserted, MessageAsserted
-from turncheck.report.model import CaseMessage, CaseResult, CaseStep, Outcome, StepOutcome
+from turncheck.project.e2e.model import Assertion, CaseTurn, E2ECase, FlowsAsserted, MessageAsserted, SlotAsserted
+from turncheck.report.model import CaseMessage, CaseResult, CaseStep, Outcome, StepOutcome, StoryParse, TurnTrace
 from turncheck.yaml_tree.shapes import SEARCH_SECONDS, EndlessSearchError, is_found
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from turncheck.engines.conversation import ConversationEngine, CustomAction, Turn
-    from turncheck.project.e2e.model import Assertion, CaseTurn, E2ECase, SlotAsserted
-    from turncheck.report.model import StoryParse, TurnTrace
 
     Events = Sequence[Mapping[str, Any]]
 
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 NEEDS_FLOWS: Final = ("flow_started", "flow_completed", "flow_cancelled", "pattern_clarification_contains")
 CLARIFICATION_CONTAINS: Final = "pattern_clarification_contains"
+_MESSAGES: Final = frozenset({"bot", "utter", "bot_uttered"})
+"""The steps that wait for a message."""
 NEEDS_JUDGE: Final = ("generative_response_is_relevant", "generative_response_is_grounded")
 NO_FLOWS: Final = "it needs an assistant with flows, which this engine does not run"
 NOT_IN_TRACKER: Final = "what a clarification offers is not in the server's tracker"
@@ -339,22 +341,6 @@ class CaseOutcome:
     left_out: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatedRun:
-    """One of several runs of a case; ``base``: whether the base passed directly after it, if it was asked."""
-
-    outcome: CaseOutcome
-    base: Literal["", "p", "f"] = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RepeatedRuns:
-    """All runs of a case, in their order; ``why``: why there are no more, unless they say how it fares."""
-
-    runs: tuple[RepeatedRun, ...]
-    why: str = ""
-
-
 def run_case(
     engine: ConversationEngine, case: E2ECase, run: CaseRun, attempt: int = 0, *, again: bool = False
 ) -> CaseOutcome:
@@ -395,6 +381,8 @@ def run_case(
         raise
     except UserError as error:
         talk.error = str(error)
+    for expected in case.turns[len(talk.judged) :]:  # after an error: it is the same case as one that gets there
+        talk.leave_out(expected)
     return CaseOutcome(talk.result(), talk.exercised)
 
 
@@ -457,7 +445,7 @@ class _Talk:
             judged = judge_assertions(expected.assertions, turn, ordered=expected.ordered, has_flows=self.has_flows)
         else:
             judged = judge_steps(expected.expectations, turn, slot_order)
-        self.judged.append((expected, judged))
+        self.judged.append((expected, [_explained(one, turn) for one in judged]))
 
     def note(self, turn: Turn) -> None:
         """Record a turn's actions and how it ended."""
@@ -476,14 +464,8 @@ class _Talk:
 
     def leave_out(self, expected: CaseTurn) -> None:
         """Record the expectations of a turn that was not judged."""
-        steps = [
-            Judged(CaseStep(kind=e.kind, expected=e.name, outcome="skipped", location=e.location), ())
-            for e in expected.expectations
-        ]
-        steps += [
-            Judged(CaseStep(kind=a.kind, expected=str(a.value), outcome="skipped", location=a.location), ())
-            for a in expected.assertions
-        ]
+        steps = [not_judged(expectation) for expectation in expected.expectations]
+        steps += [_judged(assertion, "skipped", None) for assertion in expected.assertions]
         if self.script is not None and expected.part is not None:
             steps += self.script.left_out(expected.part)
         self.judged.append((expected, steps))
@@ -518,9 +500,6 @@ class _Talk:
                     CaseMessage(text=turn.user, location=turn.location, understood=story_parse, trace=trace)
                 )
             steps += [replace(one.step, message=len(messages) - 1 if messages else None) for one in judged]
-        said = len(self.judged)
-        left = [turn for turn in self.case.turns[said:] if turn.user is not None]
-        messages += [CaseMessage(text=turn.user or "", location=turn.location) for turn in left]
         return tuple(messages), tuple(steps)
 
     def _outcome(self) -> tuple[Outcome, str | None]:
@@ -548,6 +527,14 @@ class _Talk:
                 if step.failed:
                     end = len(lines)
         return tuple(lines[:end] if end else lines)
+
+
+def _explained(judged: Judged, turn: Turn) -> Judged:
+    """Say with a message that did not come why the turn has none, if the engine knows."""
+    step, why = judged.step, turn.stopped or "; ".join(turn.remarks)
+    if not (why and judged.failed and step.actual is None and step.kind in _MESSAGES):
+        return judged
+    return dataclasses.replace(judged, step=replace(step, reason=f"{step.reason}: {why}" if step.reason else why))
 
 
 def _how(action: CustomAction) -> str:

@@ -88,7 +88,7 @@ def judge_steps(expectations: Sequence[Expectation], turn: Turn, slot_order: Slo
     for index, expected in _of_kind(expectations, "slot_was_not_set"):
         by_index[index] = _judge_slot_not_set(expected, happened.slots)
     for kind, reason in turn.not_reported.items():
-        by_index |= {index: _not_judged(expected, reason) for index, expected in _of_kind(expectations, kind)}
+        by_index |= {index: not_judged(expected, reason) for index, expected in _of_kind(expectations, kind)}
     return [by_index[index] for index in range(len(expectations))]
 
 
@@ -318,7 +318,8 @@ def failed(expectation: Expectation, actual: str | None, reason: str | None, lin
     return Judged(step, tuple(lines))
 
 
-def _not_judged(expectation: Expectation, reason: str) -> Judged:
+def not_judged(expectation: Expectation, reason: str | None = None) -> Judged:
+    """Return a step that was not judged."""
     line = shown(expectation)
     step = CaseStep(
         kind=expectation.kind,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import structs
@@ -29,10 +29,6 @@ from turncheck.report.model import (
 )
 from turncheck.report.part import Count, Figure
 from turncheck.report.understanding import NO_ENTITY, found_by, read_tokens, to_find, token_labels, write_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
 
 # The shapes of the JSON files of ``rasa test``, with which the files are compared when they are read.
 #

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
-from turncheck.evaluation.imported_nlu import accuracy_of, figure
+from turncheck.evaluation.imported_nlu import Results, accuracy_of, figure
 from turncheck.evaluation.misunderstood import span_written
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
 from turncheck.messages.phrasing import count
 from turncheck.project.formats.annotations import AnnotationError, parse_annotations
-from turncheck.project.model import UserStep
+from turncheck.project.model import Story, UserStep
 from turncheck.report.model import (
     Core,
     EntitySpan,
@@ -28,14 +28,11 @@ from turncheck.report.model import (
     WrittenStep,
 )
 from turncheck.yaml_tree.source import YamlSource
-from turncheck.yaml_tree.tree import YamlMapping, YamlSequence, parse_yaml
+from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlSequence, parse_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from turncheck.evaluation.imported_nlu import Results
-    from turncheck.project.model import Story
-    from turncheck.yaml_tree.tree import YamlNode
 
 NO_SUCCESSES: Final = (
     "The stories that passed are only counted, not listed: `rasa test core` lists them with --successes."

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent, SelectedResponse
+from turncheck.engines.conversation import Parse, PredictedEntity, PredictedIntent, SelectedResponse, Turn
 from turncheck.evaluation.predictions import RANKING_LENGTH, find_neighbours, ranked, span_found
 from turncheck.evaluation.scores import before_fallback
 from turncheck.messages.finding import Location
@@ -15,9 +15,6 @@ from turncheck.report.conversations import FALLBACK
 from turncheck.report.model import EntitySpan, ExpectedParse, Misunderstanding, NearSentence, RankedIntent, StoryParse
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from turncheck.engines.conversation import Turn
     from turncheck.evaluation.story_run import MisparsedMessage
     from turncheck.project.nlu_data import Example
 

@@ -7,18 +7,16 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from turncheck.project.batch.model import KINDS
-from turncheck.report.model import ConfusedPair, Insights, IntentHarm
+from turncheck.project.batch.model import KINDS, KnownNames
+from turncheck.report.model import ConfusedPair, EntityScores, Insights, IntentHarm, NluPrediction
 from turncheck.report.understanding import CoveredIntents, CoveredKind, found_by, overlapping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Mapping, Sequence
 
     from turncheck.evaluation.splits import Folds
-    from turncheck.project.batch.model import KnownNames
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import Example
-    from turncheck.report.model import EntityScores, NluPrediction
 
 
 def without_entities(examples: tuple[Example, ...], unknown: Mapping[str, str]) -> tuple[Example, ...]:

@@ -23,7 +23,7 @@ from turncheck.report.understanding import Tokens, write_tokens
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent
+    from turncheck.engines.conversation import Parse, PredictedEntity, PredictedIntent
     from turncheck.project.nlu_data import EntityAnnotation, Example
 
 

@@ -6,29 +6,27 @@ import time
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from msgspec import UnsetType
 
-from turncheck.comparison.repeats import alarms, rate_test
-from turncheck.engines.at_once import Workers
+from turncheck.comparison.repeats import RunBesideBase, Weighed, alarms, rate_test, weigh_pairs
+from turncheck.engines.base import Engine, UtteranceAnswer, Workers
 from turncheck.messages.errors import INTERRUPTED, CutShortError, EngineError
 from turncheck.messages.phrasing import count
-from turncheck.report.model import LONGEST_BASE, HowRepeated, Repeats
+from turncheck.process.screen import duration
+from turncheck.report.model import LONGEST_BASE, MOST_ERRORS, Attempt, HowRepeated, RepeatedOutcome, Repeats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
     from concurrent.futures import Future
 
-    from turncheck.comparison.repeats import RateTest
-    from turncheck.engines.base import Engine
-    from turncheck.report.model import RepeatedOutcome
+    from turncheck.engines.conversation import Parse
+    from turncheck.evaluation.e2e_case import CaseOutcome
     from turncheck.settings.repeats import RepeatRules
 
 _RUNS_THAT_TELL: Final = 5
 """A test that passes in half of its runs fails in so many of them once in 32 times."""
-_MOST_ERRORS: Final = 3
-"""After so many runs that ended in an error, a test is not run any more."""
 _OTHER_BASE: Final = "its shard took it for judged: it compared with other runs of the base"
 _EVERY: Final = 15.0
 """Seconds between two messages about the progress of a round."""
@@ -52,10 +50,11 @@ class BaseRuns:
 NO_RUNS: Final = BaseRuns()
 
 
-def base_runs(repeats: Repeats | UnsetType, *, passed: bool) -> BaseRuns:
+def base_runs(repeats: Repeats | UnsetType, attempts: Attempt | UnsetType, *, passed: bool) -> BaseRuns:
     """Return the runs that a test of the base says something about; one that was run once has one."""
     if isinstance(repeats, UnsetType):
-        return BaseRuns("P" if passed else "F", not passed)
+        runs = (passed,) if isinstance(attempts, UnsetType) else attempts.runs
+        return BaseRuns("".join("P" if one else "F" for one in runs)[-LONGEST_BASE:], not passed)
     return BaseRuns(repeats.usual_runs, not passed and repeats.outcome != "unclear")
 
 
@@ -90,19 +89,26 @@ class Asked(Protocol[Answer]):
         """
 
 
-def answered(ask: Callable[[], Answer]) -> Answer | None:
-    """Ask an engine that several things can be asked at once for one of them; ``None``: it went wrong, twice.
+# Runs that were made elsewhere.
 
-    Raises:
-        CutShortError: the engine is gone.
+
+@dataclass(frozen=True, slots=True)
+class RepeatedRun:
+    """One of several runs of a test; ``answer`` is ``None`` if a sentence had none.
+
+    ``base``: whether the base passed directly after it, if it was asked.
     """
-    for _ in range(2):
-        try:
-            return ask()
-        except CutShortError as error:
-            if not error.passing:
-                raise
-    return None
+
+    answer: CaseOutcome | Parse | UtteranceAnswer | None
+    base: Literal["", "p", "f"] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedRuns:
+    """All runs of a test, in their order; ``why``: why there are no more, unless they say how it fares."""
+
+    runs: tuple[RepeatedRun, ...]
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,17 +142,24 @@ class Repeating(Generic[Section]):
         ask: Callable[[Engine, int], Run[Answer]],
         here: Engine,
         find_base: Callable[[Sequence[Repeated[Answer]]], None],
+        *,
+        number: int,
+        what: str,
     ) -> Rounds[Answer]:
-        """Run the tests in rounds; ``ask`` asks an engine for one of them by its number."""
+        """Run the tests in rounds; ``ask`` asks an engine for one of all tests by its number, below ``number``.
+
+        Each is a ``what``.
+        """
 
         def on(engine: Engine, number: int, _: int) -> Run[Answer]:
             return ask(engine, number)
 
         there = None if self.on_base is None else partial(on, self.on_base)
         rounds = Rounds(
-            tests, self.rules, partial(on, here), find_base, self.workers, there, share=self.share, say=self.say
+            tests, self.rules, partial(on, here), find_base, self.workers, there, self.share, self.say, what=what
         )
         rounds.run()
+        rounds.ensure_still_there(number)
         self.spent(rounds.turns, rounds.seconds)
         return rounds
 
@@ -193,12 +206,12 @@ class Repeated(Generic[Answer]):
     def is_over(self) -> bool:
         """Whether it is not run again: what it says is known, or it cannot be judged."""
         left_out = bool(self.answers) and self.answers[-1].sign == "left out"
-        return self.verdict is not None or self.errors >= _MOST_ERRORS or left_out
+        return self.verdict is not None or self.errors >= MOST_ERRORS or left_out
 
     @property
     def is_broken(self) -> bool:
         """Whether so many of its runs ended in an error that it is not known how it fares."""
-        return self.verdict is None and self.errors >= _MOST_ERRORS
+        return self.verdict is None and self.errors >= MOST_ERRORS
 
     @property
     def is_wanted(self) -> bool:
@@ -209,6 +222,15 @@ class Repeated(Generic[Answer]):
     def judged(self) -> list[Answer]:
         """The answers of the runs that passed or failed."""
         return [run.answer for run in self.answers if run.sign in {"passed", "failed"}]
+
+    @property
+    def beside_base(self) -> list[RunBesideBase]:
+        """Its runs that passed or failed, each with the base's that followed it."""
+        return [
+            RunBesideBase(run.sign == "failed", run.base == "f" if run.base else None)
+            for run in self.answers
+            if run.sign in {"passed", "failed"}
+        ]
 
     @property
     def passes(self) -> bool:
@@ -235,9 +257,19 @@ class Repeated(Generic[Answer]):
         """Return its runs as the report has them."""
         return Repeats(runs=self.runs, outcome=self.verdict or "unclear", errors=self.errors, base=self.base.runs)
 
+    def written(self, of: Callable[[Run[Answer]], Any], why_unclear: str) -> RepeatedRuns:
+        """Return its runs to be judged elsewhere; ``of``: returns what is kept of a run."""
+        runs = tuple(RepeatedRun(of(run), run.base) for run in self.answers)
+        return RepeatedRuns(runs, "" if self.verdict is not None else self.why_unclear(why_unclear))
+
+    @property
+    def errors_in_words(self) -> str:
+        """``3 runs ended in an error; 1 of 1 other passed``."""
+        return f"{self.errors} runs ended in an error; {self.passed} of {count(len(self.runs), 'other')} passed"
+
     def why_unclear(self, otherwise: str) -> str:
         """Return why its runs do not say how it fares."""
-        if self.errors >= _MOST_ERRORS:
+        if self.errors >= MOST_ERRORS:
             return f"{self.errors} runs ended in an error"
         return otherwise if self.known is None else self.why_known or _OTHER_BASE
 
@@ -271,6 +303,8 @@ class Rounds(Generic[Answer]):
     """What they may cost; ``None``: they are all tests of the run."""
     say: Callable[[str], None] = lambda _: None
     clock: Callable[[], float] = time.monotonic
+    what: str = "case"
+    """What a test is called."""
     begin: float = field(init=False)
     turns: int = 0
     is_short: bool = False
@@ -298,14 +332,6 @@ class Rounds(Generic[Answer]):
         return self.interrupt or (self.lost[min(self.lost)] if self.lost else None)
 
     @property
-    def broken(self) -> EngineError | None:
-        """Why tests that were answered before are not any more: an engine that is gone must not pass for a chance."""
-        number = sum(test.is_broken and bool(test.runs) for test in self.tests)
-        if not number:
-            return None
-        return EngineError(f"{count(number, 'answer')} could not be had again: {_MOST_ERRORS} tries each went wrong")
-
-    @property
     def why_no_more(self) -> str:
         """Why tests that are not decided are not run again."""
         if self.interrupt is not None:
@@ -326,6 +352,8 @@ class Rounds(Generic[Answer]):
     def _out_of_budget(self) -> str:
         """Why no more runs are made; empty: there may be more."""
         share = self._allowed
+        if all(test.known is not None for test in self.tests):  # the budget was kept where they were run
+            return ""
         if self._seconds_left <= 0:
             return _used_up(f"{share.seconds:,.0f} seconds", is_all=share.seconds >= self.rules.seconds)
         if self.is_short or self.turns >= share.turns:
@@ -341,13 +369,14 @@ class Rounds(Generic[Answer]):
         first, most = self.rules.first, self.rules.most
         while wanted := [test for test in self.tests if test.is_wanted and len(test.runs) < first]:
             before = self._runs
+            if before:
+                self._say_progress()
             self._ask(wanted, usual=True)
             if self.interrupt is not None:
                 self._settle()
                 return
             if self.lost or self._out_of_budget or self._runs == before:
                 break
-            self.say(self._progress(len(wanted)))
         try:
             self._compare()
         except KeyboardInterrupt as error:
@@ -358,12 +387,33 @@ class Rounds(Generic[Answer]):
         while wanted := [test for test in self.tests if test.is_wanted and first <= len(test.runs) < most]:
             if self.lost or self._out_of_budget:
                 break
-            self.say(self._progress(len(wanted)))
+            self._say_progress()
             before = self._runs
             self._ask(wanted, usual=False)
             if self.interrupt is not None or self._runs == before:
                 break
             self._decide()
+
+    def ensure_still_there(self, number: int) -> None:
+        """Note that the engine is gone, if tests end in errors, and it does not answer others either.
+
+        If it does, the errors say something of these tests alone: they cost nothing but these. ``number``: how many
+        tests there are, those of others included.
+        """
+        broken = [test.number for test in self.tests if test.is_broken and test.known is None]
+        if not broken or self.stopped is not None:
+            return
+        good = [test.number for test in self.tests if test.judged and not test.is_broken]
+        own = {test.number for test in self.tests}
+        try:
+            for other in [*good, *(one for one in range(number) if one not in own)][:MOST_ERRORS]:
+                if self.here(other, 0).sign != "error":
+                    return
+        except EngineError as error:
+            self.lost[broken[0]] = error
+            return
+        what = f"{count(len(broken), 'answer')} could not be had: {MOST_ERRORS} tries each went wrong"
+        self.lost[broken[0]] = EngineError(what)
 
     def _compare(self) -> None:
         """Find the runs of the base; also of tests that never failed, which a later change is compared with."""
@@ -376,11 +426,12 @@ class Rounds(Generic[Answer]):
         workers = Workers(min(self.workers, len(wanted)))
         futures: list[tuple[Repeated[Answer], Future[Run[Answer] | None]]] = []
         on_base = self.on_base is not None and not usual
+        a_run = 2 if on_base else 1
         for test in wanted:
             if test.known is not None:
                 test.add(test.known[len(test.answers)], usual=usual)
                 continue
-            turns = test.turns * (2 if on_base else 1)
+            turns = test.turns * a_run
             if self.turns + turns <= self._allowed.turns:
                 self.turns += turns
                 task = partial(self._both, test, test.asked, on_base=on_base)
@@ -388,17 +439,20 @@ class Rounds(Generic[Answer]):
                 test.asked += 1
             else:
                 self.is_short = True
-        said = time.monotonic()
+        said = self.clock()
+        added = 0
         try:
-            for done, (_, future) in enumerate(futures):
-                Workers.result(future)
-                if time.monotonic() - said >= _EVERY:
-                    said = time.monotonic()
-                    self.say(f"{count(self._runs + done + 1, 'run')}, {len(futures) - done - 1:,} left in this round")
+            for test, future in futures:
+                if (run := Workers.result(future)) is not None:
+                    test.add(run, usual=usual)
+                added += 1
+                if self.clock() - said >= _EVERY:
+                    said = self.clock()
+                    self._say_progress(sum(one.turns * a_run for one, _ in futures[added:]))
         except KeyboardInterrupt as interrupt:
             self.interrupt = interrupt
         finally:
-            for test, future in futures:
+            for test, future in futures[added:]:
                 future.cancel()
                 if future.done() and not future.cancelled() and not future.exception() and (run := future.result()):
                     test.add(run, usual=usual)
@@ -423,13 +477,13 @@ class Rounds(Generic[Answer]):
         """Run a test once; ``None``: the engine is gone, or the time is up."""
         if self.lost or self._seconds_left <= 0:
             return None
-        begin = time.perf_counter()
+        begin = self.clock()
         try:
             run = self.here(test.number, attempt)
         except EngineError as error:
             self.lost[test.number] = error
             return None
-        return run._replace(seconds=time.perf_counter() - begin)
+        return run._replace(seconds=self.clock() - begin)
 
     def _settle(self) -> None:
         """Note which tests have passed, without the base."""
@@ -443,29 +497,70 @@ class Rounds(Generic[Answer]):
         number = max(1, self._allowed.tests)
         before = sum(test.is_worse for test in self.tests)
         level = self.rules.false_alarms / number
-        of_test: dict[int, tuple[Repeated[Answer], RateTest]] = {}
+        of_test: dict[int, tuple[Repeated[Answer], Weighed]] = {}
         for test in self.tests:
             if test.is_over or len(test.runs) < self.rules.first:
                 continue
-            base = test.base.runs.upper()
-            rates = rate_test(base.count("F"), len(base), self.rules.worth)
-            if rates is None or not rates.can_tell(self.rules.most, level):
+            weighed = self._weigh(test, level)
+            if weighed is None:
                 test.verdict = _as_usual(test)
             else:
-                of_test[test.number] = test, rates
-        evidence = {one: rates.evidence(test.failed, test.passed) for one, (test, rates) in of_test.items()}
+                of_test[test.number] = test, weighed
+        evidence = {one: weighed.evidence for one, (_, weighed) in of_test.items()}
         worse = alarms(evidence, self.rules.false_alarms, number, before)
-        for one, (test, rates) in of_test.items():
+        for one, (test, weighed) in of_test.items():
             if one in worse:
                 test.is_worse = True
                 test.verdict = "regressed" if test.base.runs else "failed"
-            elif rates.decide(test.failed, test.passed, level) == "usual":
+            elif weighed.is_usual:
                 test.verdict = _as_usual(test)
 
-    def _progress(self, left: int) -> str:
-        minutes = max(0.0, self._seconds_left) / 60
-        time_left = f"{minutes:.0f} minutes" if minutes >= 2 else f"{minutes * 60:.0f} seconds"
-        return f"{count(self._runs, 'run')}, {count(left, 'case')} left, at most {time_left} more"
+    def _weigh(self, test: Repeated[Answer], level: float) -> Weighed | None:
+        """Weigh the runs of a test; ``None``: nothing could be worse, or no number of runs that are allowed tells."""
+        base, worth = test.base.runs.upper(), self.rules.worth
+        is_beside = self.on_base is not None if test.known is None else any(run.base for run in test.known)
+        if is_beside:
+            if "P" not in base and len(base) >= _RUNS_THAT_TELL:
+                return None
+            before = base[: len(base) - sum(bool(run.base) for run in test.answers)]
+            return weigh_pairs(test.beside_base, before.count("F"), len(before), worth, level)
+        rates = rate_test(base.count("F"), len(base), worth)
+        if rates is None or not rates.can_tell(self.rules.most, level):
+            return None
+        return rates.weigh(test.failed, test.passed, level)
+
+    # --- how far it is -----------------------------------------------------------------------------------------------
+
+    def _say_progress(self, under_way: int = 0) -> None:
+        """Say how many runs were made, how many tests need more, and how long that takes, as fast as it went so far.
+
+        How often a test that failed is still run, nobody knows: then the time is that of the most runs. ``under_way``:
+        turns of this round that were not made yet.
+        """
+        first, most = self.rules.first, self.rules.most
+        wanted = [test for test in self.tests if test.is_wanted]
+        new = [test for test in wanted if len(test.runs) < first]
+        left = len(new) + sum(bool(test.failed) and first <= len(test.runs) < most for test in wanted)
+        if new:
+            turns = [test.turns * (first - len(test.runs)) for test in new]
+            of_what = f" for the first {first} runs of each"
+        else:
+            a_run = 1 if self.on_base is None else 2
+            turns = [a_run * test.turns * (most - len(test.runs)) for test in wanted if test.failed]
+            of_what = " more"
+        seconds = self._time_of(turns, self._allowed.turns - self.turns + under_way)
+        words = f", {'about' if new else 'at most'} {duration(seconds)}{of_what}" if seconds is not None else ""
+        runs = sum(run.sign != "left out" for test in self.tests for run in test.answers)
+        self.say(f"{count(runs, 'run')}, {count(left, self.what)} left{words}")
+
+    def _time_of(self, turns: Sequence[int], allowed: int) -> float | None:
+        """How long tests take that have so many turns left each, of which some run at once; ``None``: not known yet."""
+        timed = [(test.turns, run.seconds) for test in self.tests for run in test.answers if run.seconds]
+        if not timed:
+            return None
+        a_turn = sum(seconds for _, seconds in timed) / sum(number for number, _ in timed)
+        one_by_one = max(sum(turns) / self.workers, *turns, 0)
+        return max(0.0, min(a_turn * min(one_by_one, allowed), self._seconds_left))
 
 
 def _used_up(budget: str, *, is_all: bool) -> str:

@@ -11,14 +11,22 @@ from dataclasses import dataclass, replace
 from math import fsum
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.report.model import Confusion, EntityScores, EntitySpan, IntentScores, ResponseScores, SpanScores, Spread
+from turncheck.report.model import (
+    Confusion,
+    EntityScores,
+    EntitySpan,
+    IntentScores,
+    NluPrediction,
+    ResponseScores,
+    SpanScores,
+    Spread,
+)
 from turncheck.report.understanding import NO_ENTITY, Tokens, calibration_bin, found_by, label_of, to_find, token_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from turncheck.engines.parse import Parse, PredictedIntent, SelectedResponse
-    from turncheck.report.model import NluPrediction
+    from turncheck.engines.conversation import Parse, PredictedIntent, SelectedResponse
 
 
 Pairs = Counter[tuple[str, str]]

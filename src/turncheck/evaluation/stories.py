@@ -10,37 +10,27 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from turncheck.dialogue.events import UserUttered
-from turncheck.dialogue.training import trackers_of
-from turncheck.engines.at_once import ask_all
-from turncheck.engines.conversation import read_direct_message
-from turncheck.engines.parse import Parse, PredictedIntent
-from turncheck.evaluation.annotated import annotation, score_policy_entities
-from turncheck.evaluation.answers import ASKED_HERE, LazyNlu, LazyPolicies, answered, finished_part, units_of
+from turncheck.dialogue.training import StoryTracker, trackers_of
+from turncheck.engines.base import ask_all
+from turncheck.engines.conversation import Decision, NluEngine, Parse, Policies, PredictedIntent, read_direct_message
+from turncheck.evaluation.annotated import AnnotatedText, Entity, annotation, score_policy_entities
+from turncheck.evaluation.answers import ASKED_HERE, Answers, LazyNlu, LazyPolicies, answered, finished_part, units_of
 from turncheck.evaluation.misunderstood import misunderstandings
 from turncheck.evaluation.scores import score_pairs
-from turncheck.evaluation.story_run import StoryRun, passes_as_written, run_story
+from turncheck.evaluation.story_run import Shows, StoryRun, passes_as_written, run_story
 from turncheck.messages.errors import CutShortError, EngineError
 from turncheck.messages.phrasing import count
-from turncheck.project.model import UserStep
-from turncheck.report.model import Core, StoriesAsWritten, StoryResult
-from turncheck.work.workplace import INLINE, batches
+from turncheck.project.model import Story, UserStep
+from turncheck.report.model import Core, Misunderstanding, StoriesAsWritten, StoryResult
+from turncheck.work.workplace import INLINE, Executor, batches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from turncheck.dialogue.tracker import Tracker
-    from turncheck.dialogue.training import StoryTracker
-    from turncheck.engines.conversation import Decision, Policies
-    from turncheck.engines.parse import NluEngine
-    from turncheck.evaluation.annotated import AnnotatedText, Entity
-    from turncheck.evaluation.answers import Answers
-    from turncheck.evaluation.story_run import Shows
-    from turncheck.project.model import Story
     from turncheck.project.nlu_data import Example
-    from turncheck.report.model import Misunderstanding
     from turncheck.report.understanding import Tokens
-    from turncheck.validation.unused import Learnable
-    from turncheck.work.workplace import Executor
+    from turncheck.validation.names import Learnable
 
     Tokenize = Callable[[Sequence[str]], Sequence[Tokens]]
     """Texts → the borders of the words of each."""

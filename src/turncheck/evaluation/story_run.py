@@ -6,17 +6,18 @@ events are those of the story.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.dialogue.domain import ACTION_LISTEN, ACTION_SESSION_START, ACTION_UNLIKELY_INTENT
+from turncheck.dialogue.domain import ACTION_LISTEN, ACTION_SESSION_START, ACTION_UNLIKELY_INTENT, DialogueDomain
 from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, ActiveLoop, SlotSet, UserUttered
 from turncheck.dialogue.tracker import Tracker
-from turncheck.engines.parse import Parse, PredictedIntent, SelectedResponse
+from turncheck.engines.conversation import Decision, Parse, Policies, PredictedIntent, SelectedResponse
 from turncheck.evaluation.annotated import (
     AnnotatedText,
+    Entity,
     annotated,
     annotated_text,
     as_set,
@@ -30,12 +31,7 @@ from turncheck.evaluation.annotated import (
 from turncheck.report.model import Alternative, StoryStep, WrittenStep
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.training import StoryTracker
-    from turncheck.engines.conversation import Decision, Policies
-    from turncheck.evaluation.annotated import Entity
 
 
 # The steps of a judged story as they are written to Rasa's story files.

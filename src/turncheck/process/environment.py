@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, quote_plus
@@ -12,8 +12,6 @@ from urllib.parse import quote, quote_plus
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from turncheck.messages.finding import Location
 
 

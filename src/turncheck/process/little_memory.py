@@ -13,14 +13,13 @@ import os
 import signal
 import sys
 from contextlib import contextmanager
-from importlib.machinery import ExtensionFileLoader, PathFinder
+from importlib.machinery import ExtensionFileLoader, ModuleSpec, PathFinder
 from typing import TYPE_CHECKING
 
 from turncheck.process import interrupts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from importlib.machinery import ModuleSpec
     from types import ModuleType
 
 _NOT_DONE = 2

@@ -15,14 +15,13 @@ import stat
 import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from turncheck.messages.errors import UserError, hint_of
 from turncheck.process.regular_file import is_file, is_there, open_regular, read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import BinaryIO
 
 
 _FOLDER: Final = re.compile(r"turncheck-[a-z]+-[a-z0-9_]{8}\.tmp")

@@ -9,10 +9,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 _STREAMS: Final = (0, 1, 2)
 

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.messages.errors import UserError
-from turncheck.messages.finding import shown_path
+from turncheck.messages.finding import Finding, shown_path
 from turncheck.platforms.registry import DEFAULT, PLATFORMS, parts
 from turncheck.project.files import read_data
 from turncheck.project.model import Domain, Flow, Project, SessionConfig
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from turncheck.messages.finding import Finding
     from turncheck.platforms.base import Platform
     from turncheck.project.folder import ProjectFolder
     from turncheck.project.formats.format import ParsedFile

@@ -9,21 +9,18 @@ from collections import Counter
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from turncheck.messages.finding import NOWHERE, Location
+from turncheck.messages.finding import NOWHERE, Finding, Location
 from turncheck.platforms.registry import DEFAULT
-from turncheck.project.nlu_data import NluData
-from turncheck.project.rasa_version import NEWEST
+from turncheck.project.nlu_data import Example, NluData
+from turncheck.project.rasa_version import NEWEST, RasaVersion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from turncheck.messages.finding import Finding
     from turncheck.platforms.base import Platform
     from turncheck.project.batch.model import KnownNames
-    from turncheck.project.nlu_data import Example
     from turncheck.project.project_file import ProjectFile
-    from turncheck.project.rasa_version import RasaVersion
     from turncheck.report.batch import BatchSetting
 
 

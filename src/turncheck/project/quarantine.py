@@ -6,20 +6,18 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from turncheck.messages.finding import Finding
+from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import count, suggestion
 from turncheck.process.regular_file import is_link, is_there
 from turncheck.project.folder import ProjectFolder
 from turncheck.report.quarantine import LONGEST_DAYS, Quarantine, QuarantinedTest, days_left
 from turncheck.yaml_tree.shapes import Fault, Key, Record, Text, read
-from turncheck.yaml_tree.tree import YamlMapping, YamlSequence, parse_yaml
+from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlSequence, parse_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from pathlib import Path
 
-    from turncheck.messages.finding import Location
-    from turncheck.yaml_tree.tree import YamlNode
 
 QUARANTINE_FILE: Final = "turncheck.quarantine.yml"
 SYNTAX: Final = "quarantine-syntax"

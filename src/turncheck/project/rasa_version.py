@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.messages.finding import Finding, Location
 from turncheck.process.regular_file import is_file
-from turncheck.project.folder import YAML_SUFFIXES
-from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence
+from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder
+from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.project.folder import ProjectFolder
     from turncheck.project.project_file import ProjectFile
-    from turncheck.yaml_tree.tree import YamlNode
 
 
 OLDEST: Final = 0

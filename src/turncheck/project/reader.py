@@ -2,15 +2,18 @@
 
 What cannot be read becomes a finding, and the rest is read: see :class:`~turncheck.project.model.Project`. The findings
 made while reading are those about files (``domain-not-found``, ``config-not-found``, ``path-not-found``,
-``data-not-found``, ``file-…``), YAML (``yaml-…``), types that cannot be read (``schema-violation``), versions that
-are too high (``version-too-high``: Rasa skips such a file), and what is lost while loading (named in
+``data-not-found``, ``file-…``), YAML (``yaml-…``), types that cannot be read (``schema-violation``), versions that are
+too high (``version-too-high``: Rasa skips such a file), and what is lost while loading (named in
 :mod:`~turncheck.project.formats.rasa_yaml`, :mod:`~turncheck.project.formats.rasa_stories` and
 :mod:`~turncheck.project.config`).
+
+Some things only an older Rasa refuses or reads differently, once a project is known to be written for it.
 """
 
 from __future__ import annotations
 
 import gc
+import re
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -21,9 +24,7 @@ from turncheck.messages.finding import Finding, Location, shown_path
 from turncheck.messages.phrasing import misspelt
 from turncheck.platforms.registry import PLATFORMS
 from turncheck.process.regular_file import is_folder, is_there
-from turncheck.project.assistants_below import assistants_in_place, named_below
-from turncheck.project.components import calm_reason
-from turncheck.project.config import config_from_file
+from turncheck.project.config import SECTIONS, calm_reason, config_from_file, files_apart
 from turncheck.project.export import (
     export_of,
     in_order,
@@ -33,36 +34,37 @@ from turncheck.project.export import (
     read_export,
     refuse_of_rasa,
 )
-from turncheck.project.files import parse_file, read_data, training_data_in_markdown, without_older_formats
-from turncheck.project.folder import ProjectFolder, absolute_name
-from turncheck.project.formats.format import NEEDS_OF_RASA
-from turncheck.project.formats.rasa_domain import domain_from_files
-from turncheck.project.model import Config, Domain, Endpoint, Project, Response, Story
-from turncheck.project.paths import (
+from turncheck.project.files import (
     DEFAULT_CONFIG,
     DEFAULT_DOMAIN,
+    DataFile,
     data_paths,
     domain_path,
     endpoints_file,
     existing,
     existing_or_default,
     note_absent,
+    parse_file,
     path_without_data,
+    read_data,
+    training_data_in_markdown,
+    without_older_formats,
 )
+from turncheck.project.folder import ProjectFolder, absolute_name, assistants_in_place, named_below
+from turncheck.project.formats import rasa_json
+from turncheck.project.formats.format import NEEDS_OF_RASA, Need
+from turncheck.project.formats.rasa_domain import domain_from_files
+from turncheck.project.formats.rasa_json import lookup_file_missing
+from turncheck.project.model import Config, Domain, Endpoint, Project, Response, Story
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS, ProjectFile, unreadable_parts
-from turncheck.project.rasa_version import NEWEST, OLDEST, recognise, version_too_high
-from turncheck.yaml_tree.tree import YamlMapping, YamlScalar
+from turncheck.project.rasa_version import NEWEST, OLDEST, RasaVersion, recognise, version_too_high
+from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar
 from turncheck.yaml_tree.unquoted import unreadable_values
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.project.files import DataFile
-    from turncheck.project.formats.format import Need
     from turncheck.project.nlu_data import NluData
-    from turncheck.project.rasa_version import RasaVersion
-    from turncheck.yaml_tree.tree import YamlNode
-
 
 # The files of a domain: a single one, or those of a folder that Rasa would read.
 
@@ -319,7 +321,6 @@ def _data_of_version(folder: ProjectFolder, data: list[DataFile], rasa: RasaVers
     """Leave out the files that this version of Rasa does not read; for an older one, report what it refuses."""
     if rasa is None or not rasa.is_older:
         return without_older_formats(folder, data)
-    from turncheck.project.older_rules import refused_in_data, unknown_json  # most projects are for Rasa 3
 
     folder.findings += refused_in_data(rasa.major, folder, data)
     unknown_json(rasa.major, folder)
@@ -333,7 +334,6 @@ def _sorted_patterns(nlu: NluData) -> NluData:
 
 def _configured_apart(folder: ProjectFolder, file: ProjectFile | None) -> list[ProjectFile]:
     """Read the files in which Rasa 0 kept the sections that the configuration, if there is one, does not have."""
-    from turncheck.project.config import SECTIONS, files_apart  # most projects are for Rasa 3
 
     there = set() if file is None or file.mapping is None else set(file.mapping.items)
     missing = tuple(section for section in SECTIONS if section not in there)
@@ -435,3 +435,44 @@ def _collector_paused() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+_MEANT_AS_DATA: Final = re.compile(
+    rb'"(?:common_examples|utterances|samples|examples|sentences|intents?|entities|intentName)"\s*:'
+)
+"""Keys of sentences and of their meaning, in any tool's JSON."""
+
+
+def refused_in_data(major: int, folder: ProjectFolder, data: Iterable[DataFile]) -> Iterator[Finding]:
+    """Training data that a version refuses and later ones accept."""
+    for data_file in data:
+        if data_file.format is rasa_json.FORMAT:
+            yield from _files_that_are_missing(folder, data_file)
+            if major < 2:
+                yield from _values_that_are_no_strings(data_file)
+
+
+def _files_that_are_missing(folder: ProjectFolder, data: DataFile) -> Iterator[Finding]:
+    for table in data.parts.nlu.lookups:
+        if table.file is not None and folder.named_file(table.file) is None:
+            yield lookup_file_missing(table.name, table.file, table.location)
+
+
+def _values_that_are_no_strings(data: DataFile) -> Iterator[Finding]:
+    for example in data.parts.nlu.examples:
+        for entity in example.entities:
+            if not isinstance(entity.value, str):
+                what = f"The value {entity.value!r} of the entity '{entity.entity}' is not a string; Rasa 1 ends here."
+                yield Finding("annotation-invalid", "error", what, example.location, "Put it in double quotes.")
+
+
+def unknown_json(major: int, folder: ProjectFolder) -> None:
+    """Turn findings about JSON of unknown tools into errors if it holds sentences; Rasa 0 ends at any such file."""
+    for number, finding in enumerate(folder.findings):
+        path = finding.location.path
+        if finding.code != "file-without-data" or not path.endswith(".json"):
+            continue
+        if major == 0 or _MEANT_AS_DATA.search(folder.read_bytes(folder.root / path) or b""):
+            does = "Rasa ends here" if major == 0 else "Rasa silently skips it"
+            message = f"{finding.message.rstrip('.')}; {does}."
+            folder.findings[number] = replace(finding, code="data-format-unknown", severity="error", message=message)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from turncheck.project.model import OrStep, UserStep
+from turncheck.project.model import OrStep, Project, Step, UserStep
 from turncheck.project.nlu_data import EntityAnnotation, Example
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from turncheck.messages.finding import Location
-    from turncheck.project.model import Project, Step
 
 _INTENT_MESSAGE = "/"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path, PurePosixPath
@@ -19,8 +19,6 @@ from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files
 from turncheck.report.codec import MAX_BYTES, file_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from turncheck.conclude import Outcome
     from turncheck.process.screen import Console
     from turncheck.render.assistants import Assistants

@@ -12,24 +12,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from turncheck.ci.host import HostError, OtherRun, RunStamp, Target
-from turncheck.comparison.model import Missing, Present, Unreachable, Unreadable
+from turncheck.ci.host import EarlierReports, Host, HostError, OtherRun, RunStamp, StoredReport, Target
+from turncheck.comparison.model import Baseline, Missing, Present, Unreachable, Unreadable
 from turncheck.conclude import NamedOutcome, Outcome, Outcomes, conclude
 from turncheck.messages.errors import UserError
 from turncheck.render.assistants import comment_key, key_of
-from turncheck.render.fork import Fork
 from turncheck.render.links import Links
+from turncheck.render.markdown import Fork
 from turncheck.settings.gates import GATES, gate_settings
-from turncheck.settings.options import Settings
+from turncheck.settings.options import JunitFlavour, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from turncheck.ci.host import EarlierReports, Host, StoredReport
-    from turncheck.comparison.model import Baseline
     from turncheck.render.wording.verdict import Verdict
     from turncheck.report.model import GateSettings, Report
-    from turncheck.settings.options import JunitFlavour
 
 MOST_REPORTS: Final = 50
 """Maximum number of assistants of one run."""

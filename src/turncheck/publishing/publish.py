@@ -11,12 +11,23 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self
 
-from turncheck.ci.host import PAGE_SUFFIX, PLOTS_SUFFIX, Check, HostError
-from turncheck.conclude import Outcomes
+from turncheck.ci.host import (
+    PAGE_SUFFIX,
+    PLOTS_SUFFIX,
+    Artifacts,
+    Check,
+    Comment,
+    Host,
+    HostError,
+    RunStamp,
+    Target,
+    UploadedArtifact,
+)
+from turncheck.conclude import Outcome, Outcomes
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.process.environment import redact
 from turncheck.publishing.files import FilesBelow, warnings_of_size, write_own
-from turncheck.render.annotations import LEVELS, find_annotations
+from turncheck.render.annotations import LEVELS, Annotation, Level, find_annotations
 from turncheck.render.assistants import comment_key
 from turncheck.render.page.page import NAME as PAGE
 from turncheck.render.sinks.markdown import marker, trusted
@@ -25,11 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from turncheck.ci.host import Artifacts, Comment, Host, RunStamp, Target, UploadedArtifact
     from turncheck.comparison.model import Comparison
-    from turncheck.conclude import Outcome
-    from turncheck.render.annotations import Annotation, Level
-    from turncheck.render.fork import Fork
+    from turncheck.render.markdown import Fork
     from turncheck.render.rendered import Rendered
     from turncheck.settings.options import Settings
 

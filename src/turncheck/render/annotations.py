@@ -11,13 +11,12 @@ from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.messages.plain_text import one_line
 from turncheck.render.case_keys import misunderstood_cases, misunderstood_stories, new_and_old
 from turncheck.render.changed_sections import likely_noise
-from turncheck.render.links import PathResolver, base_places, repository_path
+from turncheck.render.links import Links, PathResolver, base_places, repository_path
 from turncheck.render.phrases import expected_got, expected_intent, nearest, understood_as
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.commands import command
-from turncheck.render.spans import line, plain
-from turncheck.render.wording.quarantine import failing_in_quarantine, quarantine_in_words
-from turncheck.render.wording.tests import with_copy_count
+from turncheck.render.spans import Line, line, plain
+from turncheck.render.wording.tests import failing_in_quarantine, quarantine_in_words, with_copy_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from turncheck.comparison.model import Comparison
     from turncheck.messages.finding import Location
     from turncheck.render.assistants import Assistants
-    from turncheck.render.links import Links
-    from turncheck.render.spans import Line
     from turncheck.render.wording.verdict import Verdict
     from turncheck.report.model import Report
 

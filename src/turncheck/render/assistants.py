@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from turncheck.messages.phrasing import count
-from turncheck.render.links import PathResolver, base_places
+from turncheck.render.links import Links, PathResolver, base_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from turncheck.comparison.model import Comparison
-    from turncheck.render.links import Links
     from turncheck.render.spans import Sign
     from turncheck.render.wording.verdict import GateResult, Verdict
     from turncheck.report.model import Report

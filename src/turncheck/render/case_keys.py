@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from turncheck.comparison.cases import batch_cases, end_to_end_cases, intent_cases, story_cases
+from turncheck.comparison.cases import Case, batch_cases, end_to_end_cases, intent_cases, story_cases
 from turncheck.comparison.matching import places_of, unpaired_case
 from turncheck.comparison.quarantine import is_excused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.comparison.cases import Case
     from turncheck.comparison.changes import CaseChange
     from turncheck.comparison.model import Comparison
     from turncheck.messages.finding import Location

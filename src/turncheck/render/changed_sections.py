@@ -8,40 +8,32 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from turncheck.comparison.because import newly_failing_tests, tests_because_of
 from turncheck.comparison.cases import findings_worst_first
-from turncheck.comparison.changes import SINGULAR
-from turncheck.comparison.gates_on_tests import no_longer_checked
-from turncheck.comparison.misunderstood import misunderstood_sentences
-from turncheck.comparison.training_changes import (
-    is_a_flip,
-    is_likely_misparsed,
-    is_likely_noise,
-    sentences_of,
+from turncheck.comparison.changes import (
+    SINGULAR,
+    CaseChange,
+    ChangedCases,
+    ChangedPart,
+    CutIntent,
+    FallbackChange,
+    LessUnderstood,
+    StrippedIntent,
 )
+from turncheck.comparison.gates_on_tests import newly_failing_tests, no_longer_checked, tests_because_of
+from turncheck.comparison.misunderstood import misunderstood_sentences
+from turncheck.comparison.training_changes import is_a_flip, is_likely_misparsed, is_likely_noise, sentences_of
 from turncheck.messages.phrasing import count
 from turncheck.render import entries
 from turncheck.render.case_keys import misunderstood_cases, misunderstood_stories, new_and_old, wrong_sentences
-from turncheck.render.entries import caused_first, findings_by_cause, item, number_of_tests, rule
+from turncheck.render.entries import Test, caused_first, findings_by_cause, item, number_of_tests, rule
 from turncheck.render.lists import MISUNDERSTOOD, Lists
-from turncheck.render.spans import BUILT, Code, Entry, Place, Prose, Said, Section, line, listed
+from turncheck.render.spans import BUILT, Code, Entry, Line, NeutralSection, Place, Prose, Said, Section, line, listed
 from turncheck.render.wording.changes import threshold_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
-    from turncheck.comparison.changes import (
-        CaseChange,
-        ChangedCases,
-        ChangedPart,
-        CutIntent,
-        FallbackChange,
-        LessUnderstood,
-        StrippedIntent,
-    )
     from turncheck.comparison.model import Comparison
-    from turncheck.render.entries import Test
-    from turncheck.render.spans import Line, NeutralSection
     from turncheck.report.model import Report
 
 

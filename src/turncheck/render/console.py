@@ -12,18 +12,16 @@ from rich.table import Table
 from rich.text import Text
 
 from turncheck.render.document import build_document
-from turncheck.render.links import PathResolver, base_places
+from turncheck.render.links import Links, PathResolver, base_places
 from turncheck.render.phrases import version_line
 from turncheck.render.rendered import Rendered
-from turncheck.render.sinks.terminal_writer import TerminalWriter
-from turncheck.render.spans import Change, Entry, Prose, Row, line
+from turncheck.render.sinks.terminal import TerminalWriter
+from turncheck.render.spans import Change, Entry, Line, NeutralSection, Prose, Row, line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from turncheck.comparison.model import Comparison
-    from turncheck.render.links import Links
-    from turncheck.render.spans import Line, NeutralSection
     from turncheck.render.wording.verdict import Verdict
     from turncheck.report.model import Report
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from turncheck.comparison.because import newly_failing_tests
 from turncheck.comparison.cases import findings_worst_first
-from turncheck.comparison.metrics import metrics_of
+from turncheck.comparison.gates_on_tests import newly_failing_tests
+from turncheck.comparison.metrics import MetricDelta, metrics_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.tally import lacks_actions
 from turncheck.comparison.training_changes import intent_of, is_f1_of_an_intent
@@ -29,6 +29,7 @@ from turncheck.render.entries import findings_by_cause, tests_by_cause
 from turncheck.render.lists import MISUNDERSTOOD, SEVERITIES, Lists
 from turncheck.render.main_metrics import (
     SHARED,
+    MainMetric,
     change_of,
     displayed_values,
     is_on_shared,
@@ -36,23 +37,44 @@ from turncheck.render.main_metrics import (
     mark,
     sample_size_note,
 )
-from turncheck.render.phrases import KIND_NAMES, MEAN, POOLED, overlap_remarks, skipped_by_cause, unjudged_remark
-from turncheck.render.robustness_text import robustness_note
-from turncheck.render.spans import BUILT, Change, Code, Column, Entry, Prose, Row, Section, line, listed
-from turncheck.render.strength_text import judged_mutants, strength_note
+from turncheck.render.phrases import (
+    KIND_NAMES,
+    MEAN,
+    POOLED,
+    OverlapRemark,
+    overlap_remarks,
+    skipped_by_cause,
+    unjudged_remark,
+)
+from turncheck.render.spans import (
+    BUILT,
+    Change,
+    Code,
+    Column,
+    Entry,
+    Line,
+    NeutralSection,
+    Prose,
+    Row,
+    Section,
+    line,
+    listed,
+)
+from turncheck.render.strength_text import judged_mutants, robustness_note, strength_note
 from turncheck.render.wording.figures import change, figure
-from turncheck.render.wording.quarantine import failing_in_quarantine, to_release
-from turncheck.render.wording.tests import HOW_TO_RUN_ACTIONS, removed_test_text, with_copy_count
+from turncheck.render.wording.tests import (
+    HOW_TO_RUN_ACTIONS,
+    failing_in_quarantine,
+    removed_test_text,
+    to_release,
+    with_copy_count,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from turncheck.comparison.metrics import MetricDelta
     from turncheck.comparison.model import Comparison
     from turncheck.messages.finding import Location
-    from turncheck.render.main_metrics import MainMetric
-    from turncheck.render.phrases import OverlapRemark
-    from turncheck.render.spans import Line, NeutralSection
     from turncheck.render.wording.verdict import GateResult, Verdict
     from turncheck.report.model import BatchNumbers, Report
     from turncheck.report.understanding import CoveredKind

@@ -10,12 +10,11 @@ from turncheck.render.content import all_sections
 from turncheck.render.main_metrics import main_metrics
 from turncheck.render.nlu_text import fallback_entry, trust_entry
 from turncheck.render.phrases import moment
-from turncheck.render.spans import Code, Entry, Link, Prose, Strong, Term, line, listed
+from turncheck.render.spans import Code, Entry, Line, Link, NeutralSection, Prose, Strong, Term, line, listed
 
 if TYPE_CHECKING:
     from turncheck.comparison.model import BaselineUsed, Comparison, Way
     from turncheck.render.links import Links
-    from turncheck.render.spans import Line, NeutralSection
     from turncheck.render.wording.verdict import Verdict
     from turncheck.report.model import Report
 

@@ -8,8 +8,20 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from msgspec import UnsetType
 
-from turncheck.comparison.changes import SINGULAR, number_of
-from turncheck.messages.finding import Finding
+from turncheck.comparison.changes import (
+    SINGULAR,
+    CaseChange,
+    ChangedPart,
+    Collision,
+    FindingChange,
+    MisunderstoodSentence,
+    Named,
+    SettingChange,
+    TrainingChange,
+    UnseenChange,
+    number_of,
+)
+from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import count
 from turncheck.render.case_keys import key_of_sentence, key_of_test, key_of_text
 from turncheck.render.phrases import (
@@ -20,31 +32,16 @@ from turncheck.render.phrases import (
     expected_understood,
     heard,
 )
-from turncheck.render.robustness_text import variant_line
-from turncheck.render.spans import Code, Entry, Place, Prose, Said, line, listed
-from turncheck.render.wording.quarantine import quarantine_in_words
+from turncheck.render.spans import Code, Entry, Line, Place, Prose, Said, line, listed
+from turncheck.render.strength_text import variant_line
 from turncheck.render.wording.repeats import runs_in_words
-from turncheck.render.wording.tests import with_copy_count
+from turncheck.render.wording.tests import HeldTest, quarantine_in_words, with_copy_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
     from collections.abc import Set as AbstractSet
 
-    from turncheck.comparison.changes import (
-        CaseChange,
-        ChangedPart,
-        Collision,
-        FindingChange,
-        MisunderstoodSentence,
-        Named,
-        SettingChange,
-        TrainingChange,
-        UnseenChange,
-    )
     from turncheck.comparison.model import ChangedItem
-    from turncheck.messages.finding import Location
-    from turncheck.render.spans import Line
-    from turncheck.render.wording.quarantine import HeldTest
     from turncheck.render.wording.verdict import FailedBy, GateResult
     from turncheck.report.model import MutantResult, SentenceUnderNoise, Skipped, Substitution
 

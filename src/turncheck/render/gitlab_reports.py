@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.messages.finding import Location
 from turncheck.messages.plain_text import one_line
-from turncheck.render.annotations import LEVELS, find_remarks
+from turncheck.render.annotations import LEVELS, Level, Remark, find_remarks
 from turncheck.render.links import repository_path
 from turncheck.render.rendered import Rendered
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.metrics import MetricDelta
     from turncheck.comparison.model import Comparison
-    from turncheck.render.annotations import Level, Remark
     from turncheck.render.assistants import Assistants
     from turncheck.report.model import Report
 

@@ -30,7 +30,7 @@ from turncheck.comparison.cases import batch_actual, batch_expected, decisive_st
 from turncheck.comparison.judged import FailedTest
 from turncheck.comparison.matching import places_of
 from turncheck.comparison.quarantine import entry_of, is_excused
-from turncheck.messages.finding import Location
+from turncheck.messages.finding import Finding, Location
 from turncheck.render.batch_text import tested_at
 from turncheck.render.case_keys import CaseKeys, by_place
 from turncheck.render.junit_lines import (
@@ -44,25 +44,18 @@ from turncheck.render.junit_lines import (
     step_lines,
     varying,
 )
-from turncheck.render.links import PathResolver, places, repository_path
-from turncheck.render.phrases import (
-    expected_got,
-    moment,
-    why_unjudged,
-)
+from turncheck.render.links import Links, PathResolver, places, repository_path
+from turncheck.render.phrases import expected_got, moment, why_unjudged
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.xml import attribute, element
 from turncheck.render.spans import plain
-from turncheck.render.wording.quarantine import quarantine_in_words
-from turncheck.render.wording.tests import failed_test
+from turncheck.render.wording.tests import failed_test, quarantine_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from turncheck.comparison.model import Comparison
-    from turncheck.messages.finding import Finding
     from turncheck.render.assistants import Assistants, FailedAssistant
-    from turncheck.render.links import Links
     from turncheck.render.wording.verdict import GateResult, Verdict
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import BatchCase, CaseResult, NluPrediction, Report, StoryResult
@@ -320,8 +313,9 @@ class SuiteWriter:
         return written
 
     def _is_worse(self, example: NluPrediction) -> bool:
-        """Whether a sentence fails more often than on the base, and that is not excused."""
-        if isinstance(example.repeats, UnsetType) or example.repeats.outcome != "regressed":
+        """Whether a sentence fails more often than on the base, or is not answered, and that is not excused."""
+        is_worse = not isinstance(example.repeats, UnsetType) and example.repeats.outcome == "regressed"
+        if not is_worse and not example.unanswered:
             return False
         test = FailedTest("nlu", example.text, repeats=example.repeats, location=example.location)
         return not is_excused(self._report, test)

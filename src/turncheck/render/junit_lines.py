@@ -21,13 +21,12 @@ from turncheck.render.phrases import (
 from turncheck.render.sinks.xml import attribute, element
 from turncheck.render.spans import Place, line, plain
 from turncheck.render.wording.repeats import runs_in_words
-from turncheck.report.model import CaseResult
+from turncheck.report.model import BatchCase, CaseResult, Misunderstanding, NluPrediction, StoryResult, StoryStep
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from turncheck.render.links import PathResolver
-    from turncheck.report.model import BatchCase, Misunderstanding, NluPrediction, StoryResult, StoryStep
 
 _MOST_LISTED: Final = 200
 LONGEST_LINE: Final = 2_000
@@ -45,7 +44,8 @@ def varying(rooted: PathResolver, example: NluPrediction) -> str:
     """A sentence that does not pass each time, at its place, with its runs; empty for any other."""
     if isinstance(repeats := example.repeats, UnsetType) or repeats.outcome == "passed":
         return ""
-    return f"{rooted.location(example.location)}: '{example.text}' {repeats.outcome}: {runs_in_words(repeats)}"
+    outcome = "not answered" if repeats.is_unanswered else repeats.outcome
+    return f"{rooted.location(example.location)}: '{example.text}' {outcome}: {runs_in_words(repeats)}"
 
 
 def heard(rooted: PathResolver, result: CaseResult) -> Iterator[str]:

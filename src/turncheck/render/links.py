@@ -6,13 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from turncheck.messages.finding import Location
+from turncheck.messages.finding import Finding, Location
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from turncheck.comparison.model import Comparison
-    from turncheck.messages.finding import Finding
     from turncheck.report.model import Report
 
 

@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from turncheck.render import entries
-from turncheck.render.entries import findings_by_cause, in_both, number_of_tests, tests_by_cause
-from turncheck.render.spans import BUILT, Code, Entry, Section, line
+from turncheck.render.entries import Test, findings_by_cause, in_both, number_of_tests, tests_by_cause
+from turncheck.render.spans import BUILT, Code, Entry, Line, NeutralSection, Section, line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from turncheck.comparison.changes import FindingChange, MisunderstoodSentence
     from turncheck.messages.finding import Finding, Location
     from turncheck.render.case_keys import CaseKeys
-    from turncheck.render.entries import Test
-    from turncheck.render.spans import Line, NeutralSection
     from turncheck.report.model import Report
 
 _Item = TypeVar("_Item")

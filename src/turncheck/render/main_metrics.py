@@ -5,18 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from turncheck.comparison.changes import number_of
-from turncheck.comparison.faults import faults_of
+from turncheck.comparison.changes import ChangedCases, number_of
 from turncheck.comparison.metric_deltas import is_counted
-from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Measured, has_reach, known_metric, metric_of, metrics_of
+from turncheck.comparison.metrics import (
+    COVERAGE_OF_CHANGES,
+    Measured,
+    MetricDelta,
+    has_reach,
+    known_metric,
+    metric_of,
+    metrics_of,
+)
+from turncheck.comparison.tally import faults_of
 from turncheck.comparison.training_changes import dropped_intents, intent_of
 from turncheck.render.wording.figures import change, figure, no_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from turncheck.comparison.changes import ChangedCases
-    from turncheck.comparison.metrics import MetricDelta
     from turncheck.comparison.model import Comparison
     from turncheck.evaluations.kind import Unit
     from turncheck.render.spans import Mark

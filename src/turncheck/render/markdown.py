@@ -1,4 +1,7 @@
-"""The pull-request comment and the job summary: one document, two templates, two sizes."""
+"""The pull-request comment and the job summary: one document, two templates, two sizes.
+
+What a fork's run measured is the word of a stranger, which a reader must know before anything else.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,10 @@ import jinja2
 
 import turncheck
 from turncheck.messages.phrasing import count
-from turncheck.render.assistants import comment_key
+from turncheck.render.assistants import Assistants, Run, comment_key
 from turncheck.render.content import DEGRADATION, DETAILS, ORDER, without_old
-from turncheck.render.document import build_document
-from turncheck.render.links import PathResolver, base_places
+from turncheck.render.document import Document, build_document
+from turncheck.render.links import Links, PathResolver, base_places
 from turncheck.render.main_metrics import first_figures
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.markdown import (
@@ -32,21 +35,15 @@ from turncheck.render.sinks.markdown import (
     table_head,
     trusted,
 )
-from turncheck.render.spans import Column, cut_to_fit, fit
+from turncheck.render.spans import Column, Line, Section, Sign, cut_to_fit, fit
 from turncheck.render.wording.changes import suppressed_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from turncheck.comparison.model import Comparison
-    from turncheck.render.assistants import Assistants, Run
-    from turncheck.render.document import Document
-    from turncheck.render.fork import Fork
-    from turncheck.render.links import Links
-    from turncheck.render.spans import Line, Section, Sign
     from turncheck.render.wording.verdict import Verdict
     from turncheck.report.model import Report
-
 
 COMMENT_LIMIT: Final = 60_000
 """GitHub refuses a comment beyond 65,536 characters; how it counts those beyond the Basic Multilingual Plane is not
@@ -377,3 +374,28 @@ def _fold(run: Run, size: Size) -> _Fold:
         title=title,
         text=trusted(text.strip()),
     )
+
+
+MEASURED_BY: Final = "measured by the fork"
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """A fork whose run measured: its full name, and what tells its comment from those of other publishing jobs.
+
+    Both are the host's or this job's own: nothing in the fork's artifacts chooses a comment.
+    """
+
+    repository: str
+    key: str
+
+    @property
+    def remark(self) -> Markdown:
+        """The first line that a reader sees."""
+        return join(
+            [
+                trusted(f"> **{MEASURED_BY[0].upper()}{MEASURED_BY[1:]}** "),
+                code(self.repository, 100),
+                trusted(": its author controls everything below. The base and the gates are this repository's own."),
+            ]
+        )

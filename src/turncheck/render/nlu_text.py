@@ -1,26 +1,35 @@
-"""An NLU evaluation in plain lines, for the terminal and for logs."""
+"""An NLU evaluation in plain lines, and what a comparison of pipelines writes.
+
+The latter: Rasa's ``results.json``, the curve, the figures, and the advice in words.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import UnsetType
 
 from turncheck.evaluations.nlu import NOTHING_TO_FIND
 from turncheck.messages.phrasing import count
 from turncheck.render.phrases import covered_lines, how_judged, overlap_remarks, substitution_lines, unjudged_remark
+from turncheck.render.plots import figure_class
+from turncheck.render.rasa_files import as_json
+from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal import place, text
 from turncheck.render.spans import Code, Entry, Prose, line
 from turncheck.render.wording.figures import expected_got
-from turncheck.report.trust import LEAST_AGREEMENT
+from turncheck.report.trust import LEAST_AGREEMENT, Agreement, Trust
 from turncheck.report.understanding import overlapping
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from turncheck.report.model import EngineInfo, Nlu, Report, Spread
-    from turncheck.report.trust import Agreement, Trust
-
 
 _MOST_CONFUSED = 10
+_MOST_FAILING = 50
 
 
 def nlu_text(nlu: Nlu, engine: EngineInfo | None = None, folder: str = "", trust: str = "") -> str:
@@ -29,7 +38,9 @@ def nlu_text(nlu: Nlu, engine: EngineInfo | None = None, folder: str = "", trust
     ``folder``: the project's path from the current folder, for the places named. ``trust`` follows the substitutions:
     how reliable they are.
     """
-    return "\n".join([*_head(nlu, engine, trust), *_figures(nlu), *_where_to_look(nlu, folder), ""])
+    return "\n".join(
+        [*_head(nlu, engine, trust), *_figures(nlu), *_repeated(nlu, folder), *_where_to_look(nlu, folder), ""]
+    )
 
 
 def _head(nlu: Nlu, engine: EngineInfo | None, trust: str) -> Iterator[str]:
@@ -96,6 +107,24 @@ def _table(title: str, figures: Mapping[str, float | None], folds: Mapping[str, 
         spread = folds.get(name)
         mean = f"   mean of folds {spread.mean:.3f} ± {spread.deviation:.3f}" if spread else ""
         yield f"  {name:<10}{'pooled ' if spread else ''}{value:.3f}{mean}"
+
+
+def _repeated(nlu: Nlu, folder: str) -> Iterator[str]:
+    """Yield how the sentences fared that were asked a number of times, and those that did not pass each time."""
+    asked = [(one, one.attempts) for one in nlu.predictions if not isinstance(one.attempts, UnsetType)]
+    if not asked:
+        return
+    failing = [(one, attempts) for one, attempts in asked if attempts.passed < attempts.of]
+    flaky = sum(attempts.passed > 0 for _, attempts in failing)
+    times = max(attempts.of for _, attempts in asked)
+    passed = f"{len(asked) - len(failing):,} passed each time"
+    yield f"Asked {times:,} times: {passed}, {flaky:,} flaky, {len(failing) - flaky:,} never passed"
+    for one, attempts in failing[:_MOST_FAILING]:
+        is_flaky = "flaky: " if attempts.passed else ""
+        runs = f"{is_flaky}passed {attempts.passed} of {attempts.of} times"
+        yield f"  {place(one.location, folder)}: “{text(one.text)}”: {runs}"
+    if len(failing) > _MOST_FAILING:
+        yield f"  … and {len(failing) - _MOST_FAILING:,} more in the report"
 
 
 def _where_to_look(nlu: Nlu, folder: str) -> Iterator[str]:
@@ -243,3 +272,85 @@ def _when(trust: Trust) -> str:
     year, month, day = (trust.date or "0-0-0").split("-")
     shown = f"{int(day)} {_MONTHS[int(month) - 1]} {year}" if trust.date else "on an unknown day"
     return f"{shown}, before pipeline or policies changed" if trust.outdated else shown
+
+
+CURVE_NAME: Final = "nlu_model_comparison_graph"
+
+_COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Okabe and Ito's palette; with more pipelines the markers distinguish them."""
+
+_MARKS: Final = "osD^vPX*"
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """A score's mean and spread over the runs, at one size of the training data (sentences, or story steps)."""
+
+    sentences: int
+    mean: float
+    deviation: float
+
+
+def results_json(scores: Mapping[str, Sequence[Sequence[float]]]) -> Rendered:
+    """Return Rasa's file: for each pipeline, for each run, the weighted F1 at each percentage."""
+    return as_json("results.json", {name: [list(run) for run in runs] for name, runs in scores.items()})
+
+
+def figures_json(figures: Mapping[str, Any]) -> Rendered:
+    """Return what Rasa's file has no place for: seeds, sizes, tests, slopes."""
+    return as_json("nlu_comparison.json", dict(figures))
+
+
+@dataclass(frozen=True, slots=True)
+class CurveTexts:
+    """A curve: the name of its files, its axes and its title."""
+
+    name: str = CURVE_NAME
+    x: str = "training sentences"
+    y: str = "weighted F1 of intents on the test sentences"
+    title: str = "Pipelines compared: mean and standard deviation over the runs"
+
+
+NLU_CURVE: Final = CurveTexts()
+CORE_CURVE: Final = CurveTexts(
+    "core_model_comparison_graph",
+    "story and rule steps trained on",
+    "test stories that are right",
+    "Policies compared: mean and standard deviation over the runs",
+)
+
+
+def draw_curves(curves: Mapping[str, Sequence[CurvePoint]], texts: CurveTexts = NLU_CURVE) -> list[Rendered]:
+    """Draw the mean score with its spread over the size of the training data, as PDF (Rasa's name) and PNG."""
+    figure = figure_class()(figsize=(7.5, 5), dpi=110)
+    axes = figure.add_subplot()
+    for number, (name, points) in enumerate(curves.items()):
+        axes.errorbar(
+            [point.sentences for point in points],
+            [point.mean for point in points],
+            yerr=[point.deviation for point in points],
+            color=_COLOURS[number % len(_COLOURS)],
+            marker=_MARKS[number % len(_MARKS)],
+            capsize=3,
+            label=text(name, 40).lstrip("_"),
+        )
+    axes.set_xlabel(texts.x)
+    axes.set_ylabel(texts.y)
+    axes.set_title(texts.title, fontsize=10, loc="left")
+    axes.grid(color="#e0e0e0", linewidth=0.5)
+    legend = axes.legend()
+    for entry in legend.get_texts():
+        entry.set_parse_math(False)
+    return [
+        Rendered(
+            f"{texts.name}.pdf", "application/pdf", _saved(figure, "pdf", {"CreationDate": None, "Producer": None})
+        ),
+        Rendered(f"{texts.name}.png", "image/png", _saved(figure, "png", {"Software": None})),
+    ]
+
+
+def _saved(figure: Any, kind: str, metadata: dict[str, None]) -> bytes:
+    """Without date and version: the same figures give the same bytes."""
+    content = BytesIO()
+    figure.savefig(content, format=kind, bbox_inches="tight", metadata=metadata)
+    return content.getvalue()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -22,18 +22,14 @@ from turncheck.render.gitlab_reports import (
 )
 from turncheck.render.junit import render_junit, render_junit_of_all
 from turncheck.render.links import Links  # noqa: TC001 - in a type that is evaluated
-from turncheck.render.markdown import COMMENT_LIMIT, render_comment, render_summary
+from turncheck.render.markdown import COMMENT_LIMIT, Fork, render_comment, render_summary
 from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, nlu_files, story_files
 from turncheck.render.rendered import Rendered
-from turncheck.render.sarif import run_sarif, run_sarif_of_all
+from turncheck.render.sarif import RuleText, run_sarif, run_sarif_of_all
 from turncheck.report.codec import file_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
     from turncheck.comparison.model import Comparison
-    from turncheck.render.fork import Fork
-    from turncheck.render.sarif import RuleText
     from turncheck.render.wording.verdict import Verdict
     from turncheck.report.model import Report
     from turncheck.settings.options import JunitFlavour

@@ -10,7 +10,7 @@ from turncheck.comparison.misunderstood import ELSE, expected_and_predicted
 from turncheck.messages.phrasing import count
 from turncheck.render.sinks import terminal
 from turncheck.render.sinks.terminal import text
-from turncheck.render.spans import Code, Place, Prose, Said, line
+from turncheck.render.spans import Code, Line, Place, Prose, Said, line
 from turncheck.render.wording.figures import EXPECTED, GOT
 from turncheck.render.wording.tests import names_of
 from turncheck.report.conversations import FALLBACK
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from turncheck.comparison.changes import CaseChange
     from turncheck.comparison.model import Overlap
     from turncheck.messages.finding import Location
-    from turncheck.render.spans import Line
     from turncheck.report.model import (
         EngineInfo,
         KindCoverage,

@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from turncheck.messages.finding import MANUAL_AT, SEVERITIES, Finding
-from turncheck.render.annotations import find_remarks
+from turncheck.messages.finding import MANUAL_AT, SEVERITIES, Finding, Location, Severity
+from turncheck.render.annotations import Level, find_remarks
 from turncheck.render.links import PathResolver, RootedPaths, places_of_findings, repository_path
 from turncheck.render.rendered import Rendered
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from turncheck.comparison.model import Comparison
-    from turncheck.messages.finding import Location, Severity
-    from turncheck.render.annotations import Level
     from turncheck.render.assistants import Assistants
     from turncheck.report.model import Report
 

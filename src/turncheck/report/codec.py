@@ -10,20 +10,14 @@ import ast
 import inspect
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
 from turncheck.messages.errors import UserError
-from turncheck.report.model import SCHEMA, Report
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from turncheck.report.model import BatchCase, BatchNumbers
-
+from turncheck.report.model import SCHEMA, BatchCase, BatchNumbers, Report
 
 # JSON Schemas of the documents turncheck writes, made from their types.
 #

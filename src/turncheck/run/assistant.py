@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from turncheck.engines.action_server.process import choose_server, running_action_server
-from turncheck.engines.action_server.server import HttpActionServer
+from turncheck.engines.action_server.server import HttpActionServer, choose_server, running_action_server
 from turncheck.engines.choice import chosen_engines
 from turncheck.evaluation.e2e_case import DEFAULT_CHANNEL
 from turncheck.messages.errors import UserError
 from turncheck.process.environment import FileVariables, for_child
 from turncheck.render.phrases import engine_lines
 from turncheck.render.sinks.terminal import place, text
-from turncheck.run.trainable import ensure_possible, ensure_trainable
+from turncheck.run.reading import ensure_possible, ensure_trainable
 from turncheck.settings.engines import ENGINES
-from turncheck.work.workplace import Local
+from turncheck.work.workplace import Executor, Local
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from turncheck.engines.base import Engine, Models
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
     from turncheck.project.model import Project
     from turncheck.run.inputs import Inputs
     from turncheck.settings.options import Settings
-    from turncheck.work.workplace import Executor
 
 
 @dataclass(frozen=True, slots=True)

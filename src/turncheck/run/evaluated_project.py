@@ -1,4 +1,8 @@
-"""Project and engine in, Report out: the project is read, every evaluation runs, and their sections become a report."""
+"""Project and engine in, Report out: the project is read, every evaluation runs, and their sections become a report.
+
+End-to-end cases that passed on the base and fail here are judged again, understood as there: is it because their
+messages are understood differently?
+"""
 
 from __future__ import annotations
 
@@ -6,43 +10,174 @@ import hashlib
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec import UnsetType, structs
 
-from turncheck.comparison.gate_rules import read_rules
+from turncheck.comparison.judged import read_rules
 from turncheck.comparison.quarantine import with_results
+from turncheck.comparison.understood_differently import Suspects, understood_differently, with_messages
+from turncheck.evaluation.misunderstood import as_parse, lacks, with_neighbours
 from turncheck.evaluations.kinds import KINDS
+from turncheck.messages.errors import UserError
+from turncheck.messages.phrasing import count
+from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.evaluations import EVALUATIONS
-from turncheck.report.model import TrainingSentence, WordList
-from turncheck.run.assistant import cache_in_use, opened_engine
-from turncheck.run.base_bot import bot_of_base
-from turncheck.run.cases_again import EngineRejudge
-from turncheck.run.inputs import NONE_PRECOMPUTED
+from turncheck.report.model import (
+    CaseMessage,
+    CaseResult,
+    Core,
+    EndToEnd,
+    KindCoverage,
+    Nlu,
+    PluginFigure,
+    ProjectInfo,
+    Report,
+    TrainingSentence,
+    WordList,
+)
+from turncheck.run.assistant import action_server, cache_in_use, opened_engine
+from turncheck.run.base_projects import bot_of_base
+from turncheck.run.inputs import NONE_PRECOMPUTED, Inputs, PrecomputedAnswers
 from turncheck.run.plugin_figures import Subject, evaluate_by_plugins, with_metrics_of_plugins
-from turncheck.run.reading import file_of_all, read_given, read_tests
+from turncheck.run.reading import Tests, ensure_assistant_here, file_of_all, read_given, read_tests
 from turncheck.run.repeats import ensure_repeats_are_possible
 from turncheck.run.report_of import project_info, report_of
-from turncheck.run.trainable import ensure_assistant_here
 from turncheck.run.under_way import RunInProgress
 from turncheck.settings.bounds import capped_workers
 from turncheck.settings.gates import gate_settings
+from turncheck.validation.names import learnable
 from turncheck.work.workplace import workplace_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.engines.base import Engine
+    from turncheck.evaluation.e2e_steps import SlotOrder
     from turncheck.messages.finding import Location
     from turncheck.process.screen import Console
+    from turncheck.project.e2e.model import E2ECase
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import NluData
     from turncheck.project.project_file import Role
     from turncheck.report.batch import Batch
-    from turncheck.report.model import Core, EndToEnd, KindCoverage, Nlu, PluginFigure, ProjectInfo, Report
-    from turncheck.run.cases_again import Rejudge
-    from turncheck.run.inputs import Inputs, PrecomputedAnswers
-    from turncheck.run.reading import Tests
+    from turncheck.settings.options import Settings
+
+
+def slot_order_of(settings: Settings) -> SlotOrder:
+    """Return how consecutive ``slot_was_set`` steps are judged."""
+    return "any" if settings.slot_order == "any" else "strict"
+
+
+class Rejudge(Protocol):
+    """Runs cases again, with their messages understood as specified."""
+
+    def passing(self, cases: Mapping[int, Sequence[CaseMessage]]) -> dict[int, bool]:
+        """Judge the cases with these indices, each message understood as ``before`` says.
+
+        Returns:
+            Whether each passes; those that cannot be judged this way are omitted.
+        """
+
+
+@dataclass(frozen=True)
+class EngineRejudge:
+    """The cases of a finished measurement, run again by the same engine."""
+
+    cases: Sequence[E2ECase]
+    engines: Engine
+    project: Project
+    inputs: Inputs
+    screen: Console
+
+    def passing(self, cases: Mapping[int, Sequence[CaseMessage]]) -> dict[int, bool]:
+        """See :class:`Rejudge`. Nothing is judged if the action server does not start a second time."""
+        words = f"Judging {count(len(cases), 'end-to-end case')} again, understood as on the base"
+        try:
+            with self.screen.step("e2e-again", words):
+                return self._passing(cases)
+        except UserError as error:
+            self.screen.note(f"Not judged again: {error.message}")
+            return {}
+
+    def _passing(self, cases: Mapping[int, Sequence[CaseMessage]]) -> dict[int, bool]:
+        from turncheck.evaluation.e2e_case import CaseRun, run_case
+
+        found = {}
+        run = CaseRun(slot_order=slot_order_of(self.inputs.settings))
+        with action_server(self.inputs, self.project, self.screen) as server:
+            engine = self.engines.with_preset_parses(server)
+            domain, known = engine.domain, learnable(self.project)
+            for number, messages in cases.items():
+                intents, entities = _needed(messages)
+                in_domain = intents <= domain.used_entities.keys() and entities <= domain.domain.entities.keys()
+                if in_domain and (known is None or all(known.holds(intent, entities) for intent in intents or {None})):
+                    as_before = {
+                        text: as_parse(text, message.before)
+                        for message in messages
+                        if message.before is not None and (text := message.text.strip())
+                    }
+                    outcome = run_case(engine.hearing(as_before), self.cases[number], run).result.outcome
+                    if outcome != "error":
+                        found[number] = outcome == "passed"
+        return found
+
+
+def rejudged_against_base(report: Report, base: Report, project: Project, judge: Rejudge | None) -> Report:
+    """Mark the end-to-end cases whose messages are understood differently than on the base, if they passed there.
+
+    A case that passes with its messages understood as they were there is ``misunderstood``: nothing else is wrong with
+    it. An edited case does not count as one, nor does a case with an intent or entity that the domain no longer has.
+
+    Args:
+        report: the report of this run.
+        base: the report that it is compared with.
+        project: has the training sentences that drew messages away.
+        judge: runs cases again; ``None`` if the engine cannot: then the cases stay failures.
+    """
+    suspects = understood_differently(report, base)
+    if report.e2e is None or not suspects:
+        return report
+    passing = judge.passing(suspects) if judge is not None else {}
+    explained = with_messages(report, _with_neighbours(suspects, project)).e2e or report.e2e
+    cases = tuple(_held(case, passing.get(number)) for number, case in enumerate(explained.cases))
+    outcomes = [case.outcome for case in cases]
+    failed = outcomes.count("failed") + outcomes.count("error")
+    section = structs.replace(explained, cases=cases, failed=failed, misunderstood=outcomes.count("misunderstood"))
+    return structs.replace(report, e2e=section)
+
+
+def _held(case: CaseResult, passes: bool | None) -> CaseResult:
+    return (
+        case
+        if passes is None
+        else structs.replace(case, as_before=passes, outcome="misunderstood" if passes else "failed")
+    )
+
+
+def _needed(messages: Sequence[CaseMessage]) -> tuple[frozenset[str], frozenset[str]]:
+    """The intents and entities that were understood before and are not now."""
+    parts = [lacks(message.before, message.understood) for message in messages if message.before and message.understood]
+    return frozenset().union(*(intents for intents, _ in parts)), frozenset().union(*(names for _, names in parts))
+
+
+def _with_neighbours(suspects: Suspects, project: Project) -> Suspects:
+    """The messages; those understood differently come with the training sentences that drew them away."""
+    examples = with_story_sentences(project).nlu.examples
+    sentences = [[one for m in case if (one := m.misunderstanding) is not None] for case in suspects.values()]
+    judged = (misunderstanding for case in with_neighbours(sentences, examples) for misunderstanding in case)
+    near = {
+        (misunderstanding.text, misunderstanding.location): misunderstanding.neighbours for misunderstanding in judged
+    }
+    return {
+        number: tuple(
+            structs.replace(message, neighbours=near[message.text, message.location])
+            if message.misunderstanding
+            else message
+            for message in case
+        )
+        for number, case in suspects.items()
+    }
 
 
 # What the tests of a run reach.

@@ -11,17 +11,17 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
 from turncheck.ci.base import BaseSearch
 from turncheck.ci.base_files import NoFilesError, files_of_commit
-from turncheck.ci.git import GitError
-from turncheck.ci.host import Base, HostError
+from turncheck.ci.git import Checkout, GitError
+from turncheck.ci.host import Base, CommitFiles, EarlierReports, Host, HostError, PreviousReport
 from turncheck.comparison.changes import SettingChange
 from turncheck.comparison.compare import plugins_in_words
-from turncheck.comparison.gate_rules import read_rules
+from turncheck.comparison.judged import read_rules
 from turncheck.comparison.model import Baseline, Missing, Present, Unreachable, Unreadable
 from turncheck.evaluations.kinds import BY_DEFAULT
 from turncheck.messages.errors import INTERRUPTED, UserError
@@ -29,10 +29,10 @@ from turncheck.messages.finding import shown_path
 from turncheck.process.regular_file import file_and_case, is_there
 from turncheck.process.screen import Console
 from turncheck.report.codec import MAX_BYTES, decode
-from turncheck.report.evaluations import EVALUATIONS
-from turncheck.report.model import Skipped, Source
+from turncheck.report.evaluations import EVALUATIONS, Evaluation
+from turncheck.report.model import Report, Skipped, Source
 from turncheck.run.assistant import asked_at_base
-from turncheck.run.base_projects import BaseTree, paired
+from turncheck.run.base_projects import BaseProject, BaseTree, paired
 from turncheck.run.evaluated_project import report_of_project
 from turncheck.run.report_of import REPORT_NAME, read_report, report_of
 from turncheck.settings.engines import ENGINES
@@ -43,13 +43,7 @@ from turncheck.web.addresses import Network, is_https, without_login
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
 
-    from turncheck.ci.git import Checkout
-    from turncheck.ci.host import CommitFiles, EarlierReports, Host, PreviousReport
-    from turncheck.report.evaluations import Evaluation
-    from turncheck.report.model import Report
-    from turncheck.run.base_projects import BaseProject
     from turncheck.run.inputs import Inputs
     from turncheck.settings.options import Settings
 

@@ -1,18 +1,26 @@
-"""Everything that determines what a run measures, and the answers that are known before it begins."""
+"""Everything that determines what a run measures, and the answers that are known before it begins.
+
+It may measure only what a change touches: the lines that differ from the commit where it left its base.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
-from turncheck.evaluation.answers import ASKED_HERE
+from turncheck.ci.base import BaseSearch
+from turncheck.ci.git import GitError, LinesOfChange, find_checkout
+from turncheck.ci.host import Base, Host
+from turncheck.evaluation.answers import ASKED_HERE, Answers
+from turncheck.process.regular_file import read_regular
+from turncheck.project.folder import MAX_FILE_BYTES, ProjectFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from turncheck.engines.base import Engine, Part
-    from turncheck.evaluation.answers import Answers
     from turncheck.messages.errors import UserError
     from turncheck.messages.finding import Location
     from turncheck.process.cache import Cache
@@ -20,7 +28,6 @@ if TYPE_CHECKING:
     from turncheck.project.model import Project
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import EngineInfo, Source
-    from turncheck.run.changed_lines import ChangedLines
     from turncheck.run.reading import Tests
     from turncheck.settings.options import Settings
 
@@ -67,6 +74,7 @@ class PrecomputedAnswers:
     ``parts``: the substitutions in the parts of the engine that were trained elsewhere. ``refused``: why an
     evaluation could not be trained there. ``engines``: creates those of a project if what the settings name is not
     available here. ``ensure``: called with what was read, raises a ``UserError`` if the answers are about other data.
+    ``too_many``: whether there were too many sentences and utterances to ask all of them again; ``None``: see here.
     """
 
     answers: Answers = ASKED_HERE
@@ -74,6 +82,102 @@ class PrecomputedAnswers:
     refused: Mapping[Evaluation, UserError] = field(default_factory=dict)
     engines: Callable[[Project], Engine] | None = None
     ensure: Callable[[Inputs, Project, Tests], None] | None = None
+    too_many: bool | None = None
 
 
 NONE_PRECOMPUTED = PrecomputedAnswers()
+
+
+_OF_STORY: Final = re.compile(r"- *(story|rule) *:")
+_NAME_IN_MARKDOWN: Final = re.compile(r"## *(intent|synonym|lookup|regex) *:")
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedLines:
+    """Lines by file, as places name them. ``unknown``: why they are not known, "" if they are."""
+
+    by_file: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    unknown: str = ""
+
+
+def changed_lines(settings: Settings, host: Host) -> ChangedLines:
+    """Return the lines of a project that its base does not have."""
+    folder = Path(settings.project)
+    checkout = find_checkout(folder)
+    if checkout is None:
+        return ChangedLines(unknown="the project is not in a git checkout")
+    search = BaseSearch(settings, checkout, host, lambda _, __: None)
+    found = search.find() if settings.base is None else search.find_named(settings.base)
+    if not isinstance(found, Base) or found.commit is None:
+        return ChangedLines(unknown=getattr(found, "reason", "") or "the base is not known")
+    try:
+        lines = checkout.changed_lines(found.commit, folder)
+    except GitError as error:
+        return ChangedLines(unknown=f"git: {error}")
+    project = ProjectFolder(folder)
+    return ChangedLines({project.name(path): touched_lines(changed, path) for path, changed in lines.items()})
+
+
+def touched_lines(change: LinesOfChange, path: Path) -> frozenset[int]:
+    """Return the lines of a file that a change touches: its own, those that enclose them, and what is under a new name.
+
+    Changing a threshold changes its component, and changing a line of a response's text changes that response. Renaming
+    an intent changes all of its sentences, renaming a form its questions; an assistant does not know the names of
+    stories and rules.
+    """
+    text = _text(path)
+    lines = change.written | change.beside
+    if path.suffix.lower() == ".md":
+        return with_enclosing(lines, text) | _under_headings(change.written, text)
+    return with_enclosing(lines, text, names=change.written)
+
+
+def with_enclosing(lines: frozenset[int], text: str, names: frozenset[int] = frozenset()) -> frozenset[int]:
+    """Return lines of a file with those that enclose them by indentation, and those below ``names``.
+
+    >>> domain = "slots:\\n  size:\\n    values:\\n    - small\\n  name:\\n"
+    >>> sorted(with_enclosing(frozenset({4}), domain))
+    [1, 2, 3, 4]
+    >>> sorted(with_enclosing(frozenset({2}), domain, names=frozenset({2})))
+    [1, 2, 3, 4]
+    """
+    found = set(lines)
+    holders: list[tuple[int, bool, int]] = []  # indentation, whether it is an entry of a list, number of the line
+    naming: set[int] = set()
+    for number, line in enumerate(text.split("\n"), start=1):
+        said = line.lstrip(" ")
+        if not said or said.startswith("#"):
+            continue
+        depth, is_entry = len(line) - len(said), said.startswith("- ") or said.rstrip() == "-"
+        # A list may have the same indentation as its key.
+        while holders and holders[-1][0] >= depth and not (holders[-1][0] == depth and is_entry > holders[-1][1]):
+            holders.pop()
+        if number in lines:
+            found |= {holder for _, _, holder in holders}
+        if any(holder in naming for _, _, holder in holders):
+            found.add(number)
+        # A section's name never changes: only what follows it on its line can be new.
+        if number in names and (depth or is_entry) and not _OF_STORY.match(said):
+            naming.add(number)
+        holders.append((depth, is_entry, number))
+    return frozenset(found)
+
+
+def _under_headings(written: frozenset[int], text: str) -> frozenset[int]:
+    """Return the lines of a Markdown file that are under a new name of an intent, a synonym, a table or a pattern."""
+    found: set[int] = set()
+    is_new = False
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.startswith("##"):
+            is_new = number in written and _NAME_IN_MARKDOWN.match(line) is not None
+        if is_new:
+            found.add(number)
+    return frozenset(found)
+
+
+def _text(path: Path) -> str:
+    """Return a file's content; nothing if it is not a regular file, or larger than what is read of a project."""
+    try:
+        return read_regular(path, most=MAX_FILE_BYTES, follow=False).decode("utf-8", "replace")
+    except OSError:
+        return ""

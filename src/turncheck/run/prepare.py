@@ -12,7 +12,7 @@ from msgspec import structs
 
 from turncheck.ci.git import find_checkout
 from turncheck.ci.hosts import find_host
-from turncheck.comparison.model import Missing
+from turncheck.comparison.model import Baseline, Missing
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location, shown_path
 from turncheck.process.cache import RunCache
@@ -22,13 +22,11 @@ from turncheck.process.regular_file import is_there
 from turncheck.project.export import ensure_export
 from turncheck.render.links import Links
 from turncheck.render.page.page import NAME as HTML_NAME
-from turncheck.report.model import Source
+from turncheck.report.model import Report, Source
 from turncheck.run.base_projects import path_in_repository
-from turncheck.run.cache_folder import cache_of
-from turncheck.run.changed_lines import changed_lines
 from turncheck.run.find_baseline import SEARCHED, BaselineSearch, is_tracked, read_baseline
-from turncheck.run.inputs import Inputs
-from turncheck.run.output_folder import ensure_apart_from_project
+from turncheck.run.folders import cache_of, ensure_apart_from_project
+from turncheck.run.inputs import Inputs, changed_lines
 from turncheck.run.report_of import now
 from turncheck.settings.file import SettingsFile, read_settings_file
 from turncheck.settings.gates import named_projects
@@ -39,8 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from turncheck.ci.host import Host
-    from turncheck.comparison.model import Baseline
-    from turncheck.report.model import Report
     from turncheck.settings.options import Settings
 
 

@@ -8,20 +8,17 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from turncheck.comparison.model import Missing, Present
+from turncheck.comparison.model import Baseline, Missing, Present
 from turncheck.comparison.quarantine import with_passes_of_base
 from turncheck.conclude import Outcome, conclude
 from turncheck.messages.errors import INTERRUPTED
-from turncheck.run.cases_again import rejudged_against_base
-from turncheck.run.evaluated_project import evaluate_project
-from turncheck.run.inputs import NONE_PRECOMPUTED
+from turncheck.run.evaluated_project import evaluate_project, rejudged_against_base
+from turncheck.run.inputs import NONE_PRECOMPUTED, Inputs, PrecomputedAnswers
 
 if TYPE_CHECKING:
-    from turncheck.comparison.model import Baseline
     from turncheck.process.screen import Console
     from turncheck.render.links import Links
     from turncheck.report.model import Report
-    from turncheck.run.inputs import Inputs, PrecomputedAnswers
 
 FindBaseline = Callable[["Report"], "Baseline"]
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from turncheck.ci.base import BaseSearch
 from turncheck.ci.base_files import NoFilesError, files_of_commit
 from turncheck.ci.git import find_checkout
-from turncheck.ci.host import Base, HostError
+from turncheck.ci.host import Base, Host, HostError
 from turncheck.ci.hosts import find_host
 from turncheck.comparison.gates_on_tests import GONE_TESTS
-from turncheck.conclude import NamedOutcome, Outcomes, UnmeasuredAssistant
+from turncheck.conclude import NamedOutcome, Outcome, Outcomes, UnmeasuredAssistant
 from turncheck.messages.errors import EXIT_INTERRUPTED, UserError, user_error_from_os
 from turncheck.messages.finding import shown_path
 from turncheck.messages.phrasing import count
@@ -25,13 +25,13 @@ from turncheck.process.environment import redact
 from turncheck.process.fault import fault_report
 from turncheck.process.output_files import ensure_replaceable
 from turncheck.process.screen import Console
-from turncheck.project.assistants_below import may_be_assistant
+from turncheck.project.folder import may_be_assistant
 from turncheck.render.assistants import key_of
 from turncheck.render.page.page import NAME as HTML_NAME
 from turncheck.report.model import ProjectInfo
 from turncheck.run.base_projects import BaseTree, paired, path_in_repository
 from turncheck.run.find_baseline import SEARCHED, words_of
-from turncheck.run.output_folder import ensure_apart_from_project
+from turncheck.run.folders import ensure_apart_from_project
 from turncheck.run.prepare import baseline_finder, links_of, locate_in_repository, prepare, root_in_repository
 from turncheck.run.report_of import report_of
 from turncheck.run.run import run_and_conclude
@@ -42,8 +42,6 @@ from turncheck.work.workplace import processors, workplace_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from turncheck.ci.host import Host
-    from turncheck.conclude import Outcome
     from turncheck.settings.options import Settings
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import structs
 
-from turncheck.evaluation.answers import ASKED_HERE, DelegatedError, answered
+from turncheck.evaluation.answers import ASKED_HERE, Answers, DelegatedError, answered
 from turncheck.evaluations.kinds import KINDS
 from turncheck.messages.errors import INTERRUPTED, CutShortError, UserError
 from turncheck.messages.phrasing import at_paths, first_line
@@ -18,39 +18,32 @@ from turncheck.process.environment import redact
 from turncheck.project.batch.known import known_names, setting_of
 from turncheck.project.batch.reader import HowToRead, read_suites
 from turncheck.project.e2e.cases import read_cases
-from turncheck.project.model import Config
-from turncheck.project.quarantine import read_quarantine
-from turncheck.report.model import Skipped
+from turncheck.project.model import Config, Project
+from turncheck.project.quarantine import QuarantineFile, read_quarantine
+from turncheck.report.model import Batch, EngineInfo, Report, Skipped
 from turncheck.run.alone import require_same_model, run_until_failure
-from turncheck.run.inputs import NONE_PRECOMPUTED
+from turncheck.run.inputs import NONE_PRECOMPUTED, Inputs, PrecomputedAnswers
+from turncheck.run.reading import Tests, fault_of, impossible, is_asked, not_asked, refused_training, unreadable
 from turncheck.run.repeat_plan import RepeatPlan
 from turncheck.run.report_of import now
-from turncheck.run.trainable import fault_of, impossible, is_asked, not_asked, refused_training, unreadable
+from turncheck.validation.before_training import unreadable_parts
 from turncheck.validation.facts import ProjectTests
 from turncheck.validation.findings import found
-from turncheck.validation.unreadable_parts import unreadable_parts
-from turncheck.work.workplace import INLINE
+from turncheck.work.workplace import INLINE, Executor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.engines.base import Engine
-    from turncheck.evaluation.answers import Answers
     from turncheck.evaluation.repeats import Repeating
     from turncheck.evaluations.kind import EvaluationKind
     from turncheck.messages.finding import Finding, Location
     from turncheck.process.screen import Console
     from turncheck.project.batch.model import KnownNames, Suites
     from turncheck.project.e2e.model import E2ECases
-    from turncheck.project.model import Project
-    from turncheck.project.quarantine import QuarantineFile
     from turncheck.report.evaluations import Evaluation
-    from turncheck.report.model import Batch, EngineInfo, Report
-    from turncheck.run.inputs import Inputs, PrecomputedAnswers
-    from turncheck.run.reading import Tests
     from turncheck.settings.bot import Bot
     from turncheck.settings.options import Settings
-    from turncheck.work.workplace import Executor
 
 
 Section = TypeVar("Section")

@@ -13,12 +13,11 @@ from turncheck.messages.finding import Location
 from turncheck.process.regular_file import is_file, is_link, is_there, read_regular
 from turncheck.settings.sources import FILE_NAME, PATHS, from_file
 from turncheck.yaml_tree.source import EscapeError, ScalarLines, YamlSource
-from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence, parse_yaml
+from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence, parse_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from turncheck.yaml_tree.tree import YamlNode
 
 _LIMIT: Final = 1024 * 1024
 _GATES: Final = ("fail-on", "fail-on-warnings", "thresholds", "max-regression", "require")

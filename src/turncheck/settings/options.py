@@ -16,6 +16,7 @@ from turncheck.settings.engines import ENGINES
 from turncheck.settings.parsers import (
     FAIL_ON,
     OUTPUT_FORMATS,
+    Parser,
     Shard,
     one_of,
     parse_shard,
@@ -46,7 +47,6 @@ from turncheck.settings.repeats import AUTO, read_repeats
 if TYPE_CHECKING:
     from turncheck.process.environment import Secret
     from turncheck.settings.bot import Bot
-    from turncheck.settings.parsers import Parser
 
 
 # What a setting is called, and how its string becomes a value.

@@ -1,1 +1,1 @@
-"""Project → findings. One module per family of checks; :mod:`.registry` knows every code. Start at :mod:`.pipeline`."""
+"""Project → findings. One module per family of checks; :mod:`.findings` knows every code. Start at :mod:`.pipeline`."""

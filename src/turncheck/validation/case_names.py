@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.event_reading import ShapeError, from_json
 from turncheck.dialogue.events import ActiveLoop, FollowupAction, SlotSet
-from turncheck.messages.finding import Finding, Name
+from turncheck.messages.finding import Finding, Location, Name, Severity
 from turncheck.messages.phrasing import nearest, suggestion
-from turncheck.project.batch.model import comparable
+from turncheck.project.batch.model import KnownNames, SuiteCase, Suites, comparable
 from turncheck.project.e2e.model import FlowsAsserted, MessageAsserted
 from turncheck.project.e2e.shapes import MESSAGE_KEYS
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from turncheck.dialogue.domain import DialogueDomain
-    from turncheck.messages.finding import Location, Severity
-    from turncheck.project.batch.model import KnownNames, SuiteCase, Suites
     from turncheck.project.e2e.model import Assertion, CaseTurn, E2ECase, E2ECases, Returned, Stub
 
 

@@ -1,9 +1,10 @@
-"""What can be wrong with batch suites and end-to-end cases."""
+"""What can be wrong with batch suites, end-to-end cases and ``turncheck.quarantine.yml``."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from turncheck.project.quarantine import EXPIRED, NEVER_VARIES, SYNTAX, UNKNOWN
 from turncheck.validation.checks import Check
 
 if TYPE_CHECKING:
@@ -325,11 +326,11 @@ CASE_CHECKS: Final = (
     _case_check(
         "botium-not-judged",
         "A conversation of Botium's is not judged",
-        "It has an asserter, a logic hook or a user input that needs a plug-in, a connector or a condition of"
-        " Botium's, or it is in one of Botium's formats that are not read. It counts as skipped; the message says which line is to"
-        " blame. Write it with asserters about texts, intents, entities or buttons, or run it with Botium.",
-        "book\n\n#me\na table\n\n#bot\nFORMS date",
-        "book\n\n#me\na table\n\n#bot\nTEXT_CONTAINS_ANY When",
+        "It has an asserter, a logic hook or a user input that needs a plug-in or a connector of Botium's, or a function"
+        " that is not answered, such as `$env`; or it is in one of Botium's formats that are not read. It counts as skipped;"
+        " the message says which line is to blame. Write it without that, or run it with Botium.",
+        "book\n\n#me\nFORM date|today\n\n#bot\nFor how many?",
+        "book\n\n#me\ntoday\n\n#bot\nFor how many?",
     ),
     _case_check(
         "e2e-unknown-name",
@@ -339,5 +340,48 @@ CASE_CHECKS: Final = (
         " which also has Rasa Pro's own slots, actions and responses.",
         "test_cases:\n- test_case: order\n  steps:\n  - user: a large pizza\n  - slot_was_set:\n    - sise: large",
         "test_cases:\n- test_case: order\n  steps:\n  - user: a large pizza\n  - slot_was_set:\n    - size: large",
+    ),
+)
+
+
+_QUARANTINED: Final = (
+    "- case: order a pizza\n  because: the model now and then asks for the size twice\n  owner: ana\n"
+    "  until: 2026-12-31\n  expect: flaky"
+)
+
+
+def _quarantine_check(code: str, title: str, text: str, wrong: str, right: str = _QUARANTINED) -> Check:
+    """A check of the quarantine. It is silent in ``data validate``, which runs no tests."""
+    return Check(code, "error", "never", "quarantine", title, text, wrong, right)
+
+
+QUARANTINE_CHECKS: Final = (
+    _quarantine_check(
+        SYNTAX,
+        "A quarantined test cannot be read",
+        "An unknown key, no reason, owner or last day, a date that is none or more than 90 days ahead, a test that is"
+        " listed twice. The entry does not count. Correct it.",
+        "- case: order a pizza\n  until: 2027-12-31\n  expect: flaky",
+    ),
+    _quarantine_check(
+        EXPIRED,
+        "The quarantine of a test has ended",
+        "Its last day is over, so the test counts again. Mend the test and remove the entry, or name another day.",
+        _QUARANTINED.replace("2026-12-31", "2026-10-31"),
+    ),
+    _quarantine_check(
+        UNKNOWN,
+        "A quarantined test does not exist",
+        "No story, end-to-end case, utterance of a suite or test sentence has this name. Correct it, or remove the entry.",
+        _QUARANTINED.replace("a pizza", "a piza"),
+    ),
+    _quarantine_check(
+        NEVER_VARIES,
+        "A quarantined test cannot be flaky",
+        "The engine gives the same answer each time, and the test calls no custom action: it fails always, or never. Were it"
+        " left alone as flaky, nothing would say when it breaks for good, or is mended. Write `expect: failing`, which"
+        " fails the run once the test passes.",
+        _QUARANTINED,
+        _QUARANTINED.replace("flaky", "failing"),
     ),
 )

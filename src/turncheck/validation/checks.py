@@ -1,16 +1,12 @@
-"""What a check is. The rows are in the ``catalogue_*`` modules, all of them in :mod:`.registry`."""
+"""What a check is. The rows are in the ``catalogue_*`` modules, all of them in :mod:`.findings`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, Unpack
+from typing import Literal, NamedTuple, TypedDict, Unpack
 
-from turncheck.messages.finding import Name, Severity  # noqa: TC001 - the types of rows are looked at
-from turncheck.validation.facts import Part  # noqa: TC001 - likewise
-
-if TYPE_CHECKING:
-    from turncheck.messages.finding import Location
-    from turncheck.validation.facts import Facts
+from turncheck.messages.finding import Location, Name, Severity  # noqa: TC001 - the types of rows are looked at
+from turncheck.validation.facts import Facts, Part  # noqa: TC001 - likewise
 
 Fails = Literal["always", "on-warnings", "never"]
 """Whether a finding makes ``data validate`` end with 1: always, with ``--fail-on-warnings``, or never."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from turncheck.messages.finding import Finding, Name
 from turncheck.messages.phrasing import suggestion
-from turncheck.project.components import COMPONENTS, POLICIES, RECIPES, is_custom, refused, short_name
+from turncheck.project.config import COMPONENTS, GONE, POLICIES, RECIPES, is_custom, refused, short_name
 from turncheck.validation.findings import Places, found
 
 if TYPE_CHECKING:
@@ -64,7 +64,6 @@ def check_names(facts: Facts) -> Iterator[Finding]:
 def _components(facts: Facts) -> frozenset[str]:
     if facts.project.older is None:
         return COMPONENTS
-    from turncheck.project.config import GONE  # most projects are for Rasa 3
 
     return COMPONENTS | GONE
 

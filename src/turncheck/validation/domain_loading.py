@@ -1,6 +1,6 @@
 """What Rasa refuses or warns about while it loads the domain: each fault of each file, found in the file as written.
 
-Rasa stops at the first of them, which :mod:`.load_order` determines. Here all are found.
+Rasa stops at the first of them, which :mod:`.loading` determines. Here all are found.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from turncheck.dialogue.domain import DEFAULT_ACTIONS, SLOT_SESSION_METADATA
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.testfiles import defines_class
 from turncheck.validation.findings import found
-from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence
+from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 from turncheck.yaml_tree.unquoted import rasa_value
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from turncheck.messages.finding import Finding, Location
-    from turncheck.yaml_tree.tree import YamlNode
 
 MAPPING_KEYS = {
     "from_entity": ("entity",),

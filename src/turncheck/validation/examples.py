@@ -7,20 +7,18 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.phrasing import count as counted
-from turncheck.project.components import is_custom, short_name
-from turncheck.project.model import UserStep
-from turncheck.project.nlu_data import whitespace_words, word_borders
+from turncheck.project.config import is_custom, short_name
+from turncheck.project.model import Domain, Project, Story, UserStep
+from turncheck.project.nlu_data import EntityAnnotation, Example, whitespace_words, word_borders
 from turncheck.validation.findings import Places, found, gathered, places_of
+from turncheck.validation.names import pretrained_entities
 from turncheck.validation.similarity import normalised, shown, splits_word, word_spans
-from turncheck.validation.unused import pretrained_entities
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
     from turncheck.messages.finding import Finding, Location
-    from turncheck.project.model import Domain, Project, Story
-    from turncheck.project.nlu_data import EntityAnnotation, Example
     from turncheck.validation.facts import Facts
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from turncheck.messages.finding import Location
-from turncheck.project.paths import DEFAULT_CONFIG, DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER
+from turncheck.project.files import DEFAULT_CONFIG, DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER
 from turncheck.validation.checks import Fault, check
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
     from turncheck.validation.facts import Facts
 

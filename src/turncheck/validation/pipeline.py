@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -12,31 +12,39 @@ from turncheck.dialogue.domain import SLOT_REQUESTED
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK
 from turncheck.messages.finding import LEGACY_PROJECT, SEVERITIES, Finding, Location, Name, Severity
 from turncheck.messages.phrasing import suggestion
-from turncheck.project.model import ActionStep, ActiveLoopStep, OrStep, SessionConfig, SlotWasSetStep, UserStep
+from turncheck.project.model import (
+    ActionStep,
+    ActiveLoopStep,
+    OrStep,
+    Project,
+    SessionConfig,
+    SlotWasSetStep,
+    Step,
+    Story,
+    UserStep,
+)
 from turncheck.registry import blamed_on_plugin
 from turncheck.validation import configuration as config
-from turncheck.validation import conflicts, dialogues, examples, loading, references, similarity
-from turncheck.validation import dialogues as leakage
-from turncheck.validation.checks import Fault
+from turncheck.validation import conflicts, examples, loading, references, similarity
+from turncheck.validation.checks import Fails, Fault
 from turncheck.validation.configuration import check_generation
 from turncheck.validation.examples import check_annotation_slips
-from turncheck.validation.facts import gather
-from turncheck.validation.findings import found, found_by, reliable_findings
-from turncheck.validation.load_order import LoadOrder, as_hidden, seen_by_rasa, with_emptied_domain
-from turncheck.validation.merging import forgotten_duplicates, loading_findings, read_findings
-from turncheck.validation.registry import CHECKS
-from turncheck.validation.undefined import check_buttons, check_undefined
-from turncheck.validation.unused import check_definitions, check_unused
+from turncheck.validation.facts import Facts, ProjectTests, gather
+from turncheck.validation.findings import CHECKS, found, found_by, reliable_findings
+from turncheck.validation.loading import (
+    LoadOrder,
+    as_hidden,
+    forgotten_duplicates,
+    loading_findings,
+    read_findings,
+    seen_by_rasa,
+    with_emptied_domain,
+)
+from turncheck.validation.names import check_buttons, check_definitions, check_undefined, check_unused
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from turncheck.messages.finding import Finding
     from turncheck.project.e2e.model import E2ECase
-    from turncheck.project.model import Project, Step, Story
     from turncheck.project.rasa_version import RasaVersion
-    from turncheck.validation.checks import Fails
-    from turncheck.validation.facts import Facts, ProjectTests
 
 
 # Tests compared with the domain: names that only a test uses, so that it cannot pass, or only for a wrong reason.
@@ -222,8 +230,8 @@ OWN_STAGES: Final = (
             config.check_token_patterns,
             conflicts.check_number_of_dialogues,
             conflicts.check_joined_dialogues,
-            dialogues.check_repeated_stories,
-            dialogues.check_reachability,
+            conflicts.check_repeated_stories,
+            conflicts.check_reachability,
             conflicts.check_rules,
         ),
     ),
@@ -247,7 +255,12 @@ OWN_STAGES: Final = (
     Stage(_with_domain, (check_undefined, check_buttons, check_unused, check_test_names)),
     Stage(
         _with_data,
-        (check_definitions, leakage.check_test_stories, leakage.check_test_sentences, leakage.check_test_entities),
+        (
+            check_definitions,
+            conflicts.check_test_stories,
+            conflicts.check_test_sentences,
+            conflicts.check_test_entities,
+        ),
     ),
 )
 

@@ -6,20 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeGuard
 
 from turncheck.dialogue.domain import DEFAULT_INTENTS
-from turncheck.messages.finding import Finding, Name
+from turncheck.messages.finding import Finding, Location, Name
 from turncheck.messages.phrasing import suggestion
-from turncheck.project.model import OrStep, UserStep
-from turncheck.validation.facts import UTTER
+from turncheck.project.model import OrStep, Story, UserStep
+from turncheck.validation.facts import UTTER, Facts
 from turncheck.validation.findings import Places, found, gathered, of_blocks, places_of
-from turncheck.yaml_tree.tree import YamlScalar, YamlSequence
+from turncheck.yaml_tree.tree import YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from turncheck.messages.finding import Location
-    from turncheck.project.model import Story
-    from turncheck.validation.facts import Facts
-    from turncheck.yaml_tree.tree import YamlNode
 
 
 def check_domain(facts: Facts) -> Iterator[Finding]:

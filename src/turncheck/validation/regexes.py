@@ -9,7 +9,7 @@ from re import _constants as opcodes  # type: ignore[attr-defined] # CPython's o
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.project.components import short_name
+from turncheck.project.config import short_name
 from turncheck.validation.backtracking import is_exponential, loops_in_a_row, ways_to_read
 from turncheck.validation.findings import found
 from turncheck.validation.similarity import shown

@@ -16,31 +16,27 @@ from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from turncheck.messages.finding import Finding, Location
+from turncheck.messages.finding import Finding, Location, Severity
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.folder import ProjectFolder
-from turncheck.validation.facts import missing_parts
-from turncheck.validation.findings import found
-from turncheck.validation.load_order import HIDDEN
-from turncheck.validation.registry import CHECKS
-from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence, parse_yaml
+from turncheck.validation.facts import ProjectTests, missing_parts
+from turncheck.validation.findings import CHECKS, found
+from turncheck.validation.loading import HIDDEN
+from turncheck.yaml_tree.tree import YamlDocument, YamlMapping, YamlNode, YamlScalar, YamlSequence, parse_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from turncheck.messages.finding import Severity
     from turncheck.project.model import Project
-    from turncheck.validation.facts import ProjectTests
     from turncheck.validation.pipeline import Validated
     from turncheck.yaml_tree.source import YamlSource
-    from turncheck.yaml_tree.tree import YamlDocument, YamlNode
 
 
 # The comments in files that leave findings out: ``# turncheck: ignore CODE``, in Markdown ``<!-- … -->``.
 #
 # Several codes are separated by commas or spaces; what follows them may say why. The comment may be after another
-# (``# noqa; turncheck: ignore CODE``), and case is ignored.
+# (``# yamllint disable; turncheck: ignore CODE``), and case is ignored.
 
 _MARK: Final = re.compile(r"turncheck\s*:", re.IGNORECASE)
 

@@ -16,14 +16,12 @@ from urllib.parse import urljoin
 import msgspec
 
 from turncheck.messages.errors import UserError
-from turncheck.web.addresses import is_http, is_https, is_reference, is_safe, is_same_server
+from turncheck.web.addresses import Network, is_http, is_https, is_reference, is_safe, is_same_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     import requests
-
-    from turncheck.web.addresses import Network
 
 
 MOST_REDIRECTS: Final = 5

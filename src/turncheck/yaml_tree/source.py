@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from turncheck.messages.finding import Finding, Location
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Protocol
 
     class Scalar(Protocol):
         """A scalar of a YAML or JSON file: its value, how it is written, and from where to where."""

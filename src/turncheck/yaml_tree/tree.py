@@ -24,10 +24,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import yaml
 
-from turncheck.messages.finding import Finding
+from turncheck.messages.finding import Finding, Location
 
 if TYPE_CHECKING:
-    from turncheck.messages.finding import Location
     from turncheck.yaml_tree.source import Source, YamlSource
 
 

@@ -8,16 +8,29 @@ from __future__ import annotations
 import hashlib
 import html
 import re
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self
 from urllib.parse import quote
 
 import msgspec
 
+from turncheck.ci.base_files import Listed, single_files
 from turncheck.ci.comment import StickyComment, Written
-from turncheck.ci.host import Base, Checked, CloneAddress, HostError, Run, Target, exact_commit, login_with
+from turncheck.ci.host import (
+    Base,
+    Check,
+    Checked,
+    CloneAddress,
+    CommitFiles,
+    HostError,
+    JobHost,
+    Run,
+    Target,
+    exact_commit,
+    login_with,
+)
 from turncheck.ci.rest import (
     ASKING,
     PUBLISHING,
@@ -28,8 +41,6 @@ from turncheck.ci.rest import (
     RestError,
     RetryBudget,
 )
-from turncheck.ci.tarball import Listed, single_files
-from turncheck.ci.variables import JobHost
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import one_line
 from turncheck.render.sinks.markdown import code
@@ -37,10 +48,7 @@ from turncheck.web.addresses import Network, is_same_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from contextlib import AbstractContextManager
-    from typing import BinaryIO, Self
 
-    from turncheck.ci.host import Check, CommitFiles
     from turncheck.process.environment import Secret
     from turncheck.render.annotations import Annotation, Level
 

@@ -24,7 +24,7 @@ from urllib.parse import parse_qs, quote
 from turncheck import __version__
 from turncheck.ci.rest import RestError, RetryBudget
 from turncheck.messages.errors import UserError
-from turncheck.process.environment import secret_of, whole_number
+from turncheck.process.environment import Secret, secret_of, whole_number
 from turncheck.web.addresses import Network, address_of, is_safe, origin_of
 from turncheck.web.exchange import AnswerTooLargeError, Call, exchange, read_body
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     import requests
 
-    from turncheck.process.environment import Secret
 
 BLOCK: Final = 8 * 1024 * 1024
 _SERVICE: Final = "twirp/github.actions.results.api.v1.ArtifactService"

@@ -22,8 +22,8 @@ from turncheck.ci.earlier_reports import (
     download_reports,
     is_ours,
 )
-from turncheck.ci.github.client import Artifact, BranchTip, Commit, Difference, Tree, WorkflowRun
-from turncheck.ci.github.pull_request import target_of_run
+from turncheck.ci.github.client import Artifact, BranchTip, Commit, Difference, GitHubClient, Tree, WorkflowRun
+from turncheck.ci.github.context import GitHubContext, GitHubPages, target_of_run
 from turncheck.ci.host import Base, OtherRun, RunStamp, StoredReport, exact_commit
 from turncheck.ci.rest import NotFoundError, RestError
 from turncheck.comparison.model import Missing, Unreachable
@@ -31,9 +31,6 @@ from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from turncheck.ci.github.client import GitHubClient
-    from turncheck.ci.github.context import GitHubContext, GitHubPages
 
 
 NEEDS: Final = "actions: read"

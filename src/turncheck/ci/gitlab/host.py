@@ -10,11 +10,12 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import quote
 
 import msgspec
 
+from turncheck.ci.base_files import files_by_api
 from turncheck.ci.comment import StickyComment, Written
 from turncheck.ci.earlier_reports import (
     EXPIRED,
@@ -26,7 +27,18 @@ from turncheck.ci.earlier_reports import (
     Reports,
     download_reports,
 )
-from turncheck.ci.host import Base, CloneAddress, HostError, Run, Target, exact_commit, login_with
+from turncheck.ci.host import (
+    Base,
+    CloneAddress,
+    CommitFiles,
+    HostError,
+    JobHost,
+    Run,
+    StoredReport,
+    Target,
+    exact_commit,
+    login_with,
+)
 from turncheck.ci.rest import (
     ASKING,
     PER_PAGE,
@@ -38,18 +50,13 @@ from turncheck.ci.rest import (
     RestError,
     RetryBudget,
 )
-from turncheck.ci.tarball import files_by_api
-from turncheck.ci.variables import JobHost
-from turncheck.comparison.model import Unreachable
+from turncheck.comparison.model import Missing, Unreachable
 from turncheck.web.addresses import Network
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
-    from typing import Self
 
-    from turncheck.ci.host import CommitFiles, StoredReport
-    from turncheck.comparison.model import Missing
     from turncheck.process.environment import Secret
 
 

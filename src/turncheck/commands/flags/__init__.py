@@ -16,14 +16,14 @@ COMMANDS: Final[Mapping[str, str]] = {
     "train": "commands.flags.bare:add_train",
     "test": "commands.flags.bare:add_test",
     "parse": "commands.flags.parse:add_parsers",
-    "shell": "commands.flags.shell:add_shell",
-    "suite": "commands.flags.suite:add_parsers",
+    "shell": "commands.flags.parse:add_shell",
+    "suite": "commands.flags.data:add_suite",
     "suggest": "commands.flags.strength:add_parsers",
     "init": "commands.flags.init:add_parsers",
     "report": "commands.flags.report:add_parsers",
     "quarantine": "commands.flags.quarantine:add_parsers",
-    "calibrate": "commands.flags.calibrate:add_parsers",
-    "compare-engines": "commands.flags.compare_engines:add_parsers",
+    "calibrate": "commands.flags.compare_engines:add_calibrate",
+    "compare-engines": "commands.flags.compare_engines:add_compare_engines",
     "kore": "platforms.kore.flags:add_parsers",
 }
 """Every command, in the order of the help, with the function that adds its parser; its module is imported when the

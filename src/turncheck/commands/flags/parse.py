@@ -1,4 +1,4 @@
-"""``turncheck parse``."""
+"""``turncheck parse``, and ``turncheck shell``: talk to the assistant. Their flags."""
 
 from __future__ import annotations
 
@@ -7,9 +7,19 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turncheck.commands.flags.engine import FLAGS, add_cache_flags, add_engine_flags, models_of, settings_of
+from turncheck.commands.flags.engine import (
+    FLAGS,
+    TALK_FLAGS,
+    add_assistant,
+    add_cache_flags,
+    add_engine_flags,
+    assistant_of,
+    models_of,
+    settings_of,
+)
 from turncheck.commands.flags.run import add_custom_code_flag, add_vectors_flag
 from turncheck.commands.flags.shared import (
+    add_channel,
     add_config,
     add_domain,
     add_model,
@@ -66,3 +76,40 @@ def _lines() -> Iterator[str]:
     for line in sys.stdin:
         if line.strip():
             yield line.rstrip("\r\n")
+
+
+def add_shell(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``shell``."""
+    parser = subparsers.add_parser(
+        "shell",
+        help="talk to the assistant",
+        description="Talk to the assistant. From a pipe, each line is one message.",
+    )
+    add_assistant(parser)
+    talk = parser.add_argument_group("conversation")
+    talk.add_argument(
+        "--format",
+        choices=("text", "jsonl"),
+        default="text",
+        help="text (default), or jsonl: one line of JSON per turn",
+    )
+    talk.add_argument(
+        "--fixture",
+        action="append",
+        default=[],
+        metavar="SLOT=VALUE",
+        help="fill a slot before the conversation; the value is JSON, else a string (repeatable)",
+    )
+    add_channel(talk)
+    add_engine_flags(parser, *TALK_FLAGS)
+    add_verbosity(parser)
+    parser.set_defaults(handler=_shell, remote_storage=None)
+
+
+def _shell(namespace: argparse.Namespace) -> int:
+    from turncheck.commands.parse import ShellOptions, Terminal, run_shell, typed_lines
+
+    interactive = sys.stdin.isatty() and namespace.format == "text"
+    ends = Terminal(typed_lines() if interactive else sys.stdin, sys.stdout, interactive)
+    shell = ShellOptions(namespace.format, namespace.fixture, namespace.channel)
+    return run_shell(assistant_of(namespace), shell, ends, os.environ, screen_of(namespace))

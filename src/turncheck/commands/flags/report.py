@@ -11,7 +11,7 @@ from turncheck.commands.flags.run import add_setting
 from turncheck.commands.flags.shared import add_verbosity, at_least_one, existing_folder, output_path, screen_of
 from turncheck.messages.errors import UserError
 from turncheck.settings.options import options
-from turncheck.settings.sources import PATHS
+from turncheck.settings.sources import PATHS, combine, from_flags
 
 if TYPE_CHECKING:
     import argparse
@@ -173,7 +173,6 @@ def _add_publish(kinds: argparse._SubParsersAction[Any]) -> None:
 
 def _compare(namespace: argparse.Namespace) -> int:
     from turncheck.commands.report import compare_reports  # not for --help
-    from turncheck.settings.sources import from_flags
 
     gates = from_flags({name: getattr(namespace, name.replace("-", "_")) for name in GATES})
     return compare_reports(
@@ -280,8 +279,6 @@ def _import(namespace: argparse.Namespace) -> int:
 
 def _render(namespace: argparse.Namespace) -> int:
     from turncheck.commands.report import render_pages, render_report  # not for --help
-    from turncheck.messages.errors import UserError
-    from turncheck.settings.sources import combine, from_flags
 
     screen = screen_of(namespace)
     if namespace.html:
@@ -295,7 +292,6 @@ def _render(namespace: argparse.Namespace) -> int:
 
 def _publish(namespace: argparse.Namespace) -> int:
     from turncheck.commands.report import PublishRequest, publish_report  # not for --help
-    from turncheck.settings.sources import combine, from_flags
 
     settings = combine(from_flags({name: getattr(namespace, name.replace("-", "_")) for name in PUBLISHED}))
     request = PublishRequest(

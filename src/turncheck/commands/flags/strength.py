@@ -131,7 +131,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 
 def _suggest(namespace: argparse.Namespace) -> int:
-    from turncheck.commands.suggest import SuggestOptions, run_suggest  # not for --help
+    from turncheck.commands.strength import SuggestOptions, run_suggest  # not for --help
 
     options = SuggestOptions(tested_settings(namespace), namespace.mutants, namespace.write)
     return run_suggest(options, screen_of(namespace))

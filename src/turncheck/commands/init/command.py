@@ -12,7 +12,7 @@ from textwrap import wrap
 from threading import Event, Timer
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.ci.git import find_checkout
+from turncheck.ci.git import Checkout, find_checkout
 from turncheck.commands.init.botium import FILE as BOTIUM_FILE
 from turncheck.commands.init.botium import imported
 from turncheck.commands.init.workflows import ON_MAIN, PROPOSALS, workflow
@@ -20,12 +20,12 @@ from turncheck.messages.errors import EXIT_OK, INTERRUPTED, UserError
 from turncheck.messages.finding import shown_path
 from turncheck.messages.phrasing import count
 from turncheck.process import interrupts
-from turncheck.project.assistants_below import assistants_below, is_assistant
 from turncheck.project.batch.reader import find_suites
 from turncheck.project.batch.writer import write_suite
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.export import export_of
-from turncheck.project.model import ActionStep, UserStep
+from turncheck.project.folder import assistants_below, is_assistant
+from turncheck.project.model import ActionStep, Project, Story, UserStep
 from turncheck.project.reader import read_project
 from turncheck.project.testfiles import E2E_CASES_FILE, TESTS_FOLDER, find_e2e_cases, find_test_nlu, find_test_stories
 from turncheck.render.sinks.terminal import aligned
@@ -39,10 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from turncheck.ci.git import Checkout
     from turncheck.conclude import Outcome
     from turncheck.process.screen import Console
-    from turncheck.project.model import Project, Story
 
 
 # What an assistant has to be tested with, and what fails on its default branch today.

@@ -12,21 +12,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from turncheck.engines.embedded.nlu.catalogue import is_custom, known_component
-from turncheck.engines.embedded.policies import older
-from turncheck.engines.embedded.policies.kinds import class_name, runs_in
-from turncheck.engines.embedded.policies.trainer import configured_policies
+from turncheck.engines.embedded.policies.rules import FALLBACK, FORM, MAPPING, TWO_STAGE
+from turncheck.engines.embedded.policies.trainer import class_name, configured_policies, runs_in
 from turncheck.messages.errors import UserError
-from turncheck.messages.finding import NOWHERE
-from turncheck.project.components import DEFAULT_RECIPE
-from turncheck.project.model import Component
+from turncheck.messages.finding import NOWHERE, Location
+from turncheck.project.config import DEFAULT_RECIPE
+from turncheck.project.model import Component, Config
 from turncheck.report.model import ConfiguredComponent, IgnoredParameter, Substitution
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from turncheck.messages.finding import Location
-    from turncheck.project.model import Config
 
 _LABELS: Final = ("token_pattern", "intent_tokenization_flag", "intent_split_symbol", "prefix_separator_symbol")
 _PATTERNS: Final = ("case_sensitive", "use_lookup_tables", "use_regexes", "use_word_boundaries")
@@ -78,10 +75,10 @@ READ_BY_POLICY: Final[Mapping[str, frozenset[str]]] = {
         "AugmentedMemoizationPolicy": (*_HISTORY, "use_nlu_confidence_as_score"),
         **dict.fromkeys(("TEDPolicy", "KerasPolicy", "EmbeddingPolicy", "SklearnPolicy"), _HISTORY),
         "UnexpecTEDIntentPolicy": (*_HISTORY, "tolerance", "ignore_intents_list"),
-        older.MAPPING: ("priority",),
-        older.FORM: ("priority",),
-        older.FALLBACK: (*_THRESHOLDS, "fallback_action_name"),
-        older.TWO_STAGE: (
+        MAPPING: ("priority",),
+        FORM: ("priority",),
+        FALLBACK: (*_THRESHOLDS, "fallback_action_name"),
+        TWO_STAGE: (
             *_THRESHOLDS,
             *("fallback_core_action_name", "fallback_nlu_action_name", "deny_suggestion_intent_name"),
         ),

@@ -16,24 +16,30 @@ from turncheck.dialogue.domain import (
     INTENT_NLU_FALLBACK,
     INTENT_RESTART,
     SLOT_SESSION_METADATA,
+    DialogueDomain,
 )
-from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, Event, SlotSet, UserUttered
-from turncheck.dialogue.outward_events import BotUttered
+from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, BotUttered, Event, SlotSet, UserUttered
 from turncheck.dialogue.tracker import Tracker
 from turncheck.engines.action_server.server import CallFailedError
-from turncheck.engines.conversation import Decision, Turn, read_direct_message
-from turncheck.engines.embedded.actions.base import ActionContext, ActionError, ActionRejectedError, render
+from turncheck.engines.conversation import (
+    ActionServer,
+    Decision,
+    InFront,
+    NluEngine,
+    Parse,
+    PredictedEntity,
+    PredictedIntent,
+    SelectedResponse,
+    Turn,
+    read_direct_message,
+)
+from turncheck.engines.embedded.actions.base import ActionContext, ActionError, ActionRejectedError, Responses, render
 from turncheck.engines.embedded.actions.custom import CustomActions
 from turncheck.engines.embedded.actions.registry import finder
-from turncheck.engines.embedded.actions.responses import Responses
-from turncheck.engines.parse import InFront, Parse, PredictedIntent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from turncheck.dialogue.domain import DialogueDomain
-    from turncheck.engines.conversation import ActionServer
-    from turncheck.engines.parse import NluEngine, PredictedEntity, SelectedResponse
     from turncheck.report.model import EngineInfo, Substitution
 
 

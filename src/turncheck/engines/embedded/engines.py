@@ -12,31 +12,36 @@ import msgspec
 
 from turncheck import __version__
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.engines.base import DIALOGUE_PARTS, NLU_PARTS, NOTHING_TO_LEARN, Capabilities, Engine
-from turncheck.engines.embedded.models import fitting_model, load_model, named_model
+from turncheck.engines.base import DIALOGUE_PARTS, NLU_PARTS, NOTHING_TO_LEARN, Capabilities, Engine, Models, Part
+from turncheck.engines.embedded.models import (
+    LoadedModel,
+    cached_ensemble,
+    cached_nlu,
+    fetch_model,
+    fitting_model,
+    load_model,
+    named_model,
+)
 from turncheck.evaluations.kinds import KINDS
 from turncheck.process.output_files import temporary_folder
 from turncheck.project.calibration import trust_in
 from turncheck.project.story_sentences import with_story_sentences
-from turncheck.report.model import EngineInfo
+from turncheck.report.model import ConfiguredComponent, EngineInfo, Substitution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.engines.base import Models, Part
     from turncheck.engines.conversation import ActionServer
     from turncheck.engines.embedded.conversation import EmbeddedConversations
-    from turncheck.engines.embedded.models import LoadedModel
     from turncheck.engines.embedded.nlu.engine import EmbeddedNlu, EmbeddedTrainer
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
-    from turncheck.engines.embedded.policies.ensemble import Ensemble
+    from turncheck.engines.embedded.policies.trainer import Ensemble
     from turncheck.engines.embedded.workshop import EmbeddedWorkshop
     from turncheck.process.cache import Cache
     from turncheck.process.environment import FileVariables
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.report.evaluations import Evaluation
-    from turncheck.report.model import ConfiguredComponent, Substitution
     from turncheck.report.trust import ConfidenceMap, Trust
     from turncheck.settings.options import Settings
 
@@ -114,8 +119,6 @@ class EmbeddedEngine(Engine):
             return None
         named = self.models.named
         if self.models.storage is not None:
-            from turncheck.engines.embedded.remote_models import fetch_model
-
             name = None if named is None else named.as_posix()
             with temporary_folder("model") as folder, screen.step("fetch", "Fetching the model"):
                 return load_model(fetch_model(self.models.storage, name, self.environment, Path(folder)))
@@ -206,7 +209,6 @@ class EmbeddedEngine(Engine):
         learnt = with_story_sentences(self.project)
         if self._cache is None:
             return self.nlu_trainer.fit(learnt)
-        from turncheck.engines.embedded.models import cached_nlu
         from turncheck.engines.embedded.training_key import nlu_inputs
 
         kept = cached_nlu(self._cache, self._key("nlu", learnt), lambda: self._pipeline_trainer.fit(nlu_inputs(learnt)))
@@ -246,7 +248,6 @@ class EmbeddedEngine(Engine):
         return train_ensemble(self.project, domain=self.domain)
 
     def _kept_ensemble(self, cache: Cache) -> Ensemble | None:
-        from turncheck.engines.embedded.models import cached_ensemble
         from turncheck.engines.embedded.policies.trainer import train_ensemble
         from turncheck.engines.embedded.training_key import policy_inputs, training_key
 

@@ -1,4 +1,7 @@
-"""A model on disk: a ``.tar.gz`` with a manifest and members by name. Only data; nothing in it is executed."""
+"""A model on disk: a ``.tar.gz`` with a manifest and members by name. Only data; nothing in it is executed.
+
+It has the domain and the configured components as JSON: it answers without the project's files.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import re
 import tarfile
 import zipfile
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict, TypeVar
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -19,19 +22,28 @@ import msgspec
 
 from turncheck import __version__
 from turncheck.messages.errors import UserError
-from turncheck.process.cache import MOST_BYTES
+from turncheck.messages.finding import Location
+from turncheck.process.cache import MOST_BYTES, Cache
 from turncheck.process.output_files import whole_file
-from turncheck.process.packed import BoundedGzip, UnpacksToTooMuchError
-from turncheck.process.regular_file import open_regular
+from turncheck.process.regular_file import BoundedGzip, UnpacksToTooMuchError, open_regular
+from turncheck.project.model import (
+    Action,
+    Component,
+    Domain,
+    Entity,
+    Form,
+    Intent,
+    Response,
+    ResponseVariation,
+    SessionConfig,
+    Slot,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
-
-    from turncheck.process.cache import Cache
-
 
 # skops files that are equal for equal content.
 
@@ -403,3 +415,77 @@ def keep(cache: Cache, key: str | None, kind: str, write: Callable[[MemberWriter
 def _members(content: bytes) -> dict[str, bytes]:
     with BoundedGzip(io.BytesIO(content), MOST_BYTES) as unpacked:
         return dict(members_of(unpacked))
+
+
+Json = dict[str, Any]
+_Named = TypeVar("_Named", Intent, Entity, Slot, Form, Action)
+
+
+class _ResponseShape(TypedDict):
+    name: str
+    variations: list[dict[str, Any]]
+
+
+def domain_to_json(domain: Domain) -> Json:
+    """Return the domain as JSON values. Lists keep the order of the files."""
+    return {
+        "intents": _listed(domain.intents),
+        "entities": _listed(domain.entities),
+        "slots": _listed(domain.slots),
+        "forms": _listed(domain.forms),
+        "responses": [
+            {"name": name, "variations": [dict(variation.content) for variation in response.variations]}
+            for name, response in domain.responses.items()
+        ],
+        "actions": _listed(domain.actions),
+        "end_to_end_actions": list(domain.end_to_end_actions),
+        "session": asdict(domain.session),
+        "rasa": domain.rasa,
+    }
+
+
+def domain_from_json(shape: Mapping[str, Any]) -> Domain:
+    """Read what :func:`domain_to_json` wrote. Responses lose their places in the files, the rest keeps them.
+
+    Raises:
+        KeyError, msgspec.ValidationError: it is not that.
+    """
+    return Domain(
+        intents=_named(shape["intents"], Intent),
+        entities=_named(shape["entities"], Entity),
+        slots=_named(shape["slots"], Slot),
+        forms=_named(shape["forms"], Form),
+        responses={
+            response.name: response for response in map(_response, as_shape(shape["responses"], list[_ResponseShape]))
+        },
+        actions=_named(shape["actions"], Action),
+        end_to_end_actions=as_shape(shape["end_to_end_actions"], tuple[str, ...]),
+        session=as_shape(shape["session"], SessionConfig),
+        rasa=as_shape(shape["rasa"], int),
+    )
+
+
+def components_to_json(components: Iterable[Component]) -> list[Json]:
+    """Return names and parameters of configured components."""
+    return [{"name": component.name, "parameters": dict(component.parameters)} for component in components]
+
+
+def components_from_json(shape: Sequence[Mapping[str, Any]]) -> tuple[Component, ...]:
+    """Read what :func:`components_to_json` wrote."""
+    return tuple(Component(entry["name"], entry["parameters"], Location("")) for entry in shape)
+
+
+def _listed(things: Mapping[str, Any]) -> list[Json]:
+    # The places of single values are not needed in a model.
+    return [{key: value for key, value in asdict(thing).items() if key != "places"} for thing in things.values()]
+
+
+def _named(entries: Any, kind: type[_Named]) -> dict[str, _Named]:
+    things: list[_Named] = as_shape(entries, list[kind])  # type: ignore[valid-type]  # only known when it runs
+    return {thing.name: thing for thing in things}
+
+
+def _response(entry: _ResponseShape) -> Response:
+    nowhere = Location("")
+    variations = tuple(ResponseVariation(content, nowhere) for content in entry["variations"])
+    return Response(entry["name"], variations, nowhere)

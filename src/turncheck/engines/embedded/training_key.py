@@ -1,6 +1,6 @@
 """The digest of everything that a training depends on: made of the actual values, so that it includes every edit.
 
-Training with a key gets exactly the values that the key was made of, and no others (:mod:`.inputs`). What reads
+Training with a key gets exactly the values that the key was made of, and no others. What reads
 files or calls servers by itself has no key, and is trained again each time.
 
 The place of something in its file only matters for telling things apart: for a place, the key has the file and

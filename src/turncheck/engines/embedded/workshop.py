@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.action_server.server import NoActionServer
+from turncheck.engines.conversation import ActionServer, InFront, NluEngine, Parse
 from turncheck.engines.embedded.conversation import Assistant, EmbeddedConversation, EmbeddedConversations
-from turncheck.engines.embedded.policies.trainer import train_ensemble
-from turncheck.engines.parse import InFront
+from turncheck.engines.embedded.policies.trainer import Ensemble, train_ensemble
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import EngineInfo
 
@@ -18,11 +18,8 @@ if TYPE_CHECKING:
 
     from turncheck.dialogue.events import Event
     from turncheck.engines.base import Trains
-    from turncheck.engines.conversation import ActionServer
     from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
-    from turncheck.engines.embedded.policies.ensemble import Ensemble
-    from turncheck.engines.parse import NluEngine, Parse
     from turncheck.project.model import Project
 
 _NO_STUBS: Final[dict[str, Any]] = {}

@@ -8,16 +8,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.engines.at_once import ask_all
-from turncheck.engines.base import Capabilities, Engine, SuiteAnswers, UtteranceAnswer
+from turncheck.engines.base import Capabilities, Engine, Models, SuiteAnswers, UtteranceAnswer, ask_all
+from turncheck.engines.conversation import ActionServer, Parse, PredictedEntity, PredictedIntent, Turn
 from turncheck.engines.http.answers import Matched
 from turncheck.engines.http.callback import Callbacks, listening
 from turncheck.engines.http.client import Access, BotClient, TurnFailedError
 from turncheck.engines.http.conversation import NAME, NO_ENTITIES, NO_INTENTS, BotConversations
-from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent
 from turncheck.messages.errors import CutShortError, UnansweredError, UserError
 from turncheck.messages.phrasing import first_line
-from turncheck.project.batch.model import comparable
+from turncheck.project.batch.model import Suite, SuiteCase, comparable
 from turncheck.report.model import EngineInfo
 from turncheck.settings.file import read_settings_file
 from turncheck.web.addresses import Network, is_http, without_login
@@ -25,11 +24,8 @@ from turncheck.web.addresses import Network, is_http, without_login
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from turncheck.engines.base import Models
-    from turncheck.engines.conversation import ActionServer, Turn
     from turncheck.process.environment import FileVariables
     from turncheck.process.screen import Console
-    from turncheck.project.batch.model import Suite, SuiteCase
     from turncheck.project.model import Project
     from turncheck.settings.options import Settings
 

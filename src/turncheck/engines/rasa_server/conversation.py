@@ -7,10 +7,10 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
-from turncheck.dialogue.domain import ACTION_VALIDATE_SLOT_MAPPINGS
-from turncheck.dialogue.events import UserUttered
-from turncheck.engines.at_once import ask_all
-from turncheck.engines.conversation import CustomAction, Decision, Turn
+from turncheck.dialogue.domain import ACTION_VALIDATE_SLOT_MAPPINGS, DialogueDomain
+from turncheck.dialogue.events import Event, UserUttered
+from turncheck.engines.base import ask_all
+from turncheck.engines.conversation import CustomAction, Decision, Parse, Turn
 from turncheck.engines.remote import CutError, ServerError, SlowAnswerError
 from turncheck.report.model import EngineInfo
 from turncheck.web.timed import Deadline
@@ -18,12 +18,9 @@ from turncheck.web.timed import Deadline
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from turncheck.dialogue.domain import DialogueDomain
-    from turncheck.dialogue.events import Event
     from turncheck.dialogue.tracker import Tracker
-    from turncheck.engines.parse import Parse
     from turncheck.engines.rasa_server.client import RasaClient
-    from turncheck.engines.rasa_server.stub_server import StubServer
+    from turncheck.engines.rasa_server.process import StubServer
 
 
 _DROPPED: Final = {"timestamp", "message_id", "model_id", "assistant_id"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,37 +10,38 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.engines.action_server.process import DEFAULT_URL
 from turncheck.engines.action_server.server import (
+    DEFAULT_URL,
     ActionEndpoint,
     HttpActionServer,
     checked_address,
     checked_certificates,
 )
-from turncheck.engines.base import NOTHING_TO_LEARN, Capabilities, Engine
-from turncheck.engines.embedded.models import named_model
+from turncheck.engines.base import NOTHING_TO_LEARN, Capabilities, Engine, Models
+from turncheck.engines.embedded.models import fetch_model, named_model
 from turncheck.engines.embedded.nlu.catalogue import known_component
-from turncheck.engines.embedded.remote_models import fetch_model
-from turncheck.engines.rasa_server.client import CONCURRENCY, Access, RasaClient
+from turncheck.engines.rasa_server.client import CONCURRENCY, Access, RasaClient, Served
 from turncheck.engines.rasa_server.conversation import NAME, RasaConversations, RasaNlu, RasaPolicies, describe
-from turncheck.engines.rasa_server.process import RasaFiles, RasaPool, RasaProcess, rasa_process
-from turncheck.engines.rasa_server.stub_server import StubServer, serving_stubs
+from turncheck.engines.rasa_server.process import (
+    RasaFiles,
+    RasaPool,
+    RasaProcess,
+    StubServer,
+    rasa_process,
+    serving_stubs,
+)
 from turncheck.engines.remote import CutError
 from turncheck.evaluations.kinds import KINDS
 from turncheck.messages.errors import CutShortError, EngineError, UserError
 from turncheck.process.environment import FileVariables, expand, for_child
 from turncheck.process.output_files import temporary_folder
 from turncheck.process.screen import Console, duration
-from turncheck.project.paths import DEFAULT_CONFIG, DEFAULT_DATA, DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER
+from turncheck.project.files import DEFAULT_CONFIG, DEFAULT_DATA, DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER
 from turncheck.report.model import EngineInfo
 from turncheck.web.addresses import Network, is_allowed, is_http, origin_of, without_login
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from turncheck.engines.base import Models
     from turncheck.engines.conversation import ActionServer
-    from turncheck.engines.rasa_server.answers import Served
     from turncheck.messages.finding import Location
     from turncheck.project.model import Component, Project
     from turncheck.report.evaluations import Evaluation

@@ -6,16 +6,14 @@ from collections import Counter
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.project.batch.model import comparable
+from turncheck.project.batch.model import ExpectedEntity, KnownNames, SuiteCase, comparable
 from turncheck.project.batch.rules import components_of, items_of
-from turncheck.report.batch import BATCH_KINDS, BatchCase, BatchEntity, BatchKindName, BatchOrder
+from turncheck.report.batch import BATCH_KINDS, BatchCase, BatchEntity, BatchKindName, BatchOrder, BatchResult, MatchWay
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from turncheck.engines.base import UtteranceAnswer
-    from turncheck.project.batch.model import ExpectedEntity, KnownNames, SuiteCase
-    from turncheck.report.batch import BatchResult, MatchWay
 
 
 # The four classes of an assertion, as Kore.ai's manual defines them for each kind of intent.

@@ -5,8 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.evaluations.kind import SCORES, EvaluationKind, metric_named, names_of
-from turncheck.evaluations.runs import figures_of_report, metrics_of_runs, why_no_figure_of_runs
+from turncheck.evaluations.kind import (
+    SCORES,
+    EvaluationKind,
+    figures_of_report,
+    metric_named,
+    metrics_of_runs,
+    names_of,
+    why_no_figure_of_runs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

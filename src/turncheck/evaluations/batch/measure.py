@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck.messages.phrasing import count
-from turncheck.report.model import Skipped
+from turncheck.report.model import Batch, Skipped
+from turncheck.run.reading import not_understood, with_tests
 from turncheck.run.repeats import repeating
-from turncheck.run.trainable import not_understood, with_tests
 
 if TYPE_CHECKING:
-    from turncheck.report.model import Batch
     from turncheck.run.under_way import RunInProgress
 
 

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 from turncheck.evaluation.answers import LazyPolicies, lazy_nlu
 from turncheck.evaluation.stories import evaluate_stories
 from turncheck.messages.phrasing import at_paths, count
-from turncheck.project.model import UserStep
+from turncheck.project.model import Story, UserStep
 from turncheck.project.story_sentences import with_story_sentences
-from turncheck.report.model import Skipped
-from turncheck.run.trainable import elsewhere, has_text, not_understood, unreadable, with_tests
-from turncheck.validation.unused import learnable
+from turncheck.report.model import Core, Skipped
+from turncheck.run.reading import elsewhere, has_text, not_understood, unreadable, with_tests
+from turncheck.validation.names import learnable
 
 if TYPE_CHECKING:
-    from turncheck.project.model import Story
-    from turncheck.report.model import Core
     from turncheck.run.under_way import RunInProgress
 
 

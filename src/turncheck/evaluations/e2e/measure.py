@@ -14,12 +14,11 @@ from turncheck.evaluation.e2e import case_units, evaluate_cases, run_elsewhere
 from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.evaluation.e2e_repeats import evaluate_repeatedly
 from turncheck.messages.phrasing import at_paths, count
-from turncheck.report.model import Skipped
+from turncheck.report.model import EndToEnd, Skipped
 from turncheck.run.assistant import action_server, where_actions_are
-from turncheck.run.cases_again import slot_order_of
-from turncheck.run.reading import CASES_BELOW
+from turncheck.run.evaluated_project import slot_order_of
+from turncheck.run.reading import CASES_BELOW, elsewhere, fault_of, has_text, not_understood, with_tests
 from turncheck.run.repeats import engine_of_base, rules_of
-from turncheck.run.trainable import elsewhere, fault_of, has_text, not_understood, with_tests
 from turncheck.validation.case_names import check_cases
 
 if TYPE_CHECKING:
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
     from turncheck.engines.conversation import ConversationEngine
     from turncheck.project.e2e.model import E2ECase
-    from turncheck.report.model import EndToEnd
     from turncheck.run.under_way import RunInProgress
 
 

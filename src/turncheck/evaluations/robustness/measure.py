@@ -6,27 +6,24 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
-from turncheck.evaluation.answers import ASKED_HERE
+from turncheck.evaluation.answers import ASKED_HERE, Answers
 from turncheck.evaluation.nlu import why_not_testable
 from turncheck.evaluations.nlu.measure import KeptAnswers
 from turncheck.messages.errors import CutShortError
-from turncheck.report.model import Skipped
-from turncheck.run.trainable import unreadable
-from turncheck.work.workplace import INLINE
+from turncheck.report.model import Robustness, Skipped
+from turncheck.run.reading import unreadable
+from turncheck.work.workplace import INLINE, Executor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from turncheck.engines.base import Engine
-    from turncheck.evaluation.answers import Answers
     from turncheck.evaluations.robustness.robustness import TrainingSentences
     from turncheck.process.cache import Cache
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import NluData
-    from turncheck.report.model import Robustness
     from turncheck.run.under_way import RunInProgress
     from turncheck.settings.options import Settings
-    from turncheck.work.workplace import Executor
 
 
 def measure(run: RunInProgress) -> Robustness | None:

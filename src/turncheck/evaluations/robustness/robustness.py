@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import structs
 
-from turncheck.engines.parse import InFront
-from turncheck.evaluation.answers import ASKED_HERE, finished_part
+from turncheck.engines.conversation import InFront, NluEngine, NluTrainer, Parse
+from turncheck.evaluation.answers import ASKED_HERE, Answers, finished_part
 from turncheck.evaluation.predictions import find_neighbours
 from turncheck.evaluation.scores import before_fallback
 from turncheck.evaluation.splits import run_folds, stable_folds
@@ -19,18 +19,14 @@ from turncheck.evaluations.robustness.families import FAMILIES, Noise, Sentence
 from turncheck.evaluations.robustness.words import base_language, words_for
 from turncheck.messages.errors import CutShortError, EngineError
 from turncheck.messages.phrasing import count
-from turncheck.project.nlu_data import Example
+from turncheck.project.nlu_data import Example, NluData
 from turncheck.report.model import FailedVariant, NoiseGroup, Robustness, SentenceUnderNoise
-from turncheck.work.workplace import INLINE
+from turncheck.work.workplace import INLINE, Executor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from turncheck.engines.parse import NluEngine, NluTrainer, Parse
-    from turncheck.evaluation.answers import Answers
     from turncheck.project.model import Project
-    from turncheck.project.nlu_data import NluData
-    from turncheck.work.workplace import Executor
 
     AnswersAbout = Callable[[Mapping[str, Sequence[str]], Mapping[int, Sequence[str]]], Answers]
 

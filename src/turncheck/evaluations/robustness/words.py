@@ -18,13 +18,11 @@ from turncheck.messages.finding import Location
 from turncheck.process.regular_file import read_regular
 from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.yaml_tree.source import EscapeError, YamlSource
-from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence, parse_yaml
+from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence, parse_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
-
-    from turncheck.yaml_tree.tree import YamlNode
 
 
 # The words that a project adds to those of its language, in ``tests/noise.yml``.

@@ -7,23 +7,31 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from turncheck.dialogue.domain import ACTION_LISTEN, SLOT_REQUESTED
-from turncheck.dialogue.events import ActionExecuted, ActiveLoop, SlotSet
+from turncheck.dialogue.events import ActionExecuted, ActiveLoop, Event, SlotSet
 from turncheck.dialogue.training import training_trackers
-from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent, SelectedResponse
+from turncheck.engines.conversation import Conversation, Parse, PredictedEntity, PredictedIntent, SelectedResponse
 from turncheck.evaluation.story_run import run_story
 from turncheck.messages.errors import UserError
-from turncheck.project.model import ActionStep, ActiveLoopStep, OrStep, SlotWasSetStep, UserStep
+from turncheck.project.model import (
+    ActionStep,
+    ActiveLoopStep,
+    OrStep,
+    Project,
+    Response,
+    Slot,
+    SlotWasSetStep,
+    Step,
+    Story,
+    UserStep,
+)
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import EngineInfo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from turncheck.dialogue.events import Event
     from turncheck.engines.base import Trained
-    from turncheck.engines.conversation import Conversation
-    from turncheck.evaluations.strength.mutant import Mutant
-    from turncheck.project.model import Project, Response, Slot, Step, Story
+    from turncheck.evaluations.strength.bench import Mutant
     from turncheck.project.nlu_data import Example
 
 

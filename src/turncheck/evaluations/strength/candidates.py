@@ -11,14 +11,24 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from turncheck.engines.action_server.server import NoActionServer
 from turncheck.evaluation.coverage import reached_by_stories
 from turncheck.evaluation.e2e_case import run_case
-from turncheck.evaluations.strength.bench import CASE_RUN, CaseTest, StoryTest, labels, outcomes_of_stories
+from turncheck.evaluations.strength.bench import CASE_RUN, CaseTest, Mutant, StoryTest, labels, outcomes_of_stories
 from turncheck.evaluations.strength.faults import touched_by
 from turncheck.evaluations.strength.suggested import cases_text, stories_text
 from turncheck.messages.errors import UserError
 from turncheck.process.output_files import temporary_folder
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.formats.rasa_nlu_writer import annotated
-from turncheck.project.model import ActionStep, ActiveLoopStep, OrStep, SlotWasSetStep, UserStep
+from turncheck.project.model import (
+    ActionStep,
+    ActiveLoopStep,
+    OrStep,
+    Project,
+    SlotMapping,
+    SlotWasSetStep,
+    Step,
+    Story,
+    UserStep,
+)
 from turncheck.project.reader import read_story_files
 from turncheck.report.strength import SuggestedTest
 
@@ -27,8 +37,6 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import Trained
     from turncheck.engines.conversation import Conversation, Turn
-    from turncheck.evaluations.strength.mutant import Mutant
-    from turncheck.project.model import Project, SlotMapping, Step, Story
     from turncheck.project.nlu_data import Example
 
 

@@ -8,15 +8,24 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.evaluations.strength.mutant import BY_NAME, Mutant, is_changed
+from turncheck.evaluations.strength.bench import BY_NAME, Lines, Mutant, is_changed
 from turncheck.project.model import (
     ActionStep,
     ActiveLoopStep,
     BotStep,
     CheckpointStep,
+    Component,
+    Config,
+    Domain,
     EventStep,
+    Form,
     OrStep,
+    Project,
+    Response,
+    Slot,
     SlotWasSetStep,
+    Step,
+    Story,
     UserStep,
     in_order_of_names,
 )
@@ -24,9 +33,7 @@ from turncheck.project.model import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from turncheck.evaluations.strength.mutant import Lines
     from turncheck.messages.finding import Location
-    from turncheck.project.model import Component, Config, Domain, Form, Project, Response, Slot, Step, Story
     from turncheck.project.nlu_data import EntityAnnotation, Example, NluData, Synonym
 
 

@@ -12,31 +12,38 @@ import msgspec
 
 from turncheck.engines.action_server.server import NoActionServer
 from turncheck.evaluations.strength.behaviour import Behaviour
-from turncheck.evaluations.strength.bench import Kill, make_bench, new_finding, sentence_kill
+from turncheck.evaluations.strength.bench import (
+    Bench,
+    CaseTest,
+    Kill,
+    Lines,
+    Mutant,
+    StoryTest,
+    make_bench,
+    new_finding,
+    sentence_kill,
+)
 from turncheck.evaluations.strength.candidates import Candidates
 from turncheck.evaluations.strength.faults import mutants_of
 from turncheck.messages.errors import CutShortError, EngineError, UserError
-from turncheck.project.components import refused
+from turncheck.project.config import refused
 from turncheck.report.model import Skipped
 from turncheck.report.strength import KILLERS, Fault, MutantGroup, MutantResult, Strength, SuggestedTest
 from turncheck.run.assistant import action_server, where_actions_are
-from turncheck.run.trainable import unreadable
-from turncheck.work.workplace import INLINE
+from turncheck.run.reading import unreadable
+from turncheck.work.workplace import INLINE, Executor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from turncheck.engines.base import Engine, Trained, Workshop
     from turncheck.engines.conversation import ActionServer
-    from turncheck.evaluations.strength.bench import Bench, CaseTest, StoryTest
-    from turncheck.evaluations.strength.mutant import Lines, Mutant
     from turncheck.messages.finding import Location
     from turncheck.project.model import Project
-    from turncheck.run.changed_lines import ChangedLines
+    from turncheck.run.inputs import ChangedLines
     from turncheck.run.under_way import RunInProgress
     from turncheck.settings.options import Settings
     from turncheck.validation.facts import ProjectTests
-    from turncheck.work.workplace import Executor
 
 
 def measure(run: RunInProgress) -> Strength | None:

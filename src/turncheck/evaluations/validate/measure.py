@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from turncheck.project.config import smallest_max_history
 from turncheck.project.quarantine import never_flaky, unknown_tests
-from turncheck.report.model import FindingCounts, Validation
+from turncheck.report.model import EndToEnd, FindingCounts, Validation
+from turncheck.run.reading import is_asked, not_asked
 from turncheck.run.repeats import answers_never_vary
-from turncheck.run.trainable import is_asked, not_asked
 from turncheck.validation.pipeline import validate
 from turncheck.validation.suppressions import suppress
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from turncheck.messages.finding import Finding
-    from turncheck.report.model import EndToEnd
     from turncheck.run.under_way import RunInProgress
 
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.phrasing import count
-from turncheck.platforms.kore.model import bot_of
+from turncheck.platforms.kore.model import KoreIntent, bot_of
 from turncheck.project.batch.model import comparable
 from turncheck.project.export import in_order
 from turncheck.validation.findings import found
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from turncheck.messages.finding import Finding
-    from turncheck.platforms.kore.model import KoreIntent
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import Example
 

@@ -14,7 +14,7 @@ from turncheck.commands.batch import named_as, refuse_faulty
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, EngineError
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import log_json, plain
-from turncheck.platforms.kore.engine.answers import RunState
+from turncheck.platforms.kore.engine.answers import Figures, RunState, StoredRun, StoredSuite
 from turncheck.platforms.kore.engine.client import (
     KoreCancelledError,
     KoreError,
@@ -23,7 +23,7 @@ from turncheck.platforms.kore.engine.client import (
     KoreRunError,
 )
 from turncheck.platforms.kore.engine.engines import ReportError, as_uploaded, platform_of, read_report
-from turncheck.platforms.kore.engine.platform import VERSIONS
+from turncheck.platforms.kore.engine.platform import VERSIONS, CompletedRun, Platform
 from turncheck.platforms.kore.reader import ArchiveError, read_export
 from turncheck.process.regular_file import read_regular
 from turncheck.project.batch.reader import HowToRead, read_suites
@@ -35,8 +35,6 @@ from turncheck.render.sinks.terminal import text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from turncheck.platforms.kore.engine.answers import Figures, StoredRun, StoredSuite
-    from turncheck.platforms.kore.engine.platform import CompletedRun, Platform
     from turncheck.process.screen import Console
     from turncheck.project.batch.run_report import ReportedCase, RunReport
     from turncheck.settings.options import Settings

@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from turncheck.messages.finding import Location
-from turncheck.platforms.kore.faults import not_an_export
+from turncheck.messages.finding import Finding, Location
+from turncheck.platforms.kore.model import not_an_export
 from turncheck.platforms.kore.platform import KORE
 from turncheck.process.regular_file import is_file, is_link, is_there, read_regular
 from turncheck.project.folder import MAX_FILE_BYTES, ProjectFolder
@@ -19,8 +19,6 @@ from turncheck.project.formats.format import Format, FormatInput, ParsedFile
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
-
-    from turncheck.messages.finding import Finding
 
 
 _SUFFIXES: Final = frozenset({".json", ".zip"})

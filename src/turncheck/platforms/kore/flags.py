@@ -105,7 +105,7 @@ def _handle(
     task: str | Callable[[argparse.Namespace], str], fields: tuple[str, ...], namespace: argparse.Namespace
 ) -> int:
     from turncheck.platforms.kore import commands  # not for --help
-    from turncheck.run.output_folder import ensure_apart_from_project
+    from turncheck.run.folders import ensure_apart_from_project
     from turncheck.settings.sources import combine, from_flags
 
     given = from_flags({flag: getattr(namespace, flag.replace("-", "_")) for flag in _FLAGS})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final
 
 from turncheck.evaluation.batch.judging import classify, how_it_fits, is_intent
@@ -16,7 +16,7 @@ from turncheck.platforms.kore.platform import KORE
 from turncheck.process.output_files import ensure_replaceable
 from turncheck.project.batch.model import KnownNames
 from turncheck.project.batch.reader import decode
-from turncheck.project.batch.run_report import RunReportError, read_run_report
+from turncheck.project.batch.run_report import ReportedCase, ReportedEntity, RunReportError, read_run_report
 from turncheck.project.folder import ProjectFolder
 from turncheck.project.reader import read_project
 from turncheck.publishing.files import write_report
@@ -30,19 +30,16 @@ from turncheck.report.batch import (
     BatchSuite,
     numbers_of,
 )
-from turncheck.report.model import EngineInfo, ProjectInfo, Skipped
-from turncheck.run.output_folder import ensure_apart_from_project
+from turncheck.report.model import EngineInfo, ProjectInfo, Skipped, Source
+from turncheck.run.folders import ensure_apart_from_project
 from turncheck.run.report_of import report_of
 from turncheck.settings.options import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from turncheck.process.screen import Console
-    from turncheck.project.batch.run_report import ReportedCase, ReportedEntity
     from turncheck.report.evaluations import Evaluation
-    from turncheck.report.model import Source
 
 _VERSIONS: Final = {"indevelopment": "in-development", "published": "published", "configured": "in-development"}
 

@@ -17,31 +17,31 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.messages.errors import UserError
-from turncheck.messages.finding import Location
+from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import suggestion
-from turncheck.platforms.kore.faults import Fault, Place, not_an_export, shown
 from turncheck.platforms.kore.knowledge import KnowledgeReader, read_entities
 from turncheck.platforms.kore.model import (
+    Fault,
     KoreBot,
     KoreIntent,
+    Place,
     Texts,
     clean,
     in_language,
     mapping,
+    not_an_export,
     records,
+    shown,
     strings,
 )
 from turncheck.platforms.kore.platform import KORE
 from turncheck.project.batch.model import THRESHOLD_MODES, THRESHOLDS, comparable
-from turncheck.project.nlu_data import EntityAnnotation, Lookup, NluData, Regex, Synonym, WholeLabelExample
-from turncheck.yaml_tree.json_tree import JsonError, JsonFile
+from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym, WholeLabelExample
+from turncheck.yaml_tree.json_tree import JsonError, JsonFile, Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.messages.finding import Finding
-    from turncheck.project.nlu_data import Example
-    from turncheck.yaml_tree.json_tree import Step
     from turncheck.yaml_tree.source import Source
 
 

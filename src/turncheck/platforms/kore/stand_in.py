@@ -12,43 +12,35 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from threadpoolctl import threadpool_limits
 
 from turncheck import __version__
-from turncheck.engines.base import Capabilities, Engine
+from turncheck.engines.base import Capabilities, Engine, Part
+from turncheck.engines.conversation import Parse, PredictedEntity, PredictedIntent
 from turncheck.engines.embedded.engines import EmbeddedEngine
-from turncheck.engines.embedded.nlu.batch import NO_INTENT
+from turncheck.engines.embedded.nlu.batch import NO_INTENT, Tokenizer, Tokens, WhitespaceTokenizer
 from turncheck.engines.embedded.nlu.classifiers import rank
-from turncheck.engines.embedded.nlu.crf_extractor import as_predicted
+from turncheck.engines.embedded.nlu.crf import as_predicted
 from turncheck.engines.embedded.nlu.engine import as_model_parse
 from turncheck.engines.embedded.nlu.entity_model import EntityModel
 from turncheck.engines.embedded.nlu.intent_model import LIKELY, IntentModel, Ranking, out_of_fold_rankings
-from turncheck.engines.embedded.nlu.ngrams import TrainingSentences
-from turncheck.engines.embedded.nlu.tokenizers import WhitespaceTokenizer
+from turncheck.engines.embedded.nlu.ngrams import Neighbour, TrainingSentences
 from turncheck.engines.embedded.nlu.trainer import ENGINE_NAME, unique_examples
-from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
-from turncheck.platforms.kore.model import bot_of
+from turncheck.platforms.kore.model import KoreBot, KoreEntity, KoreIntent, KoreTrait, bot_of
 from turncheck.platforms.kore.platform import KORE
 from turncheck.project.batch.model import comparable
 from turncheck.project.story_sentences import with_story_sentences
-from turncheck.report.model import EngineInfo, Substitution
+from turncheck.report.model import ConfiguredComponent, EngineInfo, Substitution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from turncheck.engines.base import Part
-    from turncheck.engines.embedded.nlu.batch import Tokens
-    from turncheck.engines.embedded.nlu.intent_model import Ranking
-    from turncheck.engines.embedded.nlu.ngrams import Neighbour
     from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
-    from turncheck.engines.embedded.nlu.tokenizers import Tokenizer
-    from turncheck.platforms.kore.model import KoreBot, KoreEntity, KoreIntent, KoreTrait
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import Example
     from turncheck.report.evaluations import Evaluation
-    from turncheck.report.model import ConfiguredComponent
     from turncheck.report.trust import ConfidenceMap, Trust
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from turncheck.messages.finding import Location
+from turncheck.messages.finding import Finding, Location
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from turncheck.messages.finding import Finding
 
 MAX_INPUT: Final = 3000
 """The most characters in an utterance; the platform refuses a suite with a longer one."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from turncheck.messages.finding import Finding, Location
 from turncheck.process.regular_file import is_folder, is_there
 from turncheck.project.folder import ProjectFolder, absolute_name
-from turncheck.project.formats.format import SUITES, FormatInput
+from turncheck.project.formats.format import SUITES, Format, FormatInput
 from turncheck.project.formats.registry import CSV_SUITE, JSON_SUITE, recognised
 from turncheck.yaml_tree.source import Source
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from turncheck.project.batch.model import Suite, Suites
-    from turncheck.project.formats.format import Format
 
 FOLDERS: Final = ("tests", "batch")
 """Where a project keeps its suites."""

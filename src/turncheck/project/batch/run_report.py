@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.project.batch.model import THRESHOLDS
 from turncheck.project.batch.rules import IntentField, read_intent, read_order, read_parent
-from turncheck.report.batch import BatchSetting
+from turncheck.report.batch import BatchResult, BatchSetting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from turncheck.report.batch import BatchResult
 
 _RESULTS: Final[Mapping[str, BatchResult]] = {
     "truepositive": "tp",

@@ -11,9 +11,8 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.messages.errors import UserError
-from turncheck.project.batch.csv_reader import COLUMNS, read_csv_suite
-from turncheck.project.batch.json_reader import TEST_CASES, read_json_suite
 from turncheck.project.batch.rules import Rules, shortened
+from turncheck.project.batch.suite_file import COLUMNS, TEST_CASES, read_csv_suite, read_json_suite
 from turncheck.yaml_tree.source import Source
 
 if TYPE_CHECKING:

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.project.config import GONE, NAMES
-from turncheck.project.conversion.core import document, new_action, new_response
+from turncheck.project.conversion.core import Converted, document, new_action, new_response
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-    from turncheck.project.conversion.core import Converted
     from turncheck.project.model import Component, Config, Domain, Form, Intent, Slot, SlotMapping
     from turncheck.project.project_file import ProjectFile
 

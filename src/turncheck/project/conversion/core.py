@@ -27,9 +27,9 @@ from turncheck.project.model import (
     SlotWasSetStep,
     UserStep,
 )
-from turncheck.project.nlu_data import EntityAnnotation, Example
+from turncheck.project.nlu_data import EntityAnnotation, Example, NluData, Synonym
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS
-from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence
+from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Location
     from turncheck.project.files import DataFile
     from turncheck.project.model import Step, StoryEntity
-    from turncheck.project.nlu_data import NluData, Synonym
-    from turncheck.yaml_tree.tree import YamlNode
 
 
 # The result of a conversion: files, and what could not be converted, with its place and what to do about it.

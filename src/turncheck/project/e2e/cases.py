@@ -18,17 +18,16 @@ from turncheck.project.botium.folder import Suites
 from turncheck.project.botium.others import suites_without_convos
 from turncheck.project.e2e.model import E2ECase, E2ECases, Stub
 from turncheck.project.e2e.reader import FileReader, Named
+from turncheck.project.files import path_without_data
 from turncheck.project.folder import ProjectFolder, absolute_name
-from turncheck.project.formats.format import FormatInput
+from turncheck.project.formats.format import Format, FormatInput
 from turncheck.project.formats.registry import recognised
-from turncheck.project.paths import path_without_data
 from turncheck.project.project_file import SHARED_FILE
 from turncheck.yaml_tree.tree import parse_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from turncheck.project.formats.format import Format
     from turncheck.yaml_tree.source import Source
 
 

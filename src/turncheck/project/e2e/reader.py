@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.messages.finding import Finding, Severity
+from turncheck.messages.finding import Finding, Location, Severity
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.e2e.model import (
     STEP_KINDS,
@@ -25,7 +25,6 @@ from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlSequence
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from turncheck.messages.finding import Location
 
 _KEYS: Final = Record(
     FILE.what, {name: Key(Anything(), key.description, required=key.required) for name, key in FILE.keys.items()}

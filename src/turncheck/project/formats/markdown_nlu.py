@@ -13,7 +13,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from turncheck.messages.finding import Finding, Severity
+from turncheck.messages.finding import Finding, Location, Severity
 from turncheck.project.formats.annotations import AnnotationError, parse_annotations
 from turncheck.project.formats.rasa_json import lookup_file_missing
 from turncheck.project.model import Response, ResponseVariation
@@ -22,7 +22,6 @@ from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, NluDat
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from turncheck.messages.finding import Location
     from turncheck.project.folder import ProjectFolder
     from turncheck.yaml_tree.source import Source
 

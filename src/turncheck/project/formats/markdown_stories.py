@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.messages.finding import Finding
+from turncheck.messages.finding import Finding, Location
 from turncheck.project.formats.annotations import AnnotationError, parse_annotations
 from turncheck.project.formats.format import FormatInput, ParsedFile
 from turncheck.project.formats.markdown_nlu import (
@@ -46,7 +46,6 @@ from turncheck.project.project_file import NLU_KEYS, STORY_KEYS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from turncheck.messages.finding import Location
     from turncheck.yaml_tree.source import Source
 
 

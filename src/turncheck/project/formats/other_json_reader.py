@@ -17,13 +17,12 @@ from turncheck.project.formats.format import FormatInput, ParsedFile
 from turncheck.project.formats.rasa_json import not_json, out_of_range
 from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym
 from turncheck.yaml_tree.json_tree import parse_json
-from turncheck.yaml_tree.source import ListedTexts
+from turncheck.yaml_tree.source import ListedTexts, Source
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from turncheck.yaml_tree.source import Source
 
 _HINT: Final = "`turncheck data convert nlu` writes Rasa's YAML format."
 _NEWEST_LUIS: Final = 5

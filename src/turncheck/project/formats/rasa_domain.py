@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from turncheck.messages.finding import Finding
+from turncheck.messages.finding import Finding, Location
 from turncheck.project.model import (
     Action,
     Domain,
@@ -25,14 +25,11 @@ from turncheck.project.model import (
     Slot,
     SlotMapping,
 )
-from turncheck.project.project_file import DOMAIN_KEYS
+from turncheck.project.project_file import DOMAIN_KEYS, ProjectFile
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from turncheck.messages.finding import Location
-    from turncheck.project.project_file import ProjectFile
 
 
 # The sections of domain files, split into named entries and merged as Rasa merges them, before they are typed.

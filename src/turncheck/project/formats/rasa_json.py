@@ -12,7 +12,7 @@ from turncheck.messages.finding import Finding, Location
 from turncheck.project.formats.format import NEEDS_OF_RASA, Format, FormatInput, ParsedFile
 from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym
 from turncheck.project.rasa_version import version_too_high
-from turncheck.yaml_tree.source import ListedTexts, text_location
+from turncheck.yaml_tree.source import ListedTexts, Source, text_location
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from turncheck.project.folder import ProjectFolder
     from turncheck.yaml_tree.json_tree import JsonDocument
-    from turncheck.yaml_tree.source import Source
 
 
 # Checks that all NLU data in JSON share, whichever tool wrote them.

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from turncheck.messages.finding import Finding, Severity
+from turncheck.messages.finding import Finding, Location, Severity
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.formats.annotations import AnnotationError, parse_annotations
 from turncheck.project.model import (
@@ -33,7 +33,6 @@ from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequ
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from turncheck.messages.finding import Location
 
 _KINDS: Final[tuple[tuple[str, Literal["story", "rule"]], ...]] = (("stories", "story"), ("rules", "rule"))
 

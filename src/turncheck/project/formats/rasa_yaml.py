@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.messages.finding import Finding, Location, Severity
 from turncheck.messages.phrasing import misspelt
-from turncheck.project.components import read_flows
-from turncheck.project.folder import YAML_SUFFIXES
+from turncheck.project.config import read_flows
+from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder
 from turncheck.project.formats.annotations import AnnotationError, parse_annotations
 from turncheck.project.formats.format import NEEDS_OF_RASA, Format, FormatInput, ParsedFile
 from turncheck.project.formats.rasa_domain import read_responses
@@ -23,14 +23,11 @@ from turncheck.project.model import Domain, Story
 from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym
 from turncheck.project.project_file import ANY_KIND, DATA_KEYS, DOMAIN_KEYS, NLU_KEYS, STORY_KEYS
 from turncheck.project.rasa_version import version_too_high
-from turncheck.yaml_tree.source import EscapeError, ListedTexts, ScalarLines, YamlSource
+from turncheck.yaml_tree.source import EscapeError, ListedTexts, ScalarLines, Source, YamlSource
 from turncheck.yaml_tree.tree import YamlDocument, YamlMapping, YamlNode, YamlScalar, YamlSequence, parse_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-
-    from turncheck.project.folder import ProjectFolder
-    from turncheck.yaml_tree.source import Source
 
 
 # NLU data: files with the key ``nlu`` → :class:`~turncheck.project.model.NluData`. JSON: :mod:`.rasa_json`.

@@ -6,20 +6,48 @@ What is read by modules of its own is described here, so that these are only imp
 from __future__ import annotations
 
 import re
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final
 
+from turncheck.messages.finding import Finding
 from turncheck.platforms.registry import parts
-from turncheck.project.formats import rasa_e2e, rasa_json, rasa_yaml
+from turncheck.project.folder import YAML_SUFFIXES
+from turncheck.project.formats import rasa_json, rasa_yaml
 from turncheck.project.formats.format import NEEDS_OF_RASA, SUITES, Format, FormatInput, ParsedFile
-from turncheck.project.project_file import BOTIUM_FILES, BOTIUM_SETTINGS, CONVO, NLU_KEYS
+from turncheck.project.project_file import BOTIUM_FILES, BOTIUM_SETTINGS, CONVO, NLU_KEYS, holds_convos, is_in_objects
 from turncheck.registry import Registry, blaming
+from turncheck.yaml_tree.source import EscapeError, Source, YamlSource
+from turncheck.yaml_tree.tree import YamlMapping, parse_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-    from turncheck.yaml_tree.source import Source
+_CASES: Final = "test_cases"
+
+
+def _read_cases(file: FormatInput) -> ParsedFile:
+    from turncheck.project.e2e.model import E2ECases  # most projects have no such cases
+    from turncheck.project.e2e.reader import FileReader
+    from turncheck.project.e2e.shapes import FILE
+
+    try:
+        document = parse_yaml(YamlSource.of(file.source))
+    except EscapeError as error:
+        return ParsedFile(findings=(error.finding(file.source),))
+    root = document.root
+    if root is None:
+        return ParsedFile(findings=document.findings)
+    if not isinstance(root, YamlMapping) or _CASES not in root.items:
+        message = f"'{file.source.path}' has no key '{_CASES}'."
+        fault = Finding("e2e-syntax", "error", message, root.location, f"The keys are: {', '.join(FILE.keys)}.")
+        return ParsedFile(findings=document.findings, cases=E2ECases(findings=(fault,)), belongs=False)
+    return ParsedFile(findings=document.findings, cases=FileReader(file.fixtures()).read(root), document=document)
+
+
+RASA_E2E: Final = Format(
+    "Rasa end-to-end cases", lambda path, _: path.suffix in YAML_SUFFIXES, frozenset({_CASES}), _read_cases
+)
+
 
 # Batch suites of Kore.ai's platform: JSON with the key ``testCases``, or CSV with a column ``input``.
 
@@ -42,10 +70,12 @@ def _is_csv_suite(path: Path, content: Callable[[], bytes]) -> bool:
 
 
 def _read_suites(file: FormatInput) -> ParsedFile:
-    from turncheck.project.batch.csv_reader import read_csv_suite  # most projects have no suites
-    from turncheck.project.batch.json_reader import read_json_suite
     from turncheck.project.batch.model import Suite
     from turncheck.project.batch.rules import Rules
+    from turncheck.project.batch.suite_file import (
+        read_csv_suite,  # most projects have no suites
+        read_json_suite,
+    )
 
     path = file.source.path
     rules = Rules(path, strict=file.strict, upload=file.upload)
@@ -108,18 +138,22 @@ _OTHER_JSON: Final = Format(
 )
 
 
-# Botium's conversations in text files.
+# Botium's conversations, in text files, YAML or JSON.
 
 
 def _read_botium(file: FormatInput) -> ParsedFile:
     from turncheck.project.botium.cases import read_file  # most projects have no such files
 
-    return ParsedFile(cases=read_file(file.source.path, file.botium), belongs=file.source.path.endswith(CONVO))
+    path, content = file.source.path, file.source.file_text.encode
+    belongs = path.endswith(CONVO) or holds_convos(PurePath(path).name, content)
+    return ParsedFile(cases=read_file(path, file.botium), belongs=belongs)
 
 
-BOTIUM: Final = Format(
-    "BotiumScript", lambda path, _: path.name.endswith(BOTIUM_FILES), frozenset({"test_cases"}), _read_botium
-)
+def _is_botium(path: Path, content: Callable[[], bytes]) -> bool:
+    return path.name.endswith(BOTIUM_FILES) or is_in_objects(path.name, content)
+
+
+BOTIUM: Final = Format("BotiumScript", _is_botium, frozenset({"test_cases"}), _read_botium)
 
 
 FORMATS: Final = Registry(
@@ -129,11 +163,11 @@ FORMATS: Final = Registry(
         "rasa_yaml": rasa_yaml.FORMAT,
         "rasa_json": rasa_json.FORMAT,
         "rasa_markdown": _MARKDOWN,
-        "rasa_e2e": rasa_e2e.FORMAT,
+        "botium": BOTIUM,
+        "rasa_e2e": RASA_E2E,
         "kore_suites_json": JSON_SUITE,
         "kore_suites_csv": CSV_SUITE,
         "other_json": _OTHER_JSON,
-        "botium": BOTIUM,
     },
     Format,
 )

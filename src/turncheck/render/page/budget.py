@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from turncheck.render.page.many import changed
-from turncheck.render.page.model import Sentences
+from turncheck.render.page.model import Assistant, Conversation, CoverageItem, Listed, Sentences, changed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from turncheck.render.page.many import Listed
-    from turncheck.render.page.model import Assistant, Conversation, CoverageItem
 
 LIMIT: Final = 5 * 1024 * 1024
 """The largest page, in bytes."""

@@ -14,22 +14,19 @@ from msgspec import UnsetType
 from turncheck.comparison.cases import judged_again
 from turncheck.comparison.matching import Result, ResultsByPlace, places_of
 from turncheck.comparison.misunderstood import understanding_in_words
-from turncheck.comparison.model import BaseTests
+from turncheck.comparison.model import BaseTests, Comparison
 from turncheck.comparison.quarantine import entry_of
 from turncheck.render.case_keys import CaseKeys
-from turncheck.render.page.many import Conversations, Listed
-from turncheck.render.page.model import Base, Conversation, Turn
+from turncheck.render.page.model import Base, Conversation, Conversations, Files, Listed, Side, Turn
 from turncheck.render.phrases import nearest
 from turncheck.render.spans import plain
-from turncheck.render.wording.quarantine import quarantine_in_words
+from turncheck.render.wording.tests import quarantine_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.comparison.changes import CaseChange, ChangedCases
-    from turncheck.comparison.model import Comparison
     from turncheck.messages.finding import Location
-    from turncheck.render.page.model import Files, Side
     from turncheck.report.model import (
         BatchCase,
         CaseResult,

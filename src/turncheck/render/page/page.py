@@ -19,16 +19,15 @@ from typing import TYPE_CHECKING, Final
 import jinja2
 
 from turncheck.messages.phrasing import count
-from turncheck.render.assistants import worst_first
+from turncheck.render.assistants import FailedAssistant, Run, worst_first
 from turncheck.render.case_keys import CaseKeys
 from turncheck.render.content import DEGRADATION, ORDER
-from turncheck.render.document import build_document
-from turncheck.render.links import PathResolver, base_places
+from turncheck.render.document import Document, build_document
+from turncheck.render.links import Links, PathResolver, base_places
 from turncheck.render.main_metrics import first_figures
 from turncheck.render.markdown import template_folder
 from turncheck.render.page.budget import LIMIT, fitted
 from turncheck.render.page.conversations import conversations
-from turncheck.render.page.many import keys_of
 from turncheck.render.page.model import (
     Assistant,
     Coverage,
@@ -40,20 +39,17 @@ from turncheck.render.page.model import (
     PageData,
     Replaced,
     encode,
+    keys_of,
 )
 from turncheck.render.page.sentences import confusions, intent_rows, sentence_columns, threshold_of
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.html import Html, HtmlWriter, element, join, link, sign, table_head, trusted, words
-from turncheck.render.spans import fit
+from turncheck.render.spans import Section, Sign, fit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from turncheck.comparison.model import Comparison
-    from turncheck.render.assistants import FailedAssistant, Run
-    from turncheck.render.document import Document
-    from turncheck.render.links import Links
-    from turncheck.render.spans import Section, Sign
     from turncheck.report.model import Report
 
 

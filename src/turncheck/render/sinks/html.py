@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 from markupsafe import Markup, escape
 
 from turncheck.messages.plain_text import one_line, with_blanks
-from turncheck.render.links import repository_path
+from turncheck.render.links import Links, PathResolver, repository_path
 from turncheck.render.spans import (
     NAME_LIMIT,
     PROSE_LIMIT,
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from collections.abc import Set as AbstractSet
 
-    from turncheck.render.links import Links, PathResolver
     from turncheck.render.spans import Column, Line, Mark, Sign, Span
 
 

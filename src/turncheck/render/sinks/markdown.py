@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, assert_never
 
 from turncheck.messages.plain_text import lines, one_line, with_blanks
-from turncheck.render.links import repository_path
+from turncheck.render.links import Links, PathResolver, repository_path
 from turncheck.render.spans import (
     NAME_LIMIT,
     PROSE_LIMIT,
@@ -36,7 +36,6 @@ from turncheck.render.spans import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from turncheck.render.links import Links, PathResolver
     from turncheck.render.spans import Column, Line, Mark, Sign, Span
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from turncheck.comparison.changes import SINGULAR
+from turncheck.comparison.changes import SINGULAR, FallbackChange, FindingChange, StrippedIntent
 from turncheck.comparison.training_changes import dropped_intents, intent_of, many_moved
 from turncheck.messages.phrasing import count
 
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-    from turncheck.comparison.changes import FallbackChange, FindingChange, StrippedIntent
     from turncheck.comparison.model import Comparison
     from turncheck.messages.finding import Finding
 

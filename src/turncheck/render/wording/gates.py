@@ -11,11 +11,14 @@ from turncheck.comparison.compare import as_compared
 from turncheck.comparison.gates import counted_by, judge_gates
 from turncheck.comparison.judged import (
     BadFinding,
+    Cause,
     FailedTest,
     FaultOf,
     GoneTest,
+    Judged,
     NoLongerMeasured,
     NotRunTest,
+    Places,
     Uncovered,
     WrongSentence,
 )
@@ -27,8 +30,6 @@ from turncheck.render.wording.tests import failed_test, removed_test_text
 from turncheck.render.wording.verdict import FailedBy, GateResult, Verdict
 
 if TYPE_CHECKING:
-    from turncheck.comparison.gate_rules import Places
-    from turncheck.comparison.judged import Cause, Judged
     from turncheck.comparison.model import Comparison
     from turncheck.report.model import GateSettings, Report
 

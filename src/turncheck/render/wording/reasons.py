@@ -8,7 +8,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.changes import number_of
-from turncheck.comparison.faults import faults_of
 from turncheck.comparison.gates import shared_examples
 from turncheck.comparison.gates_on_tests import (
     NEW_ERRORS,
@@ -21,17 +20,21 @@ from turncheck.comparison.gates_on_tests import (
 from turncheck.comparison.judged import (
     BadFinding,
     Drop,
+    Fact,
     Findings,
+    GateOutcome,
     GoneTests,
+    Judged,
     LossesOverall,
     LostAssistant,
     LostEvaluation,
     NoFigure,
     NotRunTest,
     Value,
+    Why,
 )
 from turncheck.comparison.matching import has_results
-from turncheck.comparison.tally import lacks_actions, tallies
+from turncheck.comparison.tally import Tally, faults_of, lacks_actions, tallies
 from turncheck.evaluations.kinds import CASES, KINDS, TESTS, WITHOUT_TESTS
 from turncheck.messages.finding import LEGACY_PROJECT
 from turncheck.messages.phrasing import count, first_line
@@ -51,6 +54,7 @@ from turncheck.render.wording.tests import (
     passed_in_words,
     quarantined_in_words,
     tolerated_in_words,
+    unanswered_in_words,
     unexpected_in_words,
     why_not_run,
 )
@@ -58,10 +62,7 @@ from turncheck.render.wording.tests import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from turncheck.comparison.gate_rules import GateOutcome
-    from turncheck.comparison.judged import Fact, Judged, Why
     from turncheck.comparison.model import Comparison, OneSided
-    from turncheck.comparison.tally import Tally
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import Report
 
@@ -154,7 +155,7 @@ def _failed_tests(gate: Judged, run: _Run) -> str:
         case _:
             faults = faults_of(run.report, TESTS)
             failed = [_failed(run.found)] if any(tally.failed for tally in run.found) else []
-            failed += unexpected_in_words(run.found)
+            failed += [*unanswered_in_words(run.report), *unexpected_in_words(run.found)]
             return "; ".join([*failed, *([faults_in_words(faults)] if faults else [])])
 
 
@@ -178,7 +179,7 @@ def _new_failures(gate: Judged, run: _Run) -> str:
         copies = sum(case.copies for _, cases in tests_of(compared) for case in failing_of(run.report, cases))
         return f"{count(len(gate.causes) + copies, 'failure')} that the base does not have{half}"
     errors = sum(isinstance(cause, BadFinding) for cause in gate.causes)
-    unexpected = unexpected_in_words(run.found)
+    unexpected = [*unanswered_in_words(run.report), *unexpected_in_words(run.found)]
     parts = [_all_failed(run.found)] if any(tally.failed or tally.tolerated for tally in run.found) else []
     parts += unexpected
     parts += [f"{count(errors, 'error')} in the data"] if errors else []

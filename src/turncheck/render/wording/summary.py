@@ -5,29 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from turncheck.comparison.because import newly_failing_tests, tests_because_of
-from turncheck.comparison.changes import SINGULAR, number_of
+from turncheck.comparison.changes import SINGULAR, ChangedCases, FindingChange, number_of
 from turncheck.comparison.compare import is_less_understood
-from turncheck.comparison.faults import faults_of
 from turncheck.comparison.gates_on_tests import (
     GONE_TESTS,
     NEW_ERRORS,
     NEW_SUPPRESSIONS,
     failing_of,
     judged_without_tests,
+    newly_failing_tests,
     newly_misunderstood,
+    tests_because_of,
     tests_of,
 )
-from turncheck.comparison.judged import BadFinding, Findings, LossesOverall
-from turncheck.comparison.tally import tallies
-from turncheck.comparison.training_changes import (
-    dropped_intents,
-    is_likely_misparsed,
-    is_likely_noise,
-    sentences_of,
-)
+from turncheck.comparison.judged import BadFinding, Findings, Judged, LossesOverall
+from turncheck.comparison.tally import Tally, faults_of, tallies
+from turncheck.comparison.training_changes import dropped_intents, is_likely_misparsed, is_likely_noise, sentences_of
 from turncheck.evaluations.kinds import TESTS, WITHOUT_TESTS
-from turncheck.messages.finding import Location
+from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import count, first_line
 from turncheck.render.wording.changes import (
     broken_intents_in_words,
@@ -54,17 +49,14 @@ from turncheck.render.wording.tests import (
     not_run_in_words,
     quarantined_in_words,
     tolerated_in_words,
+    unanswered_in_words,
     unexpected_in_words,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from turncheck.comparison.changes import ChangedCases, FindingChange
-    from turncheck.comparison.judged import Judged
     from turncheck.comparison.model import Comparison
-    from turncheck.comparison.tally import Tally
-    from turncheck.messages.finding import Finding
     from turncheck.render.wording.verdict import Reservation
     from turncheck.report.model import GateSettings, Report
 
@@ -414,7 +406,7 @@ def _failed_tests(
         if gate.name == "new-failures":
             failed = [tally for tally in tallies(report) if tally.failed or tally.tolerated]
         parts = [f"{joined(map(all_failed_of if all_new else failed_of, failed))} failed"] if failed else []
-        parts += unexpected
+        parts += [*unanswered_in_words(report), *unexpected]
         says = frozenset({why} if all_new and comparison is not None and comparison.baseline.status in NO_BASE else ())
         return Clause(f"{', '.join([*parts, *([in_data] if in_data else [])])}{all_new}", says)
     new = newly_failing(report, comparison)
@@ -425,7 +417,7 @@ def _failed_tests(
     if not new and not data:
         old_failures = [f"{joined(map(failed_of, failed))} failed (on the base too)"] if failed else []
         # Without any, the gate failed because of errors in the data, which another clause names.
-        said = [*losses, *unexpected, *old_failures]
+        said = [*losses, *unanswered_in_words(report), *unexpected, *old_failures]
         return Clause(joined(said)) if said else None
     also = f" ({old:,} {'fails' if old == 1 else 'fail'} on the base too)" if old > 0 else ""
     first = "because of it " if new and not data and _all_because_of_one(failing, comparison) else ""

@@ -1,29 +1,35 @@
-"""Tests and what became of them, in words: how many, which failed, which were not run, which are gone."""
+"""Tests and what became of them, in words: how many, which failed, were not run, are gone or in quarantine."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import UnsetType
 
-from turncheck.comparison.changes import number_of
-from turncheck.comparison.faults import faults_of
-from turncheck.comparison.gates_on_tests import failing_of, no_longer_checked, regressed_sentences, tests_of
+from turncheck.comparison.changes import CaseChange, number_of
+from turncheck.comparison.gates_on_tests import (
+    failing_of,
+    no_longer_checked,
+    regressed_sentences,
+    tests_of,
+    unanswered_sentences,
+)
 from turncheck.comparison.misunderstood import expected_and_predicted
-from turncheck.comparison.tally import tallies
+from turncheck.comparison.quarantine import entry_of
+from turncheck.comparison.tally import Tally, faults_of, tallies
 from turncheck.evaluations.kinds import CASES, KINDS, TESTS
 from turncheck.messages.phrasing import count
 from turncheck.render.wording.figures import expected_got
 from turncheck.render.wording.repeats import runs_in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from turncheck.comparison.changes import CaseChange
     from turncheck.comparison.judged import FailedTest
     from turncheck.comparison.model import Comparison
-    from turncheck.comparison.tally import Tally
+    from turncheck.messages.finding import Location
     from turncheck.report.model import Misunderstanding, Report, Skipped
+    from turncheck.report.quarantine import QuarantinedTest
 
 HOW_TO_RUN_ACTIONS: Final = (
     "start the action server with --action-server COMMAND, name one with --action-endpoint URL, or stub the actions in "
@@ -97,6 +103,12 @@ def unexpected_in_words(found: Iterable[Tally]) -> list[str]:
     ]
 
 
+def unanswered_in_words(report: Report, comparison: Comparison | None = None) -> list[str]:
+    """``1 sentence has no answer``; with a ``comparison`` only of those that had the right one on the base."""
+    number = len(list(unanswered_sentences(report, comparison)))
+    return [f"{count(number, *CASES['nlu'])} {'has' if number == 1 else 'have'} no answer"] if number else []
+
+
 def not_run_in_words(tally: Tally) -> str:
     """``14 end-to-end cases not run``; without a number if that is not known. Empty if all ran."""
     if tally.not_run:
@@ -161,6 +173,7 @@ def newly_failing(report: Report, comparison: Comparison) -> list[str]:
             parts.append(f"{count(misunderstood, one, many)} newly misunderstood")
         if new:
             parts.append(f"{new:,} new {one if new == 1 else many} {'fails' if new == 1 else 'fail'}")
+    parts += unanswered_in_words(report, comparison)
     if regressed := len(list(regressed_sentences(report, comparison))):
         parts.append(f"{count(regressed, *CASES['nlu'])} regressed")
     return parts
@@ -238,3 +251,55 @@ def _cause(skipped: Skipped) -> str:
     if skipped.location is None or not (skipped.cause or skipped.without_place):
         return cause  # a report of an earlier version names the place in the reason
     return f"{cause} ({skipped.location})"
+
+
+class HeldTest(NamedTuple):
+    """A test, or a test sentence, that is in quarantine."""
+
+    kind: str
+    name: str
+    location: Location | None
+    entry: QuarantinedTest
+
+
+def failing_in_quarantine(report: Report) -> list[HeldTest]:
+    """Return the tests in quarantine that fail and do not count, and the sentences that are misclassified."""
+    return list(_failing(report))
+
+
+def _failing(report: Report) -> Iterator[HeldTest]:
+    if isinstance(report.quarantine, UnsetType):
+        return
+    for tally in tallies(report):
+        for test in tally.quarantined:
+            if (entry := entry_of(report, test.name, test.location)) is not None:
+                yield HeldTest(TESTS[tally.evaluation][0], test.name, test.location, entry)
+    for sentence in report.nlu.predictions if report.nlu else ():
+        if not sentence.correct and (entry := entry_of(report, sentence.text, sentence.location)) is not None:
+            yield HeldTest("sentence", sentence.text, sentence.location, entry)
+
+
+def passing_in_quarantine(report: Report) -> list[HeldTest]:
+    """Return the tests that pass although their quarantine expects them to fail."""
+    return [
+        HeldTest(TESTS[tally.evaluation][0], test.name, test.location, entry)
+        for tally in tallies(report)
+        for test in tally.unexpected
+        if (entry := entry_of(report, test.name, test.location)) is not None
+    ]
+
+
+def quarantine_in_words(entry: QuarantinedTest) -> str:
+    """``in quarantine until 2026-12-31 (ana): the bank is slow; https://example.org/1``."""
+    issue = f"; {entry.issue}" if entry.issue else ""
+    return f"in quarantine until {entry.until} ({entry.owner}): {entry.because.rstrip('.')}{issue}"
+
+
+def to_release(report: Report) -> list[str]:
+    """Say which tests have passed so often that they need not be in quarantine any more."""
+    tests = () if isinstance(report.quarantine, UnsetType) else report.quarantine.tests
+    return [
+        f"'{test.case}' has passed {test.passes} times in a row: release it from quarantine ({test.owner})"
+        for test in tests
+        if test.can_be_released
+    ]

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 from msgspec import UNSET, UnsetType
 
 from turncheck.comparison import model
-from turncheck.comparison.gate_rules import GateOutcome
+from turncheck.comparison.judged import GateOutcome
 from turncheck.messages.finding import Location
 from turncheck.report.codec import document_schema
 from turncheck.report.part import Part

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck import __version__
 from turncheck.comparison.model import Present
-from turncheck.engines.base import Capabilities
+from turncheck.engines.base import Capabilities, Engine
 from turncheck.evaluation.written_answers import write_answer
-from turncheck.messages.errors import EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, INTERRUPTED
+from turncheck.messages.errors import EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, INTERRUPTED, UserError
 from turncheck.messages.phrasing import count
 from turncheck.process.cache import software
 from turncheck.report.evaluations import EVALUATIONS
-from turncheck.report.model import Tool
-from turncheck.run.base_bot import bot_of_base
+from turncheck.report.model import Report, Tool
+from turncheck.run.base_projects import bot_of_base
 from turncheck.run.evaluated_project import engine_of_run, read_all, report_without_results
-from turncheck.run.inputs import PrecomputedAnswers
+from turncheck.run.inputs import Inputs, PrecomputedAnswers
 from turncheck.run.repeats import ensure_repeats_are_possible
 from turncheck.run.shards.document import EngineHead, PackedAnswers, Refusal, ShardHead, project_digest, shared_settings
 from turncheck.run.under_way import RunInProgress
@@ -26,11 +26,7 @@ from turncheck.work.workplace import workplace_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from turncheck.engines.base import Engine
-    from turncheck.messages.errors import UserError
     from turncheck.process.screen import Console
-    from turncheck.report.model import Report
-    from turncheck.run.inputs import Inputs
     from turncheck.run.run import FindBaseline
     from turncheck.settings.parsers import Shard
 
@@ -124,6 +120,7 @@ def measure_shard(
             custom_code=inputs.settings.allow_custom_code,
             refused={name: _refusal(error) for name, error in run.refused.items()},
             units=dict(answers.packed.units),
+            too_many=run.repeats.too_many,
             answers="",
             stopped=run.stopped,
             timings=dict(screen.timings),

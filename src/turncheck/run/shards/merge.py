@@ -6,12 +6,12 @@ import dataclasses
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from turncheck import __version__
 from turncheck.ci.hosts import find_host
-from turncheck.engines.base import Capabilities, Engine
+from turncheck.engines.base import Capabilities, Engine, Part
 from turncheck.evaluation.answers import UnfitAnswerError
 from turncheck.evaluation.written_answers import ANSWER_TYPES, AnswerReader, UnreadableError
 from turncheck.messages.errors import UserError
@@ -19,9 +19,11 @@ from turncheck.messages.finding import Location
 from turncheck.messages.phrasing import count
 from turncheck.process.cache import difference_of_software, software
 from turncheck.project.e2e.cases import read_cases
-from turncheck.run.inputs import PrecomputedAnswers
+from turncheck.run.inputs import Inputs, PrecomputedAnswers
 from turncheck.run.shards.document import (
     HEAD_NAME,
+    EngineHead,
+    ShardHead,
     ensure_undamaged,
     faults_of_settings,
     project_digest,
@@ -36,17 +38,13 @@ from turncheck.settings.parsers import Shard, part_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
-    from pathlib import Path
 
     from turncheck.dialogue.domain import DialogueDomain
-    from turncheck.engines.base import Part
     from turncheck.project.model import Project
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import EngineInfo
-    from turncheck.run.inputs import Inputs
     from turncheck.run.prepare import Prepared
     from turncheck.run.reading import Tests
-    from turncheck.run.shards.document import EngineHead, ShardHead
 
 _MOST_NAMED: Final = 5
 _UNKNOWN: Final = object()
@@ -87,7 +85,8 @@ class Shards:
                 refused[name] = UserError(refusal.what, location=location, hint=refusal.hint)
         # An engine that only needs files is created from its project; others were asked where the shards ran.
         engines = None if ENGINES[engine].from_files else self._engines
-        return PrecomputedAnswers(MergedAnswers(self.folders, shared), parts, refused, engines, self.ensure_same_state)
+        answers, too_many = MergedAnswers(self.folders, shared), any(head.too_many for head in self.heads)
+        return PrecomputedAnswers(answers, parts, refused, engines, self.ensure_same_state, too_many)
 
     def _engines(self, project: Project) -> Engine:
         """Return an engine that was asked elsewhere, as the shards describe it."""

@@ -8,19 +8,23 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.event_reading import JsonObject, ShapeError, from_json, kind_of
-from turncheck.dialogue.events import Event, UserUttered
-from turncheck.dialogue.outward_events import BotUttered, ReminderScheduled
+from turncheck.dialogue.events import BotUttered, Event, ReminderScheduled, UserUttered
 from turncheck.engines.action_server.server import CallFailedError
-from turncheck.engines.conversation import CustomAction
-from turncheck.engines.embedded.actions.base import ActionError, ActionRejectedError, bot_event, cannot_be_sent
+from turncheck.engines.conversation import ActionOutcome, ActionServer, CustomAction
+from turncheck.engines.embedded.actions.base import (
+    ActionContext,
+    ActionError,
+    ActionRejectedError,
+    Speech,
+    bot_event,
+    cannot_be_sent,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
     from turncheck.dialogue.situation import Loop
     from turncheck.dialogue.tracker import Tracker
-    from turncheck.engines.conversation import ActionOutcome, ActionServer
-    from turncheck.engines.embedded.actions.base import ActionContext, Speech
     from turncheck.project.model import Domain, Entity, Form, Intent, Slot, SlotMapping
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import nearest
-from turncheck.project.components import short_name
+from turncheck.project.config import short_name
 from turncheck.project.rasa_version import NEWEST
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypedDict
 
 import numpy as np
 
-from turncheck.engines.embedded.model_archive import ensure_dimensions
-from turncheck.engines.parse import PredictedIntent
+from turncheck.engines.conversation import PredictedIntent
+from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter, ensure_dimensions
 from turncheck.messages.errors import UserError
 from turncheck.project.rasa_version import OLDEST
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
     from turncheck.engines.embedded.nlu.batch import Batch, Training
 
 FALLBACK_INTENT: Final = "nlu_fallback"

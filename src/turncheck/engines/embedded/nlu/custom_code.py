@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from turncheck.engines.parse import PredictedEntity, PredictedIntent
+from turncheck.engines.conversation import PredictedEntity, PredictedIntent
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:

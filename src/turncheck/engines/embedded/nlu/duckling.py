@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Self, TypedDict
 from urllib.parse import urlencode
 
-from turncheck.engines.embedded.nlu.batch import DucklingAccess
-from turncheck.engines.parse import PredictedEntity
+from turncheck.engines.conversation import PredictedEntity
+from turncheck.engines.embedded.nlu.batch import Batch, DucklingAccess, Training
 from turncheck.messages.errors import UserError
 from turncheck.web.addresses import Network, is_allowed, is_http, origin_of, without_login
 from turncheck.web.exchange import AnswerTooLargeError, Call, exchange, read_body
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import requests
 
     from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
-    from turncheck.engines.embedded.nlu.batch import Batch, Training
 
 
 def noon_of(day: str) -> int:

@@ -5,20 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from turncheck.engines.conversation import read_direct_message
-from turncheck.engines.embedded.nlu.batch import NO_INTENT, Batch
+from turncheck.engines.conversation import (
+    NluEngine,
+    Parse,
+    PredictedEntity,
+    PredictedIntent,
+    SelectedResponse,
+    read_direct_message,
+)
+from turncheck.engines.embedded.nlu.batch import NO_INTENT, Batch, Component, Tokenizer
 from turncheck.engines.embedded.nlu.duckling import EXTRACTOR as DUCKLING
 from turncheck.engines.embedded.nlu.duckling import DucklingEntityExtractor
-from turncheck.engines.parse import NluEngine, Parse
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from turncheck.engines.embedded.nlu.batch import Component
     from turncheck.engines.embedded.nlu.ngrams import Neighbour, TrainingSentences
     from turncheck.engines.embedded.nlu.plan import Step
-    from turncheck.engines.embedded.nlu.tokenizers import Tokenizer
-    from turncheck.engines.parse import PredictedEntity, PredictedIntent, SelectedResponse
     from turncheck.project.model import Domain, Project, Response
     from turncheck.report.model import EngineInfo
     from turncheck.report.trust import ConfidenceMap
@@ -39,7 +42,7 @@ class EmbeddedTrainer(Protocol):
     """What trains it."""
 
     def fit(self, project: Project) -> EmbeddedNlu:
-        """See :class:`turncheck.engines.parse.NluTrainer`."""
+        """See :class:`turncheck.engines.conversation.NluTrainer`."""
 
 
 # The result of understanding, in the shape of a Rasa server's answer to ``POST /model/parse``.

@@ -13,23 +13,19 @@ import re
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, Judged, Reliability, fit_factors, shuffled
 from turncheck.engines.embedded.nlu.classifiers import best_columns, softmax
-from turncheck.engines.embedded.nlu.linear import PENALTY, LinearModel, fit_small
-
-if TYPE_CHECKING:
-    from turncheck.engines.embedded.nlu.linear import FeatureRows
-
+from turncheck.engines.embedded.nlu.linear import PENALTY, FeatureRows, LinearModel, fit_small
 
 # Multinomial logistic regression for few sentences, solved over their Gram matrix.
 #
 # The problem is that of scikit-learn's ``LogisticRegression(class_weight="balanced")``, and the solution is equal up
-# to the tolerance. As with :mod:`.small_svm`, importing scikit-learn would take longer than solving it.
+# to the tolerance. As with the support vector machine, importing scikit-learn would take longer than solving it.
 
 _STEPS: Final = 100
 _MEMORY: Final = 6

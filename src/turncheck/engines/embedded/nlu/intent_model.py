@@ -7,7 +7,7 @@ contributes (:mod:`.second_opinion`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self, TypedDict
 
@@ -34,17 +34,14 @@ from turncheck.engines.embedded.nlu.few_sentences import (
     suits,
     wants_second,
 )
-from turncheck.engines.embedded.nlu.linear import MOST_ROWS, FeatureRows, LinearModel
+from turncheck.engines.embedded.nlu.linear import MOST_ROWS, FeatureRows, LabelSplit, LinearModel
 from turncheck.engines.embedded.nlu.ngrams import NgramFeatures, all_terms, count_known, count_terms
 from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
-    from turncheck.engines.embedded.nlu.linear import LabelSplit
 
 
 # A second classifier for few sentences: its terms, plain counts of words and characters, and weights.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
-from turncheck.engines.embedded.model_archive import ensure_dimensions
+from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter, ensure_dimensions
 from turncheck.engines.embedded.nlu.many_intents import FEWEST_LABELS, MOST_EACH, fit_many
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
     from turncheck.engines.embedded.nlu.ngrams import SparseRows
 
 

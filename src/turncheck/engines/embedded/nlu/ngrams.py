@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypedDict
 
 import numpy as np
 
-from turncheck.engines.embedded.model_archive import ensure_dimensions
+from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter, ensure_dimensions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
-
-    from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
 
 
 _WORD: Final = re.compile(r"\w+")

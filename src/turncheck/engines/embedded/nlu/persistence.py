@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict
 import msgspec
 
 from turncheck import __version__
-from turncheck.engines.embedded.model_archive import as_shape
+from turncheck.engines.embedded.model_archive import (
+    MemberReader,
+    MemberWriter,
+    as_shape,
+    domain_from_json,
+    domain_to_json,
+)
 from turncheck.engines.embedded.nlu.catalogue import parameters_of, require_known
 from turncheck.engines.embedded.nlu.duckling import DucklingEntityExtractor
 from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
@@ -16,14 +22,12 @@ from turncheck.engines.embedded.nlu.ngrams import TrainingSentences
 from turncheck.engines.embedded.nlu.plan import Step
 from turncheck.engines.embedded.nlu.spacy_model import TokenizerShape, load_tokenizer
 from turncheck.engines.embedded.nlu.steps import load_step
-from turncheck.engines.embedded.stored_domain import domain_from_json, domain_to_json
 from turncheck.messages.finding import NOWHERE
 from turncheck.project.model import Component
 from turncheck.report.model import EngineInfo
 
 if TYPE_CHECKING:
-    from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
-    from turncheck.engines.embedded.nlu.tokenizers import Tokenizer
+    from turncheck.engines.embedded.nlu.batch import Tokenizer
 
 FOLDER: Final = "nlu"
 _SPACY: Final = "spacy_model"

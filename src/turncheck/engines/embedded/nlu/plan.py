@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck.engines.embedded.nlu.catalogue import is_custom, known_component, parameters_of, require_known
 from turncheck.engines.embedded.nlu.featurizers import check_counts, check_lexical_features
 from turncheck.messages.errors import UserError
-from turncheck.project.model import Component
+from turncheck.project.model import Component, Config
 from turncheck.project.rasa_version import NEWEST
 from turncheck.report.model import Substitution
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from turncheck.project.model import Config
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,16 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired, Self, TypedDict
 
 import numpy as np
 
-from turncheck.engines.embedded.nlu.batch import Tokens
-from turncheck.engines.embedded.nlu.tokenizers import JiebaTokenizer, WhitespaceTokenizer, split_further
-from turncheck.engines.parse import PredictedEntity
+from turncheck.engines.conversation import PredictedEntity
+from turncheck.engines.embedded.nlu.batch import (
+    Batch,
+    JiebaTokenizer,
+    Tokenizer,
+    Tokens,
+    Training,
+    WhitespaceTokenizer,
+    split_further,
+)
 from turncheck.messages.errors import UserError
 from turncheck.process.regular_file import read_regular
 from turncheck.project.folder import MAX_FILE_BYTES
@@ -27,9 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
-    from turncheck.engines.embedded.nlu.batch import Batch, Training
     from turncheck.engines.embedded.nlu.plan import Step
-    from turncheck.engines.embedded.nlu.tokenizers import Tokenizer
     from turncheck.project.model import Component
 
 

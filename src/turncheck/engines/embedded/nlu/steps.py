@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NotRequired, Self, TypedD
 
 import numpy as np
 
-from turncheck.engines.embedded.model_archive import ensure_dimensions
-from turncheck.engines.embedded.nlu.batch import NO_INTENT
+from turncheck.engines.conversation import PredictedEntity, SelectedResponse
+from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter, ensure_dimensions
+from turncheck.engines.embedded.nlu.batch import NO_INTENT, Batch, Component, Training
 from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, fit_factor
 from turncheck.engines.embedded.nlu.classifiers import (
     FallbackClassifier,
@@ -19,7 +20,7 @@ from turncheck.engines.embedded.nlu.classifiers import (
     rank,
     softmax,
 )
-from turncheck.engines.embedded.nlu.crf_extractor import CRFEntityExtractor, as_predicted
+from turncheck.engines.embedded.nlu.crf import CRFEntityExtractor, as_predicted
 from turncheck.engines.embedded.nlu.custom_code import CustomComponent
 from turncheck.engines.embedded.nlu.duckling import DucklingEntityExtractor
 from turncheck.engines.embedded.nlu.entity_model import EntityModel
@@ -32,7 +33,6 @@ from turncheck.engines.embedded.nlu.featurizers import (
 from turncheck.engines.embedded.nlu.intent_model import IntentModel, Ranking, likely, out_of_fold_rankings
 from turncheck.engines.embedded.nlu.ngrams import NgramFeatures, on_grid
 from turncheck.engines.embedded.nlu.spacy_model import SpacyEntityExtractor, SpacyFeaturizer
-from turncheck.engines.parse import PredictedEntity, SelectedResponse
 from turncheck.messages.errors import UserError
 from turncheck.project.rasa_version import OLDEST
 
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
-    from turncheck.engines.embedded.nlu.batch import Batch, Component, Training
     from turncheck.engines.embedded.nlu.plan import Step
 
 

@@ -11,27 +11,22 @@ from threadpoolctl import threadpool_limits
 
 from turncheck import __version__
 from turncheck.engines.embedded.model_archive import keep, read_kept
-from turncheck.engines.embedded.nlu.batch import Batch, DucklingAccess, Training
+from turncheck.engines.embedded.nlu.batch import Batch, Component, DucklingAccess, Tokenizer, Training
 from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.linear import LabelSplit
 from turncheck.engines.embedded.nlu.ngrams import TrainingSentences
-from turncheck.engines.embedded.nlu.plan import READS_SENTENCE_FEATURES, READS_TOKEN_FEATURES, Plan, make_plan
+from turncheck.engines.embedded.nlu.plan import READS_SENTENCE_FEATURES, READS_TOKEN_FEATURES, Plan, Step, make_plan
 from turncheck.engines.embedded.nlu.spacy_model import make_tokenizer
 from turncheck.engines.embedded.nlu.steps import FEATURIZERS, extractor_of, load_step, train_step
 from turncheck.engines.embedded.training_key import NoDigestError, digest_of, nlu_inputs
-from turncheck.process.cache import surroundings
-from turncheck.project.model import Project
+from turncheck.process.cache import Cache, surroundings
+from turncheck.project.model import Config, Project
 from turncheck.report.model import EngineInfo
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from turncheck.engines.embedded.nlu.batch import Component
-    from turncheck.engines.embedded.nlu.plan import Step
     from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
-    from turncheck.engines.embedded.nlu.tokenizers import Tokenizer
-    from turncheck.process.cache import Cache
-    from turncheck.project.model import Config
     from turncheck.project.nlu_data import EntityAnnotation, Example
     from turncheck.report.trust import ConfidenceMap
 

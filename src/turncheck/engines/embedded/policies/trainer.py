@@ -1,35 +1,288 @@
-"""From a project's policies section to trained policies, and those in a model file."""
+"""From a project's policies section to trained policies, and those in a model file; and which of them decides.
+
+What runs for each configured policy is one row: how it is trained, and read back from a model. All of them together
+decide by Rasa's rules.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, TypedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypedDict
 
-from turncheck.dialogue.domain import DialogueDomain
+from turncheck.dialogue.domain import ACTION_LISTEN, DialogueDomain
+from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, ActiveLoop, Event, UserFeaturization
+from turncheck.dialogue.policy_states import RuleOnly
+from turncheck.dialogue.rule_learning import learn_rules
+from turncheck.dialogue.rules import Prediction, RuleSettings
 from turncheck.dialogue.situation import BUILT_IN_TYPES
 from turncheck.dialogue.training import Trackers, training_trackers
-from turncheck.engines.embedded.model_archive import as_shape
-from turncheck.engines.embedded.policies import older
-from turncheck.engines.embedded.policies.ensemble import Ensemble
-from turncheck.engines.embedded.policies.kinds import LEARNERS, OF_OLDER, class_name, kind_of
-from turncheck.engines.embedded.stored_domain import (
+from turncheck.engines.conversation import Decision
+from turncheck.engines.embedded.model_archive import (
+    MemberReader,
+    MemberWriter,
+    as_shape,
     components_from_json,
     components_to_json,
     domain_from_json,
     domain_to_json,
 )
+from turncheck.engines.embedded.policies.rules import (
+    FALLBACK,
+    FORM,
+    HISTORY,
+    MAPPING,
+    TWO_STAGE,
+    AugmentedMemoizationPolicy,
+    FallbackPolicy,
+    FormPolicy,
+    MappingPolicy,
+    MemoizationPolicy,
+    MemoizationSettings,
+    RulePolicy,
+    TwoStageFallbackPolicy,
+    pick_older,
+)
 from turncheck.messages.errors import TrainingRefusedError, UserError
 from turncheck.messages.finding import NOWHERE
-from turncheck.project.model import Component, in_order_of_names
+from turncheck.project.model import Component, Config, Project, in_order_of_names
 from turncheck.project.rasa_version import NEWEST
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
-    from turncheck.engines.embedded.policies.ensemble import Policy
-    from turncheck.project.model import Config, Project
+    from turncheck.dialogue.tracker import Tracker
     from turncheck.report.model import Substitution
+
+ALTERNATIVES: Final = 3
+FOLLOWUP: Final = "followup_action"
+"""The policy's name if an event has named the next action."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ensemble:
+    """The trained policies of an assistant, in the order of its configuration.
+
+    ``components``: how each of them was configured, which a model stores beside what it learnt.
+    """
+
+    domain: DialogueDomain
+    policies: Sequence[Policy]
+    substitutions: tuple[Substitution, ...] = ()
+    components: tuple[Component, ...] = ()
+
+    @property
+    def rule_only(self) -> RuleOnly:
+        """What only rules know; empty without RulePolicy."""
+        for policy in self.policies:
+            if isinstance(policy, RulePolicy):
+                return policy.book.rule_only
+        return RuleOnly()
+
+    def next(self, tracker: Tracker) -> Decision:
+        """Take the follow-up action if there is one that the domain knows, else ask the policies."""
+        if self.domain.is_older:
+            self._resume_form(tracker)
+        followup = tracker.followup_action
+        if followup:
+            tracker.situation.followup_action = None
+            if followup in self.domain.actions:
+                return Decision(followup, FOLLOWUP)
+        return self.decide(tracker)
+
+    def _resume_form(self, tracker: Tracker) -> None:
+        """Undo a form's rejection if no story leaves it at such a message, as Rasa 1 does."""
+        refused = tracker.active_loop_name
+        if refused is None or _rejected_action(tracker) != refused:
+            return
+        if not any(isinstance(policy, FormPolicy) and policy.knows_detour(tracker) for policy in self.policies):
+            tracker.append(ActiveLoop(refused))
+
+    def decide(self, tracker: Tracker) -> Decision:
+        """Ask all policies; an action that has just been rejected is excluded for all of them."""
+        rule_only = self.rule_only
+        predictions = [policy.predict(tracker, rule_only) for policy in self.policies]
+        rejected = _rejected_action(tracker)
+        if self.domain.is_older and not tracker.is_active_loop_rejected:
+            rejected = None
+        if rejected is not None:
+            predictions = [prediction.without(rejected) for prediction in predictions]
+        best = pick_older(predictions) if self.domain.domain.rasa < NEWEST else pick(predictions)
+        events: list[Event] = [event for prediction in predictions for event in prediction.events]
+        events.extend(best.optional_events)
+        if tracker.latest_action_name == ACTION_LISTEN:
+            events.append(UserFeaturization(best.uses_text))
+        action = best.action(self.domain)
+        return Decision(
+            action=action,
+            policy=best.policy,
+            confidence=best.confidence,
+            events=tuple(events),
+            hide_rule_turn=best.hide_rule_turn,
+            is_end_to_end=best.uses_text,
+            metadata=best.metadata,
+            alternatives=self._alternatives(predictions, action),
+        )
+
+    def _alternatives(self, predictions: Sequence[Prediction], action: str) -> tuple[tuple[str, float], ...]:
+        scores: dict[str, float] = {}
+        for prediction in predictions:
+            for name, score in prediction.scores.items():
+                if name != action and score > scores.get(name, 0.0):
+                    scores[name] = score
+        ranked = sorted(scores.items(), key=lambda pair: (-pair[1], self.domain.action_number(pair[0])))
+        return tuple(ranked[:ALTERNATIVES])
+
+
+def pick(predictions: Sequence[Prediction]) -> Prediction:
+    """Return the prediction that counts.
+
+    One that ignores the user beats all others, then one from the text beats those from the intent, then the confidence
+    decides, then the priority, then the order.
+    """
+    any_ignores = any(prediction.ignores_user for prediction in predictions)
+    any_text = any(prediction.uses_text for prediction in predictions)
+    best: Prediction | None = None
+    for prediction in predictions:
+        if prediction.ignores_user != any_ignores:
+            continue
+        if not any_ignores and prediction.uses_text != any_text:
+            continue
+        if best is None or (prediction.confidence, prediction.priority) > (best.confidence, best.priority):
+            best = prediction
+    if best is None:
+        raise ValueError("an ensemble needs at least one policy")
+    return best
+
+
+def _rejected_action(tracker: Tracker) -> str | None:
+    for event in reversed(tracker.events):
+        if isinstance(event, ActionExecutionRejected):
+            return event.name
+        if isinstance(event, ActionExecuted):
+            return None
+    return None
+
+
+# What every policy is.
+
+
+class Policy(Protocol):
+    """A trained policy."""
+
+    @property
+    def name(self) -> str:
+        """The name of its Rasa class."""
+
+    def predict(self, tracker: Tracker, rule_only: RuleOnly) -> Prediction:
+        """Predict what comes next."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what was learnt, as JSON values, for the model archive."""
+
+
+_Parameters: TypeAlias = Mapping[str, Any]
+_Fit: TypeAlias = Callable[[_Parameters, "Trackers", "DialogueDomain"], "Policy"]
+_Read: TypeAlias = Callable[[_Parameters, Mapping[str, Any], "DialogueDomain"], "Policy"]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyKind:
+    """How a policy is trained by its parameters, and read back from the JSON values that it was stored as.
+
+    ``stands_in``: it takes the place of a neural network. ``only_older``: Rasa 3 no longer has it.
+    """
+
+    fit: _Fit
+    read: _Read
+    stands_in: bool = False
+    only_older: bool = False
+
+
+def class_name(component: Component) -> str:
+    """Return the class's name: ``rasa.core.policies.ted_policy.TEDPolicy`` is ``TEDPolicy``."""
+    return component.name.rpartition(".")[2]
+
+
+def kind_of(component: Component, domain: DialogueDomain) -> PolicyKind | None:
+    """Return what runs for a configured policy, ``None`` if this version of Rasa does not have it."""
+    return None if runs_in(component, domain.domain.rasa) is None else _KINDS[class_name(component)]
+
+
+def runs_in(component: Component, rasa: int) -> str | None:
+    """Return what runs for a policy in a project for this version of Rasa: policies of the same kind run alike."""
+    name = class_name(component)
+    kind = _KINDS.get(name)
+    if kind is None or (kind.only_older and rasa >= NEWEST):
+        return None
+    return "TedStandIn" if kind.stands_in and name != "UnexpecTEDIntentPolicy" else name
+
+
+def _memoization(name: str, kind: type[MemoizationPolicy]) -> PolicyKind:
+    def settings(parameters: _Parameters, domain: DialogueDomain) -> MemoizationSettings:
+        history = HISTORY if domain.domain.rasa < NEWEST else 0
+        return MemoizationSettings.of(name, parameters, max_history=history)
+
+    return PolicyKind(
+        lambda parameters, trackers, domain: kind.fit(trackers.all, settings(parameters, domain)),
+        lambda parameters, shape, domain: kind.from_json(shape, settings(parameters, domain)),
+    )
+
+
+def _ted(name: str, *, only_older: bool = False) -> PolicyKind:
+    # NumPy is only imported if one of these is configured.
+    def fit(parameters: _Parameters, trackers: Trackers, _: DialogueDomain) -> Policy:
+        from turncheck.engines.embedded.policies.stand_ins import StandInSettings, TedStandIn
+
+        return TedStandIn.fit(trackers.all, StandInSettings.of(name, parameters))
+
+    def read(parameters: _Parameters, shape: Mapping[str, Any], _: DialogueDomain) -> Policy:
+        from turncheck.engines.embedded.policies.stand_ins import StandInSettings, TedStandIn
+
+        return TedStandIn.from_json(shape, StandInSettings.of(name, parameters))
+
+    return PolicyKind(fit, read, stands_in=True, only_older=only_older)
+
+
+def _fit_unexpected(parameters: _Parameters, trackers: Trackers, _: DialogueDomain) -> Policy:
+    from turncheck.engines.embedded.policies.stand_ins import UNEXPECTED, StandInSettings, UnexpectedIntentStandIn
+
+    return UnexpectedIntentStandIn.fit(trackers.all, StandInSettings.of(UNEXPECTED, parameters))
+
+
+def _read_unexpected(parameters: _Parameters, shape: Mapping[str, Any], _: DialogueDomain) -> Policy:
+    from turncheck.engines.embedded.policies.stand_ins import UNEXPECTED, StandInSettings, UnexpectedIntentStandIn
+
+    return UnexpectedIntentStandIn.from_json(shape, StandInSettings.of(UNEXPECTED, parameters))
+
+
+def _untrained(of: Callable[[_Parameters], Policy]) -> PolicyKind:
+    return PolicyKind(lambda parameters, *_: of(parameters), lambda parameters, *_: of(parameters), only_older=True)
+
+
+_KINDS: Final[Mapping[str, PolicyKind]] = {
+    "RulePolicy": PolicyKind(
+        lambda parameters, trackers, domain: RulePolicy(learn_rules(trackers.all, domain, RuleSettings.of(parameters))),
+        lambda parameters, shape, domain: RulePolicy.from_json(shape, domain, RuleSettings.of(parameters)),
+    ),
+    "MemoizationPolicy": _memoization("MemoizationPolicy", MemoizationPolicy),
+    "AugmentedMemoizationPolicy": _memoization("AugmentedMemoizationPolicy", AugmentedMemoizationPolicy),
+    "TEDPolicy": _ted("TEDPolicy"),
+    "UnexpecTEDIntentPolicy": PolicyKind(_fit_unexpected, _read_unexpected, stands_in=True),
+    **{name: _ted(name, only_older=True) for name in ("KerasPolicy", "EmbeddingPolicy", "SklearnPolicy")},
+    MAPPING: _untrained(MappingPolicy.of),
+    FORM: PolicyKind(
+        lambda parameters, trackers, _: FormPolicy.fit(trackers.all, parameters),
+        lambda parameters, shape, _: FormPolicy.from_json(shape, parameters),
+        only_older=True,
+    ),
+    FALLBACK: _untrained(lambda parameters: FallbackPolicy.of(FALLBACK, parameters)),
+    TWO_STAGE: _untrained(lambda parameters: TwoStageFallbackPolicy.of(TWO_STAGE, parameters)),
+}
+"""The policies of every Rasa that are run here, by their class's name."""
+
+LEARNERS: Final = frozenset(name for name, kind in _KINDS.items() if kind.stands_in)
+"""The policies that learn from augmented stories, too."""
+OF_OLDER: Final = frozenset({*_KINDS, "EnsemblePolicy"})
+"""The policies that Rasa 1 and 2 have."""
 
 
 DEFAULT_AUGMENTATION: Final = 50
@@ -121,20 +374,20 @@ def _refuse_as_older(components: Sequence[Component], domain: DialogueDomain, pr
             location=project.config.location,
             hint="Add 'policies', such as MemoizationPolicy.",
         )
-    if domain.domain.forms and names.keys().isdisjoint({older.FORM, "RulePolicy"}):
+    if domain.domain.forms and names.keys().isdisjoint({FORM, "RulePolicy"}):
         raise TrainingRefusedError(
             "The domain has forms, and no FormPolicy is configured to run them",
             location=next(iter(domain.domain.forms.values())).location,
             hint="Add FormPolicy to 'policies', or remove the forms.",
         )
     triggering = next((intent for intent in domain.domain.intents.values() if intent.triggers), None)
-    if triggering is not None and older.MAPPING not in names:
+    if triggering is not None and MAPPING not in names:
         raise TrainingRefusedError(
             f"The intent '{triggering.name}' triggers an action, and no MappingPolicy is configured",
             location=triggering.location,
             hint="Add MappingPolicy to 'policies', or remove the triggers.",
         )
-    two_stage = names.get(older.TWO_STAGE)
+    two_stage = names.get(TWO_STAGE)
     if two_stage is not None:
         deny = str(two_stage.parameters.get("deny_suggestion_intent_name", "out_of_scope"))
         if deny not in domain.domain.intents:

@@ -24,7 +24,7 @@ from urllib3.exceptions import HTTPError
 
 from turncheck.messages.errors import EngineError, PassingError
 from turncheck.platforms.kore.engine.answers import UnreadableError, read_json
-from turncheck.process.environment import redact_all, remember
+from turncheck.process.environment import Secret, redact_all, remember
 from turncheck.process.screen import duration
 from turncheck.web import timed
 from turncheck.web.addresses import Network, is_http, origin_of, without_login
@@ -41,8 +41,6 @@ from turncheck.web.timed import was_refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    from turncheck.process.environment import Secret
 
 
 # The platform's rate limits, kept by a clock: a number of calls within any minute, and within any hour.

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from turncheck.engines.at_once import ask_all
-from turncheck.engines.base import Capabilities, Engine, SuiteAnswers, UtteranceAnswer
-from turncheck.engines.parse import Parse, PredictedIntent
+from turncheck.engines.base import Capabilities, Engine, Models, Part, SuiteAnswers, UtteranceAnswer, ask_all
+from turncheck.engines.conversation import Parse, PredictedIntent
 from turncheck.messages.errors import CutShortError, EngineError, UserError
 from turncheck.messages.phrasing import count, first_line
 from turncheck.platforms.kore.engine.client import (
@@ -22,14 +21,14 @@ from turncheck.platforms.kore.engine.client import (
     KoreRunError,
 )
 from turncheck.platforms.kore.engine.platform import Platform
-from turncheck.process.environment import secret_of
+from turncheck.process.environment import FileVariables, secret_of
 from turncheck.process.regular_file import read_regular
 from turncheck.process.screen import Console, duration
-from turncheck.project.batch.csv_reader import DELIMITERS
 from turncheck.project.batch.known import known_names
-from turncheck.project.batch.model import comparable
+from turncheck.project.batch.model import Suite, SuiteCase, comparable
 from turncheck.project.batch.reader import decode
 from turncheck.project.batch.run_report import ReportedCase, RunReport, RunReportError, read_run_report
+from turncheck.project.batch.suite_file import DELIMITERS
 from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.report.batch import BatchSetting
 from turncheck.report.model import EngineInfo
@@ -38,10 +37,7 @@ from turncheck.web.addresses import Network, is_safe, without_login
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.engines.base import Models, Part
     from turncheck.platforms.kore.engine.answers import Figures, Understood
-    from turncheck.process.environment import FileVariables
-    from turncheck.project.batch.model import Suite, SuiteCase
     from turncheck.project.model import Project
     from turncheck.settings.options import Settings
 
