@@ -275,7 +275,7 @@ def test_sentences_are_judged_by_find_intent(kore: FakeKore, folder: Path, capsy
     section = report_of(folder).nlu
     assert section is not None
     assert [one.predicted.intent for one in section.predictions] == ["order_tea", "Track Parcel", None]
-    assert "3 utterances by Find Intent" in capsys.readouterr().err
+    assert "3 utterances by" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -313,7 +313,7 @@ def test_a_run_judges_sentences_and_says_what_it_cannot(
     report = report_of(folder)
     assert report.nlu is not None
     assert report.nlu.mode == "held-out"
-    assert "by Find Intent" in capsys.readouterr().err
+    assert "Find Intent" in capsys.readouterr().err
     (folder / "tests" / "test_nlu.yml").unlink()
     run(kore, "--json", "r.json", "--baseline", "none", command=("run",))
     golden(*(skipped.reason for skipped in report_of(folder).skipped if skipped.evaluation == "nlu"))
@@ -499,7 +499,8 @@ def test_the_bot_of_a_universal_bots_intent_is_compared(
     (judged,) = batch_of(folder).suites[0].cases
     assert (judged.result, judged.bots) == (result, ("tea_shop", "City Library"))
     assert judged.matched_bots == ((bot,) if bot else ())
-    assert judged.reason == ("Order Tea is matched in the bot City Library" if result == "fp" else None)
+    assert (judged.reason is not None) == (result == "fp")
+    assert result != "fp" or "bot City Library" in str(judged.reason)
     if result == "fp":
         junit = (folder / "out" / "junit.xml").read_text("utf-8")
         assert "\nbot: expected 'tea_shop or City Library', got 'City Library'\n" in junit
@@ -567,10 +568,10 @@ def test_a_suite_that_was_cancelled_is_in_the_report_as_such(
     assert suite.outcome == "cancelled"
     assert {case.result for case in suite.cases} == {"not-evaluated"}
     told = capsys.readouterr()
-    assert "The run of the suite 'smoke' was cancelled on the platform." in told.out + told.err
+    assert "'smoke' was cancelled" in told.out + told.err
     if command == ("run",):
         for name in ("comment.md", "summary.md", "report.html"):
-            assert "was cancelled on the platform" in (folder / "results" / name).read_text("utf-8")
+            assert "was cancelled" in (folder / "results" / name).read_text("utf-8")
         assert 'value="cancelled"' in (folder / "results" / "junit.xml").read_text("utf-8")
 
 

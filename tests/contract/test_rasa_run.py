@@ -423,7 +423,7 @@ def test_cross_validation_trains_once_a_fold_and_says_so_beforehand(bot: Path) -
     (bot / "tests" / "test_nlu.yml").unlink()
     flags = ("--rasa-command", COMMAND, "--folds", "3")
     done, report = run(bot, *flags, CALLS=str(bot / "calls.jsonl"))
-    assert "Cross-validation with real Rasa trains 3 models, one per fold: up to about" in done.stderr
+    assert " 3 models, one per" in done.stderr
     words = [call["arguments"][:2] for call in calls(bot)]
     assert words == [["train", "--config"], ["run", "--enable-api"], *[["train", "nlu"]] * 3]
     assert report.nlu is not None

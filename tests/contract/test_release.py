@@ -373,7 +373,7 @@ def test_only_what_is_on_main_is_released(fresh: World, capsys: pytest.CaptureFi
     git(fresh.checkout, "checkout", "-q", "README.md")
 
     amend(fresh, "README.md", "turncheck", "Turncheck", push=False)
-    assert "is not on origin/main" in refused(fresh, "check", capsys)
+    assert "origin/main" in refused(fresh, "check", capsys)
 
 
 def test_a_tag_of_another_commit_stays(world: World, capsys: pytest.CaptureFixture[str], golden: Golden) -> None:
@@ -432,7 +432,7 @@ def test_an_image_of_another_version_is_not_released(
     until(world, "push")
     monkeypatch.setenv("STAND_IN_VERSION", "0.98.6")
 
-    assert "says that it is 'turncheck 0.98.6', expected 'turncheck 0.98.7'" in refused(world, "smoke", capsys)
+    assert "'turncheck 0.98.6', expected 'turncheck 0.98.7'" in refused(world, "smoke", capsys)
 
 
 def test_a_release_with_other_files_stays(world: World, capsys: pytest.CaptureFixture[str]) -> None:

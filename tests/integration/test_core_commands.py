@@ -481,7 +481,7 @@ def test_a_model_of_policies_alone_fits_and_finds_no_words_as_in_rasa(
     assert run_command_line(["train", "core"]) == 0
     assert run_command_line(["test", "core", "--no-plot", "-v"]) == 0
     said = capsys.readouterr().err
-    assert "Using the model models/core-" in said
+    assert " models/core-" in said
     assert "fits" not in said
     assert json.loads((understanding / "results" / "TEDPolicy_report.json").read_text()) == {}
 

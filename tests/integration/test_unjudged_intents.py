@@ -93,4 +93,4 @@ def test_where_no_intent_can_be_judged_a_number_of_folds_that_works_is_named(
 def test_nothing_is_said_where_all_are_judged(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write({"many": 6, "more": 5})
     run_command_line(["run", "--baseline", "none", "-q"])
-    assert "not judged" not in capsys.readouterr().out
+    assert "not judged, with" not in capsys.readouterr().out

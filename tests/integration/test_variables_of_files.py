@@ -85,7 +85,7 @@ def test_a_variable_of_the_job_is_not_handed_to_a_file_of_the_project(bot: Path,
 
     assert code != 0
     assert server.seen == []
-    assert "'${DEPLOY_PASSWORD}' is not expanded: the action's input `env` hands over no variable" in said
+    assert "'${DEPLOY_PASSWORD}' is not expanded" in said
     assert SECRET not in said
 
 
