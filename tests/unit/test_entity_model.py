@@ -173,7 +173,7 @@ def test_a_tagger_with_multiplied_weights_finds_the_same_and_is_surer() -> None:
 
 
 def test_weights_of_what_is_not_a_model_are_not_multiplied() -> None:
-    with pytest.raises(ValueError, match="not a CRFsuite model"):
+    with pytest.raises(ValueError, match="CRFsuite model"):
         with_weights_times(2.0, b"")
     tagger = train_tagger([([["a"]], ("X",)), ([["b"]], ("O",))], "pa", {"max_iterations": 2})
     with pytest.raises(ValueError, match="no features"):
