@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from botium_records import ScriptedEngine, written
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from turncheck.evaluation.e2e import evaluate_cases
 from turncheck.evaluation.e2e_case import CaseRun
@@ -151,3 +153,44 @@ def test_the_lines_of_a_table_are_rows(tmp_path: Path) -> None:
     cases: list[Any] = list(_read(tmp_path, {"tests/a.yml": convo + table}).cases)
 
     assert [case.name for case in cases] == ["c.x", "c.y"]
+
+
+# --- any content ------------------------------------------------------------------------------------------------------
+
+_KEYS = st.sampled_from(
+    [
+        *("name", "steps", "me", "bot", "begin", "end", "include", "asserter", "logichook", "userinput", "args", "not"),
+        *(
+            "convos",
+            "partialConvos",
+            "utterances",
+            "scriptingMemory",
+            "header",
+            "values",
+            "$name",
+            "",
+            "?!TEXT",
+            "NOT_INTENT",
+        ),
+    ]
+)
+_LEAVES = st.sampled_from(
+    [None, True, 0, 1.5, "", "a", "a|b", "?!a", "TEXT a", "INCLUDE a", "PAUSE 5", "$date(", "skip_a"]
+)
+_CONTENT = st.recursive(
+    _LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_KEYS, inner, max_size=3), max_leaves=12
+)
+_STEPS = st.lists(st.dictionaries(_KEYS, st.lists(_CONTENT, max_size=3), min_size=1, max_size=1), max_size=4)
+_CONVOS = st.lists(st.fixed_dictionaries({"name": _LEAVES, "steps": _STEPS | _CONTENT}) | _CONTENT, max_size=3)
+
+
+@given(convos=_CONVOS | _CONTENT, partials=_CONVOS | _CONTENT, utterances=_CONTENT, memory=_CONTENT)
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_content_is_read_or_refused(
+    convos: Any, partials: Any, utterances: Any, memory: Any, tmp_path: Path
+) -> None:
+    content = {"convos": convos, "partialConvos": partials, "utterances": utterances, "scriptingMemory": memory}
+    read = _read(tmp_path, {"tests/a.json": json.dumps(content)})
+
+    assert len({case.key for case in read.cases}) == len(read.cases)
+    assert all(finding.location.path == "tests/a.json" for finding in read.findings)
