@@ -91,6 +91,7 @@ def documented_files() -> tuple[set[str], set[str]]:
     return first, second
 
 
+@pytest.mark.usefixtures("_shared_cache")
 def test_the_manual_lists_the_files_with_and_without_plots(
     first_run: tuple[subprocess.CompletedProcess[str], Path], tmp_path: Path
 ) -> None:
@@ -202,6 +203,7 @@ def test_a_bad_gate_of_the_projects_file_is_named_with_its_line(rule: str, tmp_p
     assert f"turncheck.yml:5:3: unknown metric '{rule.partition(' ')[0]}'" in done.stderr
 
 
+@pytest.mark.usefixtures("_shared_cache")
 def test_a_project_that_cannot_be_read_in_part_is_checked_all_the_same(tmp_path: Path) -> None:
     project = tmp_path / "bot"
     shutil.copytree(PIZZERIA, project)
@@ -274,6 +276,7 @@ def test_what_is_missing_broken_or_empty_is_told_apart(
     assert reason in said
 
 
+@pytest.mark.usefixtures("_shared_cache")
 def test_a_file_that_is_named_like_a_test_and_is_none_is_said(tmp_path: Path) -> None:
     project = tmp_path / "bot"
     shutil.copytree(PIZZERIA, project)
@@ -324,6 +327,7 @@ def test_asking_for_validation_alone_is_a_test_of_the_data(tmp_path: Path) -> No
     assert "utter_nowhere" in wrong.stdout
 
 
+@pytest.mark.usefixtures("_shared_cache")
 def test_the_settings_file_of_the_project_counts(tmp_path: Path) -> None:
     project = tmp_path / "bot"
     shutil.copytree(PIZZERIA, project)
@@ -336,6 +340,7 @@ def test_the_settings_file_of_the_project_counts(tmp_path: Path) -> None:
     assert "nlu.intents.f1" in failed.stdout
 
 
+@pytest.mark.usefixtures("_shared_cache")
 def test_a_base_report_is_compared_with(
     first_run: tuple[subprocess.CompletedProcess[str], Path], tmp_path: Path
 ) -> None:
