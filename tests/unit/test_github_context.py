@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turncheck.ci.github.context import read_context
-from turncheck.ci.github.host import SUMMARY_LIMIT, format_output, write_outputs, write_summary
+from turncheck.ci.github.runner import SUMMARY_LIMIT, format_output, write_outputs, write_summary
 from turncheck.messages.errors import UserError
 
 

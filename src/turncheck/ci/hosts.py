@@ -107,7 +107,7 @@ HOSTS: Final = Registry(
         "jenkins": RegisteredHost("turncheck.ci.builders", "Jenkins", ("JENKINS_URL", "JENKINS_HOME"), builds=True),
         "github": OF_CODE["github"],
         "runner": RegisteredHost(
-            "turncheck.ci.github.host", "Runner", ("GITHUB_ACTIONS", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")
+            "turncheck.ci.github.runner", "Runner", ("GITHUB_ACTIONS", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")
         ),
     },
     RegisteredHost,
