@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.process.regular_file import is_file, read_regular
-from turncheck.settings.bot import is_secret, placeholders
+from turncheck.settings.bot_forbidden import is_secret
+from turncheck.settings.bot_placeholders import placeholders
 from turncheck.web.addresses import address_of, without_login
 from turncheck.web.json_path import PathError, compiled
 
@@ -78,7 +79,7 @@ class _Reader:
         rest = url.partition("://")[2]
         path = rest[rest.index("/") :] if "/" in rest else "/"
         method = str(self.capabilities.get("SIMPLEREST_METHOD") or self.capabilities.get("SIMPLEREST_VERB") or "GET")
-        request: dict[str, Any] = {"method": method.upper(), "path": path.partition("#")[0]}
+        request: dict[str, Any] = {"method": method.upper(), "path": self._path_without_secrets(path.partition("#")[0])}
         if request["method"] not in _METHODS:
             self.notes.append(f"the method {request['method'][:20]} is not sent: POST is written instead.")
             request["method"] = "POST"
@@ -110,7 +111,7 @@ class _Reader:
         for name, value in written.items() if isinstance(written, dict) else ():
             if str(name).lower() in _USUAL:
                 continue
-            if is_secret(str(name)) or _MUSTACHE.search(str(value)):
+            if is_secret(str(name), value) or _MUSTACHE.search(str(value)):
                 prefix = re.match(r"(?:Bearer|Token|Basic|ApiKey|Api-Key) ", str(value), re.IGNORECASE)
                 token = {"header": str(name), "prefix": prefix[0] if prefix else ""}
                 self.notes.append(f"the value of the header {str(name)[:40]} is given with --bot-token.")
@@ -125,11 +126,20 @@ class _Reader:
         self.notes.append("SIMPLEREST_BODY_TEMPLATE is not JSON: write `body` as a map.")
         return {"session": "{session}", "message": "{text}"}
 
+    def _path_without_secrets(self, path: str) -> str:
+        def replaced(match: re.Match[str]) -> str:
+            if not is_secret(match[1], match[2]):
+                return match[0]
+            self.notes.append(f"the value of {match[1][:40]} is given with --bot-token.")
+            return match[0].replace(f"={match[2]}", "={token}")
+
+        return re.sub(r"[?&;]([^=&;]+)=([^&;]*)", replaced, path)
+
     def _without_secrets(self, value: Any) -> Any:
         if isinstance(value, dict):
             done = {}
             for key, below in value.items():
-                if is_secret(str(key)) and isinstance(below, str) and below and not placeholders(below):
+                if is_secret(str(key), below):
                     self.notes.append(f"the value of {str(key)[:40]} is given with --bot-token.")
                     done[key] = "{token}"
                 else:
