@@ -58,12 +58,12 @@ def test_a_token_is_hidden_however_it_is_repeated(name: str, tmp_path: Path) -> 
     token, answer = ECHOES[name]
     fake = FakeBot(answer)
     with serving(fake):
-        bot = bot_of(tmp_path, REST.replace("/chat", "/chat/{token}"))
+        bot = bot_of(tmp_path, REST.replace("/chat", '"/chat/{token}"'))
         shown = turn_or_error(fake.url, bot, token)
     assert fake.calls[0].headers[BEARER] == f"Bearer {token}"
     assert "***" in shown
-    for form in (token, token[:-3], quote(token, safe=""), quote(token, safe="")[:-5], b64encode(token.encode())[:-4]):
-        assert str(form) not in shown
+    beginnings = (token[:6], quote(token, safe="")[:8], b64encode(token.encode()).decode()[:8])
+    assert [form for form in beginnings if form in shown] == []
 
 
 def turn_or_error(url: str, bot: Any, token: str | None) -> str:
@@ -132,7 +132,7 @@ def test_what_cannot_be_sent_or_hidden_is_refused(name: str, tmp_path: Path) -> 
     with pytest.raises(UserError) as caught:
         open_engine(tmp_path, flags, more)
     assert expected in str(caught.value)
-    assert not {"abc", "s3cret"} & set(str(caught.value).split())
+    assert "s3cret" not in str(caught.value)
 
 
 def test_a_login_and_a_token_may_be_two_headers(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from turncheck.messages.errors import UserError
-from turncheck.process.environment import HIDDEN
+from turncheck.process.environment import HIDDEN, whole_number
 from turncheck.web.addresses import login_of
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Masks:
         forms = plain.union(*(_encoded(secret.encode()) for secret in plain))
         if (login := login_of(url)) is not None:
             forms |= _encoded(b":".join(login))
-        self._numbers = {int(form) for form in forms if form.isascii() and form.isdigit()}
+        self._numbers = {number for form in forms if (number := whole_number(form)) is not None}
         self._patterns = [re.compile("".join(map(_written, form))) for form in sorted(forms, key=len, reverse=True)]
 
     def text(self, text: str) -> str:
@@ -101,7 +101,8 @@ def _written(sign: str) -> str:
         return sign
     code, percent = ord(sign), "".join(f"%{byte:02x}" for byte in sign.encode("utf-8", "surrogatepass"))
     ways = [re.escape(sign), rf"\\+{re.escape(sign)}", rf"&#0*{code};", f"(?i:{percent})", f"(?i:&#x0*{code:x};)"]
-    ways.append(f"(?i:{re.escape(json.dumps(sign)[1:-1])})" if code > 126 else rf"(?i:\\+u{code:04x}|\\+x{code:02x})")
+    units = sign.encode("utf-16-be", "surrogatepass").hex()
+    ways.append("(?i:" + "".join(rf"\\+u{units[at : at + 4]}" for at in range(0, len(units), 4)) + ")")
     ways += [f"&{codepoint2name[code]};"] if code in codepoint2name else []
     ways += [r"\+"] if sign == " " else []  # as forms write it
     return f"(?:{'|'.join(ways)})"

@@ -15,7 +15,7 @@ from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequ
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[/\\]{2}|^\s*[/\\]{2}")
+_ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|https?:[/\\]{2}|^\s*[/\\]{2}")
 _SECRET: Final = re.compile(
     r"(?:token|secrets?|passwords?|passwd|pwd|passphrase|credentials?|authorization|jwt|signature|(?<![a-z])auth"
     r"|(?:api|access|subscription|private|secret|functions?|auth|account|app|application|client|license|shared|signing"
