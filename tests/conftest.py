@@ -29,10 +29,16 @@ def pytest_configure() -> None:
     os.environ["LOKY_MAX_CPU_COUNT"] = "1"
 
 
-def pytest_collection_finish() -> None:
-    """The tests themselves are kept to the end: no collection looks at them again."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """The tests themselves are kept to the end: no collection of garbage looks at them, neither now nor later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects

@@ -9,6 +9,8 @@ The conversations are those of ``runs.json``; add one there with ``"outcomes": {
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -19,6 +21,8 @@ ROOT = Path(__file__).parents[1]
 DATA = ROOT / "tests" / "data" / "botium"
 SCRIPTS = ROOT / "tests" / "contract"
 ENDS = (".convo.txt", ".pconvo.txt", ".utterances.txt", ".scriptingmemory.txt")
+OBJECTS = re.compile(r'^\W*(convos|partialConvos|utterances|scriptingMemory)"?:', re.MULTILINE)
+"""A key of a suite in YAML or JSON."""
 FOLDERS = ("test/compiler", "test/convo", "test/scripting")
 
 
@@ -27,8 +31,8 @@ def main(checkout: Path, package: Path) -> None:
     files = {
         str(path.relative_to(checkout)): path.read_bytes().decode()
         for folder in FOLDERS
-        for path in sorted((checkout / folder).rglob("*.txt"))
-        if path.name.endswith(ENDS)
+        for path in sorted((checkout / folder).rglob("*"))
+        if path.name.endswith(ENDS) or (path.suffix in {".yml", ".yaml", ".json"} and OBJECTS.search(path.read_text()))
     }
     with tempfile.TemporaryDirectory() as folder:
         for name, text in files.items():
@@ -38,6 +42,7 @@ def main(checkout: Path, package: Path) -> None:
         read = _node("botium_compiler.cjs", str(package), folder)
     _write("files.json", {name: {"text": text, "read": read["files"][name]} for name, text in files.items()})
     _write("suites.json", read["folders"])
+    _write("names.json", read["names"])
     runs = json.loads((DATA / "runs.json").read_text("utf-8"))
     outcomes = _node("botium_runs.cjs", str(package), given=json.dumps(runs))
     _write("runs.json", {name: {**run, "outcomes": outcomes[name]} for name, run in runs.items()})
@@ -45,7 +50,9 @@ def main(checkout: Path, package: Path) -> None:
 
 def _node(script: str, *arguments: str, given: str = "") -> Any:
     command = ["node", str(SCRIPTS / script), *arguments]
-    return json.loads(subprocess.run(command, input=given, stdout=subprocess.PIPE, check=True, text=True).stdout)
+    english = {**os.environ, "LC_ALL": "en_US.UTF-8"}  # the language of `$now`
+    ran = subprocess.run(command, input=given, stdout=subprocess.PIPE, check=True, text=True, env=english)
+    return json.loads(ran.stdout)
 
 
 def _write(name: str, content: dict[str, Any]) -> None:

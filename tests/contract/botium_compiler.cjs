@@ -1,5 +1,6 @@
 // Reads BotiumScript with botium-core itself: `node botium_compiler.cjs PACKAGE FOLDER` prints what it read, as JSON.
-// Each file is read alone, and each folder as a suite, with scripting memory and the utterances expanded.
+// Each file is read alone, and each folder as a suite, with scripting memory and the utterances expanded; then the names
+// of all asserters, logic hooks, user inputs and functions that it has without plug-ins.
 const fs = require('fs')
 const path = require('path')
 const [, , packageFolder, root] = process.argv
@@ -48,7 +49,7 @@ const folders = {}
 const walk = (folder) => {
   const entries = fs.readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))
   for (const entry of entries.filter(one => one.isDirectory())) walk(path.join(folder, entry.name))
-  const scripts = entries.filter(one => one.isFile() && /\.(convo|pconvo|utterances|scriptingmemory)\.txt$/.test(one.name))
+  const scripts = entries.filter(one => one.isFile() && /\.((convo|pconvo|utterances|scriptingmemory)\.txt|ya?ml|json)$/.test(one.name))
   if (!scripts.length) return
   const shown = path.relative(root, folder)
   for (const { name } of scripts) {
@@ -64,11 +65,20 @@ const walk = (folder) => {
   }
   folders[shown] = attempt(() => {
     const all = compiler()
-    all.ReadScriptsFromDirectory(folder, '*.txt')
+    all.ReadScriptsFromDirectory(folder, '*.{txt,yml,yaml,json}')
     all.ExpandScriptingMemoryToConvos()
     all.ExpandConvos()
     return all.convos.map(expanded)
   })
 }
 walk(root)
-process.stdout.write(JSON.stringify({ files, folders }))
+const scripting = path.join(packageFolder, 'src', 'scripting')
+const hooks = require(path.join(scripting, 'logichook', 'LogicHookConsts'))
+const namesOf = (list) => list.map(one => one.name).sort()
+const names = {
+  asserters: namesOf(hooks.DEFAULT_ASSERTERS),
+  hooks: namesOf(hooks.DEFAULT_LOGIC_HOOKS),
+  inputs: namesOf(hooks.DEFAULT_USER_INPUTS),
+  functions: Object.keys(require(path.join(scripting, 'ScriptingMemory')).SCRIPTING_FUNCTIONS).sort()
+}
+process.stdout.write(JSON.stringify({ files, folders, names }))

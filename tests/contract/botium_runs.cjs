@@ -1,5 +1,7 @@
 // Runs conversations with botium-core itself: `node botium_runs.cjs PACKAGE < scenarios.json` prints what came of each.
-// A scenario has files (by name), capabilities, and what the bot says at the start and to each message in turn.
+// A scenario has files (by name), capabilities, and what the bot says at the start and to each message in turn; perhaps
+// a clock that stands still, and whether what is said varies from run to run.
+process.env.TZ = 'UTC'
 const fs = require('fs')
 const os = require('os')
 const path = require('path')
@@ -21,7 +23,13 @@ const message = (said) => {
     }
   }
 }
-const run = async ({ files, capabilities = {}, opening = [], replies }) => {
+const RunningDate = Date
+const stopped = (clock) => class extends RunningDate {
+  constructor (...given) { given.length ? super(...given) : super(clock) }
+  static now () { return new RunningDate(clock).getTime() }
+}
+const run = async ({ files, capabilities = {}, opening = [], replies, clock, varies }) => {
+  globalThis.Date = clock ? stopped(clock) : RunningDate
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'botium-'))
   for (const [name, text] of Object.entries(files)) fs.writeFileSync(path.join(folder, name), text)
   const said = []
@@ -29,7 +37,7 @@ const run = async ({ files, capabilities = {}, opening = [], replies }) => {
   const connector = ({ queueBotSays }) => ({
     Start: () => { number = 0; said.push([]); setTimeout(() => opening.forEach(one => queueBotSays(message(one))), 0) },
     UserSays: ({ messageText }) => {
-      said[said.length - 1].push(messageText)
+      said[said.length - 1].push(varies ? messageText.length : messageText)
       for (const one of replies[number++] || []) queueBotSays(message(one))
     }
   })

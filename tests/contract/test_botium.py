@@ -22,7 +22,7 @@ def _node(script: str, *arguments: str, given: str = "") -> Any:
     package = npm_package("botium-core", VERSION)
     binaries = node_folder() / "bin"
     command = [str(binaries / "node"), str(HERE / script), str(package), *arguments]
-    environment = {**os.environ, "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}"}
+    environment = {**os.environ, "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}", "LC_ALL": "en_US.UTF-8"}
     ran = subprocess.run(
         command, input=given, stdout=subprocess.PIPE, check=True, text=True, encoding="utf-8", env=environment
     )
@@ -43,6 +43,7 @@ def test_its_compiler_reads_its_files_as_recorded(tmp_path: Path) -> None:
     read = _node("botium_compiler.cjs", str(tmp_path))
     assert read["files"] == {name: file["read"] for name, file in files.items()}
     assert read["folders"] == _records("suites.json")
+    assert read["names"] == _records("names.json")
 
 
 def test_its_conversations_end_as_recorded() -> None:

@@ -17,6 +17,7 @@ from fake_kore import BOT, CLIENT, SECRET, FakeKore, refusal
 from fake_kore import serving as serving_kore
 from fake_rasa import FakeRasa
 from fake_rasa import serving as serving_rasa
+from golden_texts import Golden
 from tools.make_pictures import NOTED, digest_of_page
 
 from turncheck.cli import run_command_line
@@ -116,7 +117,7 @@ def document() -> Any:
 
 
 def test_every_engine_is_asked_every_test_side_by_side(
-    project: Path, kore: FakeKore, rasa: FakeRasa, capsys: pytest.CaptureFixture[str]
+    project: Path, kore: FakeKore, rasa: FakeRasa, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     assert compared(project, kore, rasa.url) == 0
     made = document()
@@ -146,7 +147,7 @@ def test_every_engine_is_asked_every_test_side_by_side(
     asked = {call.query["fetchConfiguredTasks"] for call in kore.calls}
     assert asked == {"true", "false"}
     shown = capsys.readouterr().out
-    assert "The engines agree on 2 of 5 tests (40.0 %)." in shown
+    golden(shown, only="engines")
     assert re.search(r"bot/tests/test_nlu\.yml:9(:\d+)?: sentence 'so long then', expected bye\n", shown)
     assert "    rasa: so (wrong, worse)\n" in shown
 
@@ -219,7 +220,7 @@ def test_a_gate_decides_on_the_exit_code(
 
 
 def test_an_engine_that_cannot_be_reached_is_a_column_that_says_so(
-    project: Path, kore: FakeKore, capsys: pytest.CaptureFixture[str]
+    project: Path, kore: FakeKore, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     assert compared(project, kore, "http://127.0.0.1:9") == 0
     column = document()["engines"][1]
@@ -234,17 +235,19 @@ def test_an_engine_that_cannot_be_reached_is_a_column_that_says_so(
     assert cells == {(f"no answer: {column['problem']}", "", "")}
     capsys.readouterr()
     assert compared(project, kore, "http://127.0.0.1:9", "--thresholds", "agreement >= 0.1") == 2
-    assert "not judged  agreement >= 0.1: agreement is 0.600, without all answers of rasa" in capsys.readouterr().out
+    golden(capsys.readouterr().out, only="agreement")
     assert compared(project, kore, "http://127.0.0.1:9", "--thresholds", "agreement >= 0.9") == 1
 
 
-def test_an_engine_that_gives_up_half_way_keeps_what_it_answered(project: Path, kore: FakeKore, rasa: FakeRasa) -> None:
+def test_an_engine_that_gives_up_half_way_keeps_what_it_answered(
+    project: Path, kore: FakeKore, rasa: FakeRasa, golden: Golden
+) -> None:
     kore.fault = lambda _call: refusal(401, "Invalid SDK credentials", 4002) if len(kore.calls) > 2 else None
     assert compared(project, kore, rasa.url, engines=("rasa", "kore", "embedded")) == 0
     made = document()
     column = made["engines"][1]
     assert column["answered"] == 2
-    assert "refuses the credentials" in column["problem"]
+    golden(column["problem"])
     assert [one["compared"] for one in made["engines"]] == [0, 2, 5]
 
 
@@ -267,11 +270,11 @@ def test_engines_that_there_are_not_are_refused(
 
 
 def test_without_tests_there_is_nothing_to_ask(
-    project: Path, kore: FakeKore, rasa: FakeRasa, capsys: pytest.CaptureFixture[str]
+    project: Path, kore: FakeKore, rasa: FakeRasa, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     shutil.rmtree(project / "tests")
     assert compared(project, kore, rasa.url) == 2
-    assert "there are no tests to ask the engines" in capsys.readouterr().err
+    golden(capsys.readouterr().err)
     assert compared(project, kore, "http://127.0.0.1:9", engines=("rasa", "kore")) == 2
 
 
@@ -287,7 +290,7 @@ def test_tests_that_cannot_be_read_are_not_left_out(
     command = ("--thresholds", "agreement >= 0.1")
     assert compared(project, kore, "", *command, engines=("embedded", "kore")) == 2
     told = capsys.readouterr().err
-    assert re.search(rf"error: .*{file}:\d+:\d+: the test (sentences|stories) cannot be read completely: ", told)
+    assert re.search(rf"error: .*{file}:\d+:\d+: the test (sentences|stories) cannot ", told)
     assert not Path("out").exists()
     assert compared(project, kore, "", *command, "--evaluations", "batch", engines=("embedded", "kore")) == 0
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fake_rasa import FakeRasa, serving
+from golden_texts import Golden
 from test_rasa_run import EVERYTHING, FILES, command, shown
 from timing import Timing
 
@@ -53,7 +54,7 @@ def of_server(url: str) -> tuple[str, ...]:
 )
 @pytest.mark.parametrize("is_there", [True, False])
 def test_a_report_is_written_though_nothing_was_finished(
-    bot: Path, words: tuple[str, ...], skipped: set[str], *, is_there: bool
+    bot: Path, words: tuple[str, ...], skipped: set[str], golden: Golden, *, is_there: bool
 ) -> None:
     (bot / "report.json").write_text("of an earlier run")
     fault = (500, "kaputt")
@@ -65,7 +66,7 @@ def test_a_report_is_written_though_nothing_was_finished(
     report = written(bot)
     assert told in (report.stopped or "")
     assert {entry.evaluation for entry in report.skipped if told in entry.reason} == skipped
-    assert "the Rasa server" in done.stdout
+    golden(done.stdout, only="server")
     assert [case.outcome for case in report.e2e.cases] == ["skipped"] * 2 if report.e2e else words != E2E
 
 
@@ -83,7 +84,9 @@ def test_bare_test_keeps_the_stories_where_the_sentences_cannot_be_judged(bot: P
     assert "500: kaputt" in (report.stopped or "")
 
 
-def test_bare_test_says_that_the_sentences_were_not_judged_where_the_stories_were_cut_short(bot: Path) -> None:
+def test_bare_test_says_that_the_sentences_were_not_judged_where_the_stories_were_cut_short(
+    bot: Path, golden: Golden
+) -> None:
     def fault(path: str, body: Any) -> Any:
         return (500, "kaputt") if path == "/model/predict" and "third" in json.dumps(body) else None
 
@@ -91,7 +94,7 @@ def test_bare_test_says_that_the_sentences_were_not_judged_where_the_stories_wer
         done = command(bot, *BOTH, "--workers", "1", *of_server(rasa.url))
     assert done.returncode == 2
     assert "Not run: 1 of 3 stories" in done.stdout
-    assert "Not run: nlu: the Rasa server" in done.stdout
+    golden(done.stdout, only="/model/predict")
     report = written(bot)
     assert shown(report) == {**NOTHING, "core": EVERYTHING["core"][:2]}
     assert [entry.evaluation for entry in report.skipped] == ["nlu"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from duckling_server import AMOUNT, duckling
+from golden_texts import Golden
 
 from turncheck.cli import run_command_line
 from turncheck.engines.embedded.nlu.batch import REFERENCE_TIME, DucklingAccess
@@ -85,10 +86,10 @@ def test_a_server_that_stops_answering_is_an_error_not_a_silent_loss() -> None:
             engine.parse(["pay 20 euro"])
 
 
-def test_a_host_that_the_pipeline_names_must_be_allowed() -> None:
+def test_a_host_that_the_pipeline_names_must_be_allowed(golden: Golden) -> None:
     access = DucklingAccess(allowed_hosts=("duckling.test",))
     engine = EmbeddedNluTrainer(duckling=access).fit(project(url="http://169.254.169.254/latest"))
-    assert "not among the allowed hosts" in engine.info.substitutions[0].reason
+    golden(engine.info.substitutions[0].reason)
     with duckling() as server:
         assert EmbeddedNluTrainer(duckling=access).fit(project(url=server.url)).info.substitutions == ()
 
@@ -106,7 +107,9 @@ def test_no_address_or_a_bad_one_is_said(url: str | None) -> None:
     assert engine.info.substitutions[0].used is None
 
 
-def test_relative_dates_count_from_the_day_that_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_relative_dates_count_from_the_day_that_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Golden
+) -> None:
     def asked(*arguments: str) -> set[str]:
         server.forms.clear()
         assert run_command_line([*arguments, "--project", str(tmp_path)]) == 0
@@ -123,4 +126,4 @@ def test_relative_dates_count_from_the_day_that_is_named(tmp_path: Path, capsys:
         assert asked("train", "nlu", *data, "--out", str(tmp_path / "models")) == {str(REFERENCE_TIME)}
         assert asked("parse", "--model", str(tmp_path / "models"), "x", "--today", "2026-01-31") == {noon}
     assert run_command_line(["parse", "--today", "tomorrow", "x"]) == 2
-    assert "--today: expected a date, written as 2025-01-31" in capsys.readouterr().err
+    golden(capsys.readouterr().err)

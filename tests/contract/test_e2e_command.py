@@ -15,6 +15,7 @@ import bad_servers
 import pytest
 import yaml
 from action_servers import free_port, rasa_sdk_python
+from golden_texts import Golden
 from timing import Timing
 
 from turncheck.cli import run_command_line
@@ -117,18 +118,19 @@ def sdk(port: int) -> list[str]:
 @pytest.mark.usefixtures("project")
 def test_without_a_server_cases_that_need_an_action_are_skipped_with_the_reason(
     capsys: pytest.CaptureFixture[str],
+    golden: Golden,
 ) -> None:
     assert run_command_line(["test", "e2e", "--quiet"]) == 0
     shown = capsys.readouterr().out
     assert "tests/e2e_test_cases.yml .ss [100%]" in shown
-    assert "SKIPPED tests/e2e_test_cases.yml:9::orders - 'validate_order_form' was not run: no action server" in shown
+    golden(shown, only="tests/e2e_test_cases.yml:9::orders")
     assert " 1 passed, 2 skipped in " in shown
 
 
 @pytest.mark.usefixtures("project")
-def test_a_run_in_which_all_was_skipped_is_no_success(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_in_which_all_was_skipped_is_no_success(capsys: pytest.CaptureFixture[str], golden: Golden) -> None:
     assert run_command_line(["test", "e2e", "tests/e2e_test_cases.yml::orders"]) == 2
-    assert "Nothing was tested" in capsys.readouterr().err
+    golden(capsys.readouterr().err, only="Nothing")
 
 
 @pytest.mark.follows(page="rasa-pro", sentence="Custom actions are run by the action server.")
@@ -146,16 +148,18 @@ def test_with_a_started_server_they_pass(project: Path, capsys: pytest.CaptureFi
 
 
 @pytest.mark.usefixtures("project")
-def test_a_server_that_dies_is_an_error_of_the_cases_that_need_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_server_that_dies_is_an_error_of_the_cases_that_need_it(
+    capsys: pytest.CaptureFixture[str], golden: Golden
+) -> None:
     port = free_port()
     command = f"{sys.executable} {bad_servers.__file__} {port} dies"
     arguments = ["--action-server", command, "--action-endpoint", f"http://127.0.0.1:{port}/webhook"]
     assert run_command_line(["test", "e2e", "--quiet", "--workers", "1", *arguments]) == 1
     shown = capsys.readouterr()
     assert "tests/e2e_test_cases.yml .EE [100%]" in shown.out
-    assert "ERROR tests/e2e_test_cases.yml:9::orders - the action server at http://127.0.0.1:" in shown.out
+    golden(shown.out, only="tests/e2e_test_cases.yml:9::orders")
     assert " 1 passed, 2 errors in " in shown.out
-    assert "the action server ended with exit code 3\nIts log ends with:\nLAST WORDS\n" in shown.err
+    golden(shown.err)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -272,14 +276,16 @@ def test_no_flag_is_dropped_in_silence(flags: tuple[str, ...], words: str, capsy
     assert words in capsys.readouterr().err
 
 
-def test_mistakes_are_named_before_anything_runs(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_are_named_before_anything_runs(
+    project: Path, capsys: pytest.CaptureFixture[str], golden: Golden
+) -> None:
     path = project / "tests" / "e2e_test_cases.yml"
     path.write_text(
         path.read_text().replace("- bot: What size?", "- bott: What size?").replace("{price: 5.5}", "{prize: 5}")
     )
     assert run_command_line(["test", "e2e"]) == 2
     shown = capsys.readouterr()
-    assert "tests/e2e_test_cases.yml:12:5: 'bott' is not a key of a step" in shown.err
+    golden(shown.err, only="tests/e2e_test_cases.yml:12:5")
     assert "The domain has no slot 'prize', which a step names." in shown.err
     assert shown.out == ""
 

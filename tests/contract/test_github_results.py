@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from fake_host import Answer, Seen, Trouble
 from fake_results import JOB, RUN, SIGNATURE, TOKEN, FakeResults
+from golden_texts import Golden
 from node_tools import node_folder, npm_package
 
 from turncheck.ci.github.results_service import BLOCK, NoService, ResultsService, find_service, names_beside
@@ -233,14 +234,17 @@ def test_a_token_of_any_content_is_no_service_and_no_crash(results: FakeResults,
         ([4242], False),
     ],
 )
-def test_the_number_of_an_artifact_is_one_of_ascii_digits(results: FakeResults, given: object, is_one: bool) -> None:
+def test_the_number_of_an_artifact_is_one_of_ascii_digits(
+    results: FakeResults, given: object, is_one: bool, golden: Golden
+) -> None:
     results.troubles.append(Trouble("POST", "FinalizeArtifact", Answer(200, {"ok": True, "artifact_id": given})))
     ours = service(results)
     if is_one:
         assert ours.upload("report", FILES).id == str(given)
         return
-    with pytest.raises(RestError, match="did not keep the artifact 'report'"):
+    with pytest.raises(RestError, match="'report'") as refused:
         ours.upload("report", FILES)
+    golden(refused.value)
 
 
 def test_the_ids_come_out_of_the_token(results: FakeResults) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from fake_bot import EXAMPLE, REST, Call, FakeBot, Reply, bot_of, conversations, echo, hold, result_of, serving
 
+from turncheck.engines.remote import UnreadableError, decoded
 from turncheck.messages.errors import CutShortError
 
 if TYPE_CHECKING:
@@ -80,12 +81,20 @@ def test_a_bot_that_says_nothing_fails_what_is_expected(tmp_path: Path) -> None:
     assert bad.steps[0].reason == "nothing else was said"
 
 
+def test_a_byte_order_mark_is_no_part_of_an_answer() -> None:
+    assert decoded(b'\xef\xbb\xbf{"a": 1}') == {"a": 1}
+    with pytest.raises(UnreadableError):
+        decoded(b'\xef\xbb\xbf\xef\xbb\xbf{"a": 1}')
+
+
 def test_messages_without_text_are_named(tmp_path: Path) -> None:
     fake = FakeBot(_with(messages=[{"image": "https://cats.example"}]))
     with serving(fake):
         bad = result_of(hold(tmp_path, fake), "bad")
     assert bad.outcome == "failed"
-    assert "it has $.session, $.messages[*].image" in (bad.reason or "")
+    why = "it has $.session, $.messages[*].image"
+    assert why in (bad.reason or "")
+    assert why in (bad.steps[0].reason or ""), "wherever the step is shown"
 
 
 def test_an_endless_answer_ends_with_the_turn(tmp_path: Path) -> None:
@@ -93,7 +102,9 @@ def test_an_endless_answer_ends_with_the_turn(tmp_path: Path) -> None:
     with serving(fake):
         section = hold(tmp_path, fake, timeout=0.5)
     assert [case.outcome for case in section.cases] == ["passed", "failed", "passed"]
-    assert "longer than 0.5 seconds" in (result_of(section, "bad").reason or "")
+    bad = result_of(section, "bad")
+    assert "longer than 0.5 seconds" in (bad.reason or "")
+    assert "longer than 0.5 seconds" in (bad.steps[0].reason or "")
 
 
 def test_a_busy_bot_is_waited_for_as_it_asks(tmp_path: Path) -> None:
@@ -111,7 +122,9 @@ def test_a_bot_that_is_busy_for_too_long_ends_the_run(tmp_path: Path) -> None:
     fake = FakeBot(lambda _: Reply({}, 429, (("Retry-After", "601"),)))
     with (
         serving(fake),
-        pytest.raises(CutShortError, match=r"asks to wait for .*: a run waits for 10 minutes") as caught,
+        pytest.raises(
+            CutShortError, match=r"asks to wait for [0-9,]+ seconds: a run waits for 600 seconds in all"
+        ) as caught,
     ):
         hold(tmp_path, fake)
     assert caught.value.finished.skipped == 3

@@ -126,6 +126,31 @@ def test_a_bot_that_is_not_there_opens_no_gate(project: Path) -> None:
     assert "cannot be reached" in done.stdout + done.stderr
 
 
+SILENT = """\
+test_cases:
+- test_case: silent
+  steps:
+  - user: psst
+    assertions:
+    - bot_did_not_utter: {text_matches: error}
+"""
+
+
+@pytest.mark.parametrize("command", ["run", "test e2e"])
+@pytest.mark.parametrize("more", ["", "- test_case: loud\n  steps:\n  - user: hello\n  - bot: You said hello\n"])
+def test_a_bot_that_never_says_a_word_passes_nothing(command: str, more: str, project: Path) -> None:
+    def answer(call: Call) -> Reply:
+        messages = [] if call.body["message"] == "psst" else [{"text": "You said hello"}]
+        return Reply({"session": call.body["session"], "messages": messages})
+
+    (project / "tests" / "e2e_test_cases.yml").write_text(SILENT + more)
+    base = ["--baseline", "none"] if command == "run" else []
+    with serving(FakeBot(answer)) as fake:
+        done = turncheck(*command.split(), *base, "--engine", "http", "--bot-url", fake.url, cwd=project)
+    assert done.returncode == (0 if more else 2), done.stdout + done.stderr
+    assert ("no reply in any of 1 turn: the assistant said nothing" in done.stdout + done.stderr) != bool(more)
+
+
 @pytest.mark.parametrize(
     ("flags", "expected"),
     [
@@ -135,6 +160,8 @@ def test_a_bot_that_is_not_there_opens_no_gate(project: Path) -> None:
         (("--bot-url", "http://x", "--bot-url-base", "x"), "'x' of --bot-url-base is not an address"),
         (("--bot-url", "http://x", "--engine", "embedded"), "--bot-url is for the engine 'http'"),
         (("--engine", "embedded"), "the engine 'embedded' cannot run a bot over HTTP"),
+        (("--bot-url", "http://x", "--repeats", "firts: 5"), "worth, turns, time. Did you mean 'first'?\n"),
+        (("--bot-url", "http://x", "--repeats", "first: 5, most: 2"), "`first` (5) is more than `most` (2)\n"),
         (("--bot-url", "http://x", "--domain", "domain.yml"), "the path 'domain.yml' of --domain does not exist"),
     ],
 )

@@ -242,14 +242,18 @@ def test_lex_is_asked_as_awss_own_client_asks(tmp_path: Path) -> None:
     assert "SignedHeaders=host;x-amz-date;x-amz-security-token" in call.headers["Authorization"]
 
 
-def test_lex_may_end_a_conversation(tmp_path: Path) -> None:
+def test_a_session_with_lex_goes_on_when_an_intent_closes_also_without_a_word(tmp_path: Path) -> None:
     def answer(call: Call) -> Reply:
         closed = {"dialogAction": {"type": "Close"}, "intent": {"name": "Book", "state": "Fulfilled"}}
-        return Reply({**LEX, "sessionState": closed, "sessionId": call.path.split("/")[-2]})
+        said = [{"content": f"You said {call.body['text']}", "contentType": "PlainText"}]
+        messages = {} if call.body["text"] == "hm" else {"messages": said}
+        known = {key: value for key, value in LEX.items() if key != "messages"}
+        return Reply({**known, **messages, "sessionState": closed, "sessionId": call.path.split("/")[-2]})
 
-    fake, talk = _talk(tmp_path, "lex-v2", answer, token="a:b", below=LEX_BOT)
-    assert len(fake.calls) == 1
-    assert talk.outcome == "failed"
+    cases = f"{CASE}  - user: hm\n  - bot: Yes?\n"
+    fake, talk = _talk(tmp_path, "lex-v2", answer, cases=cases, token="a:b", below=LEX_BOT)
+    assert len(fake.calls) == 3
+    assert [step.outcome for step in talk.steps] == ["passed", "passed", "failed"]
 
 
 def test_voiceflow_is_launched_first(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from fake_kore import BOT, CLIENT, LIMITED, SECRET, Call, FakeKore, Raw, answer, refusal, serving
+from golden_texts import Golden
 from msgspec import UnsetType
 
 from turncheck.cli import run_command_line
@@ -78,7 +79,7 @@ def batch_of(folder: Path) -> Batch:
 @pytest.mark.follows(page="kore-batch", sentence="Success: all records of the file were processed.")
 @pytest.mark.parametrize("way", ["find-intent", "batch"])
 def test_both_ways_judge_a_suite_alike(
-    kore: FakeKore, folder: Path, way: str, capsys: pytest.CaptureFixture[str]
+    kore: FakeKore, folder: Path, way: str, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     if way == "batch":
         kore.intents["hm"] = ()
@@ -97,9 +98,9 @@ def test_both_ways_judge_a_suite_alike(
         assert secret not in everything
     if way == "batch":
         assert kore.suites["smoke"].content == (folder / "smoke.json").read_bytes()
-        assert "The platform has run 2 of 5 utterances." in shown.err
+        golden(shown.err, only="utterances")
     else:
-        assert "5 utterances by Find Intent: up to about 5 seconds" in shown.err
+        golden(shown.err)
 
 
 @pytest.mark.follows(page="kore-batch", sentence="A suite runs on the version in development or on the published one.")
@@ -118,7 +119,7 @@ def test_the_published_version_is_asked_where_it_is_wanted(kore: FakeKore, folde
     assert next(call.body for call in kore.calls if call.path.endswith("/run")) == {"version": "inDevelopment"}
 
 
-def test_a_case_without_an_answer_is_not_evaluated(kore: FakeKore, folder: Path) -> None:
+def test_a_case_without_an_answer_is_not_evaluated(kore: FakeKore, folder: Path, golden: Golden) -> None:
     def fault(call: Call) -> Raw | None:
         fails = isinstance(call.body, dict) and call.body.get("input") == "hm"
         return Raw(b"<html>oops", 500) if fails else None
@@ -127,7 +128,8 @@ def test_a_case_without_an_answer_is_not_evaluated(kore: FakeKore, folder: Path)
     kore.intents["stop it"] = ("Cancel Order",)
     assert run(kore, "smoke.json", "--json", "r.json") == 1
     (suite,) = batch_of(folder).suites
-    assert (suite.outcome, suite.not_evaluated, suite.failed) == ("success with warning", 1, 1)
+    assert (suite.not_evaluated, suite.failed) == (1, 1)
+    golden(suite.outcome)
     assert "answers 500" in str(suite.cases[3].reason)
 
 
@@ -137,15 +139,16 @@ def test_a_case_without_an_answer_is_not_evaluated(kore: FakeKore, folder: Path)
     " the reason is shown.",
 )
 def test_a_partial_run_of_the_platform_is_a_warning(
-    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     kore.fails = ("hm",)
     assert run(kore, "smoke.json", "--json", "r.json", "--kore-way", "batch") == 1
     (suite,) = batch_of(folder).suites
-    assert (suite.outcome, suite.not_evaluated) == ("success with warning", 1)
+    assert suite.not_evaluated == 1
+    golden(suite.outcome)
     printed = capsys.readouterr().out
-    assert "suite smoke: 5 cases (success with warning)" in printed
-    assert "1 batch case was not evaluated: the platform's report has no row for it" in printed
+    golden(printed, only="success")
+    golden(printed, only="platform's")
 
 
 def test_nothing_could_be_evaluated(kore: FakeKore, folder: Path) -> None:
@@ -187,21 +190,23 @@ def test_an_interrupt_keeps_what_was_judged(kore: FakeKore, folder: Path) -> Non
     assert [case.result for case in batch_of(folder).cases][:2] == ["tp", "fp"]
 
 
-def test_rate_limits_are_waited_out_and_said(kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rate_limits_are_waited_out_and_said(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str], golden: Golden
+) -> None:
     kore.fault = lambda _call: answer(429, LIMITED, retry_after="30") if len(kore.calls) == 2 else None
     assert run(kore, "smoke.json", "--json", "r.json") == 1
     assert batch_of(folder).not_evaluated == 0
-    assert "rate limit is reached: waiting for 30 seconds" in capsys.readouterr().err
+    golden(capsys.readouterr().err)
 
 
 def test_a_longer_wait_ends_the_run_at_once_and_what_was_judged_is_written(
-    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     kore.fault = lambda _call: answer(429, LIMITED, retry_after="3600") if len(kore.calls) > 2 else None
     assert run(kore, "smoke.json", "--json", "r.json") == 2
     (suite,) = batch_of(folder).suites
     assert [case.result for case in suite.cases] == ["tp", "fp", *["not-evaluated"] * 3]
-    assert "asks to wait for 60 minutes" in capsys.readouterr().err
+    golden(capsys.readouterr().err)
     assert len(kore.calls) == 3
 
 
@@ -222,19 +227,21 @@ def test_a_suite_that_the_platform_would_refuse_is_refused_before(kore: FakeKore
     ],
 )
 def test_settings_are_checked(
-    kore: FakeKore, folder: Path, arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+    kore: FakeKore, folder: Path, arguments: list[str], told: str, capsys: pytest.CaptureFixture[str], *, golden: Golden
 ) -> None:
     opens = ["--engine", "kore", "--kore-bot-id", BOT, "--kore-client-id", CLIENT, "--kore-client-secret", SECRET]
     assert run_command_line(["test", "batch", "smoke.json", *opens, "--kore-bot-name", "x", *arguments]) == 2
     assert told in capsys.readouterr().err
     assert run(kore, "smoke.json", name="") == 2
-    assert "needs the name of the assistant" in capsys.readouterr().err
+    golden(capsys.readouterr().err)
 
 
-def test_what_opens_the_platform_must_be_there(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_opens_the_platform_must_be_there(
+    folder: Path, capsys: pytest.CaptureFixture[str], golden: Golden
+) -> None:
     assert run_command_line(["test", "batch", "smoke.json", "--engine", "kore", "--kore-bot-id", BOT]) == 2
     told = capsys.readouterr().err
-    assert "needs --kore-client-id, --kore-client-secret (or the variable TURNCHECK_KORE_CLIENT_SECRET)" in told
+    golden(told)
 
 
 def test_the_secret_may_come_by_a_variable(kore: FakeKore, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,7 +275,7 @@ def test_sentences_are_judged_by_find_intent(kore: FakeKore, folder: Path, capsy
     section = report_of(folder).nlu
     assert section is not None
     assert [one.predicted.intent for one in section.predictions] == ["order_tea", "Track Parcel", None]
-    assert "3 utterances by Find Intent" in capsys.readouterr().err
+    assert "3 utterances by" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -282,28 +289,34 @@ def test_sentences_are_judged_by_find_intent(kore: FakeKore, folder: Path, capsy
     ],
 )
 def test_a_command_says_what_cannot_be_trained_here(
-    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], hint: str
+    kore: FakeKore,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+    hint: str,
+    *,
+    golden: Golden,
 ) -> None:
     project(folder)
     (folder / "tests" / "test_nlu.yml").unlink()
     assert run(kore, command=("test", *words)) == 2
     error = capsys.readouterr().err
-    assert "a Kore.ai assistant is trained on its platform" in error
+    golden(error)
     assert hint in error
 
 
 def test_a_run_judges_sentences_and_says_what_it_cannot(
-    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     project(folder)
     assert run(kore, "--json", "r.json", "--baseline", "none", command=("run",)) == 0
     report = report_of(folder)
     assert report.nlu is not None
     assert report.nlu.mode == "held-out"
-    assert "by Find Intent" in capsys.readouterr().err
+    assert "Find Intent" in capsys.readouterr().err
     (folder / "tests" / "test_nlu.yml").unlink()
     run(kore, "--json", "r.json", "--baseline", "none", command=("run",))
-    assert any("trained on its platform" in skipped.reason for skipped in report_of(folder).skipped)
+    golden(*(skipped.reason for skipped in report_of(folder).skipped if skipped.evaluation == "nlu"))
 
 
 def test_a_run_judges_the_suites_of_an_export_and_fails_by_them(kore: FakeKore, folder: Path) -> None:
@@ -326,7 +339,7 @@ def test_a_run_judges_the_suites_of_an_export_and_fails_by_them(kore: FakeKore, 
 
 
 def test_single_utterances_are_asked_again_and_suites_that_the_platform_runs_are_not(
-    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     shutil.copy(EXPORT, folder)
     (folder / "tests").mkdir()
@@ -353,15 +366,15 @@ def test_single_utterances_are_asked_again_and_suites_that_the_platform_runs_are
     assert asked.count("hm") == 2
     assert run(kore, *arguments, "--kore-way", "batch", command=("run",), name="") == 0
     assert isinstance(batch_of(folder).repeats, UnsetType)
-    assert "the platform runs each suite as a whole, so that its utterances are asked once" in capsys.readouterr().err
+    golden(capsys.readouterr().err, only="whole")
     engine = report_of(folder).engine
     assert engine is not None
-    assert any("no utterance is asked again" in note for note in engine.notes)
+    golden(*engine.notes, only="again")
 
 
 @pytest.mark.follows(page="kore-batch", sentence="Failed: a system error from which the run could not go on.")
 def test_a_suite_whose_run_fails_leaves_the_others_judged(
-    kore: FakeKore, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    kore: FakeKore, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     (folder / "elsewhere").mkdir()
     (folder / "second.json").write_text((folder / "smoke.json").read_text("utf-8"), "utf-8")
@@ -371,7 +384,7 @@ def test_a_suite_whose_run_fails_leaves_the_others_judged(
     assert run(kore, *files, "--kore-way", "batch") == 2
     first, second = batch_of(folder).suites
     assert (first.outcome, second.outcome) == ("failed", "success")
-    assert "'smoke': the platform's run" in capsys.readouterr().err
+    golden(capsys.readouterr().err, only="'smoke'")
 
 
 def test_a_run_in_which_nothing_could_be_evaluated_could_not_be_done(kore: FakeKore, folder: Path) -> None:
@@ -476,7 +489,9 @@ def test_the_scores_of_the_platforms_engines_are_kept_apart(kore: FakeKore, fold
     page="kore-batch", sentence="A suite for a universal bot names the bot of each intent, in the same order."
 )
 @pytest.mark.parametrize(("bot", "result"), [("Tea Shop", "tp"), ("City Library", "fp"), ("", "tp")])
-def test_the_bot_of_a_universal_bots_intent_is_compared(kore: FakeKore, folder: Path, bot: str, result: str) -> None:
+def test_the_bot_of_a_universal_bots_intent_is_compared(
+    kore: FakeKore, folder: Path, bot: str, result: str, golden: Golden
+) -> None:
     case = {"input": "two bags to Oslo", "intent": "Order Tea|Reserve Book", "botName": "tea_shop|City Library"}
     (folder / "universal.json").write_text(json.dumps({"testCases": [case]}), "utf-8")
     kore.bots = {"Order Tea": bot} if bot else {}
@@ -484,13 +499,14 @@ def test_the_bot_of_a_universal_bots_intent_is_compared(kore: FakeKore, folder: 
     (judged,) = batch_of(folder).suites[0].cases
     assert (judged.result, judged.bots) == (result, ("tea_shop", "City Library"))
     assert judged.matched_bots == ((bot,) if bot else ())
-    assert judged.reason == ("Order Tea is matched in the bot City Library" if result == "fp" else None)
+    assert (judged.reason is not None) == (result == "fp")
+    assert result != "fp" or "bot City Library" in str(judged.reason)
     if result == "fp":
         junit = (folder / "out" / "junit.xml").read_text("utf-8")
         assert "\nbot: expected 'tea_shop or City Library', got 'City Library'\n" in junit
         run_command_line(["report", "render", "r.json", "--out", "again"])
         shown = (folder / "again" / "summary.md").read_text("utf-8")
-        assert "got `Order Tea` (Order Tea is matched in the bot City Library) ·" in shown
+        golden(shown, only="`Order")
 
 
 @pytest.mark.parametrize(
@@ -552,10 +568,10 @@ def test_a_suite_that_was_cancelled_is_in_the_report_as_such(
     assert suite.outcome == "cancelled"
     assert {case.result for case in suite.cases} == {"not-evaluated"}
     told = capsys.readouterr()
-    assert "The run of the suite 'smoke' was cancelled on the platform." in told.out + told.err
+    assert "'smoke' was cancelled" in told.out + told.err
     if command == ("run",):
         for name in ("comment.md", "summary.md", "report.html"):
-            assert "was cancelled on the platform" in (folder / "results" / name).read_text("utf-8")
+            assert "was cancelled" in (folder / "results" / name).read_text("utf-8")
         assert 'value="cancelled"' in (folder / "results" / "junit.xml").read_text("utf-8")
 
 
@@ -578,7 +594,7 @@ def test_notes_that_were_changed_on_the_platform_are_in_the_report(kore: FakeKor
     page="kore-batch", sentence="Notes are added to a run after it, and updated; at most 1,024 characters."
 )
 def test_notes_are_added_to_a_report_and_changed_after_the_run(
-    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     run(kore, "smoke.json", "--json", "r.json")
     assert batch_of(folder).suites[0].notes == ""
@@ -590,7 +606,7 @@ def test_notes_are_added_to_a_report_and_changed_after_the_run(
             assert notes in (folder / "again" / name).read_text("utf-8")
     capsys.readouterr()
     assert run_command_line(["report", "notes", "r.json", "x", "--suite", "other"]) == 2
-    assert "has no batch suite 'other'" in capsys.readouterr().err
+    golden(capsys.readouterr().err)
     assert run_command_line(["report", "notes", "r.json", "x" * 1025]) == 2
 
 
@@ -636,6 +652,8 @@ def test_one_of_several_suites_that_did_not_end_is_no_judgement(
     command: tuple[str, ...],
     ends_as: str,
     capsys: pytest.CaptureFixture[str],
+    *,
+    golden: Golden,
 ) -> None:
     """Also where all other cases pass: the command ends with 2, not with 1 or 0."""
     kore.intents |= {"stop it": ("Cancel Order",), "hm": ()}
@@ -652,5 +670,5 @@ def test_one_of_several_suites_that_did_not_end_is_no_judgement(
     assert [suite.passed for suite in suites] == [len(CASES), 0, len(CASES)]
     assert report_of(folder).stopped is not None
     told = capsys.readouterr().err
-    assert "the suite 'second' was not run to its end: the platform's run" in told
+    golden(told, only="'second'")
     assert f"ended as '{ends_as}': as somebody wanted" in told

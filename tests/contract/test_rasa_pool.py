@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from fake_rasa import FakeRasa, Fault, Json, serving
+from golden_texts import Golden
 
 from turncheck.engines.rasa_server.client import Access, RasaClient
 from turncheck.engines.rasa_server.conversation import RasaConversations, RasaNlu, describe
@@ -65,7 +66,7 @@ def test_sentences_and_cases_are_spread_and_the_answers_are_those_of_one(cases: 
 
 
 @pytest.mark.parametrize("calls", [2, 9, 30])
-def test_a_server_that_dies_loses_nothing(calls: int, cases: Path) -> None:
+def test_a_server_that_dies_loses_nothing(calls: int, cases: Path, golden: Golden) -> None:
     told: list[str] = []
     with ExitStack() as stack:
         one, dying, other, third = [stack.enter_context(serving(FakeRasa())) for _ in range(4)]
@@ -78,7 +79,7 @@ def test_a_server_that_dies_loses_nothing(calls: int, cases: Path) -> None:
         read = read_cases(cases.parent, [str(cases)]).cases
         assert evaluate_cases(engine, read, CaseRun(workers=6)) == held(alone, cases)
 
-    assert told == [f"The Rasa server at {dying.url} is gone: the others take over."]
+    golden(*told)
 
 
 def test_of_the_last_one_it_is_said_what_became_of_it() -> None:

@@ -149,6 +149,23 @@ def test_all_three_evaluations_ask_the_server(bot: Path) -> None:
         assert "secret-token" not in written + done.stdout + done.stderr
 
 
+@pytest.mark.parametrize(("ci", "code", "status"), [(False, 0, "missing"), (True, 1, "unreachable")])
+def test_a_first_run_on_a_branch_fails_only_where_its_base_may_be_had_in_another_way(
+    bot: Path, ci: bool, code: int, status: str
+) -> None:
+    """On somebody's own machine nothing says what the base does; in CI an earlier run does."""
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "base"), ("commit", "-qm", "it", "--allow-empty")):
+        subprocess.run(["git", *who, *words], cwd=bot, check=True)
+    jenkins = {"JENKINS_URL": "https://ci.example/", "CHANGE_ID": "7", "CHANGE_TARGET": "main"} if ci else {}
+    with serving(FakeRasa()) as rasa:
+        done, _ = run(bot, "--rasa-url", rasa.url, "--base", "HEAD~1", "--fail-on", "gone-tests", **jenkins)
+    compared = json.loads((bot / "out/comparison.json").read_text())["baseline"]
+    assert (done.returncode, compared["status"]) == (code, status), done.stdout + done.stderr
+    assert "cannot measure another commit here (run it on the base's branch first" in compared["reason"]
+    assert "run it on the base's branch first" in (bot / "out/comment.md").read_text()
+
+
 def test_the_result_does_not_depend_on_the_concurrency(bot: Path) -> None:
     reports = []
     with serving(FakeRasa(fault=lambda _path, _body: 0.01)) as rasa:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fake_rasa import FakeRasa, is_accepted, parsed, predicted, serving
+from golden_texts import Golden
 from timing import Timing
 
 from turncheck.dialogue.domain import DialogueDomain
@@ -147,12 +148,12 @@ def test_answers_before_a_failure_are_kept(rasa: FakeRasa) -> None:
 # --- failures in words -----------------------------------------------------------------------------------------------
 
 
-def test_a_server_that_is_not_there_is_named() -> None:
+def test_a_server_that_is_not_there_is_named(golden: Golden) -> None:
     with serving(FakeRasa()) as gone:
         pass
-    with pytest.raises(ServerError, match=rf"{gone.url} cannot be reached \(connection refused\)") as raised:
+    with pytest.raises(ServerError, match=f"{gone.url}") as raised:
         describe(client(gone))
-    assert "Is it running" in str(raised.value)
+    golden(raised.value)
 
 
 def listening(answer: Callable[[bytes], bytes]) -> tuple[int, list[bytes]]:
@@ -180,16 +181,16 @@ def listening(answer: Callable[[bytes], bytes]) -> tuple[int, list[bytes]]:
 
 
 def test_plain_http_that_never_answers_the_beginning_of_tls_is_told_soon(
-    monkeypatch: pytest.MonkeyPatch, timing: Timing
+    monkeypatch: pytest.MonkeyPatch, timing: Timing, golden: Golden
 ) -> None:
     monkeypatch.setattr("turncheck.engines.remote.CONNECT_TIMEOUT", 0.3)
     hello = b"HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n"
     port, received = listening(lambda sent: hello if sent.startswith(b"HEAD / HTTP/1.1\r\n") else b"")
     with timing.at_most(5, time.monotonic):
         access = Access(f"https://me:word@127.0.0.1:{port}", token="secret", jwt="a.b.c")
-        with pytest.raises(ServerError, match="does not speak TLS, but plain HTTP") as raised:
+        with pytest.raises(ServerError) as raised:
             RasaClient(access, sleep=lambda _: None).version()
-        assert "http:// rather than https://" in str(raised.value)
+        golden(raised.value)
     plain = b"".join(sent for sent in received if sent.startswith(b"HEAD"))
     assert plain, "it was asked"
     assert [secret for secret in (b"secret", b"a.b.c", b"me:", b"Authorization") if secret in plain] == []
@@ -197,13 +198,14 @@ def test_plain_http_that_never_answers_the_beginning_of_tls_is_told_soon(
 
 @pytest.mark.parametrize("reply", [b"", b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"])
 def test_a_server_that_begins_no_tls_and_speaks_no_http_is_not_reached(
-    monkeypatch: pytest.MonkeyPatch, reply: bytes
+    monkeypatch: pytest.MonkeyPatch, reply: bytes, golden: Golden
 ) -> None:
     monkeypatch.setattr("turncheck.engines.remote.CONNECT_TIMEOUT", 0.2)
     monkeypatch.setattr("turncheck.engines.remote._PROBE_SECONDS", 0.2)
     port, _ = listening(lambda sent: reply if sent.startswith(b"HEAD") else b"")
-    with pytest.raises(SlowAnswerError, match=r"cannot be reached within 0\.2 seconds"):
+    with pytest.raises(SlowAnswerError, match=r"0\.2") as refused:
         RasaClient(Access(f"https://127.0.0.1:{port}"), sleep=lambda _: None).version()
+    golden(refused.value)
 
 
 def test_a_wrong_token_is_named_and_never_shown(rasa: FakeRasa) -> None:
@@ -216,11 +218,12 @@ def test_a_wrong_token_is_named_and_never_shown(rasa: FakeRasa) -> None:
         assert "wrong-secret" not in str(raised.value) + repr(raised.value) + repr(client(rasa, **access).access)
 
 
-def test_a_login_in_the_address_is_used_and_never_shown(rasa: FakeRasa) -> None:
+def test_a_login_in_the_address_is_used_and_never_shown(rasa: FakeRasa, golden: Golden) -> None:
     rasa.model = None
     address = rasa.url.replace("://", "://bot:hidden@")
-    with pytest.raises(ServerError, match="has no model loaded") as raised:
+    with pytest.raises(ServerError) as raised:
         describe(RasaClient(Access(address)))
+    golden(raised.value)
     assert "hidden" not in str(raised.value) + repr(Access(address))
 
 
@@ -231,19 +234,21 @@ def test_a_jwt_opens_a_server_that_wants_one(rasa: FakeRasa) -> None:
         describe(client(rasa, jwt="a.b.d"))
 
 
-def test_a_server_without_a_model_is_named(rasa: FakeRasa) -> None:
+def test_a_server_without_a_model_is_named(rasa: FakeRasa, golden: Golden) -> None:
     rasa.model = None
-    with pytest.raises(ServerError, match="has no model loaded") as raised:
+    with pytest.raises(ServerError) as raised:
         describe(client(rasa))
+    golden(raised.value)
     assert len([path for _, path, _ in rasa.calls if path == "/status"]) == 1, "asking again brings no model"
     assert "rasa run -m models" in str(raised.value)
 
 
-def test_a_model_without_policies_is_named(rasa: FakeRasa) -> None:
+def test_a_model_without_policies_is_named(rasa: FakeRasa, golden: Golden) -> None:
     rasa.core = False
     domain = DialogueDomain.of(read_project(ORACLE / "conversations" / "form_dynamic_slots" / "project"))
-    with pytest.raises(ServerError, match="its model has no policies"):
+    with pytest.raises(ServerError) as refused:
         RasaPolicies(client(rasa), domain).next(Tracker(domain, "x"))
+    golden(refused.value)
 
 
 def test_a_message_without_an_intent_and_an_entity_without_a_value_are_sent_as_accepted(
@@ -310,29 +315,32 @@ def test_conversations_do_not_share_a_name(rasa: FakeRasa) -> None:
     assert len(rasa.trackers) == 4
 
 
-def test_a_slow_turn_has_timed_out_and_others_go_on(rasa: FakeRasa) -> None:
+def test_a_slow_turn_has_timed_out_and_others_go_on(rasa: FakeRasa, golden: Golden) -> None:
     rasa.fault = lambda path, body: 0.5 if path.startswith("/webhooks") and body["message"] == "slow" else None
     engine = RasaConversations(client(rasa), INFO)
     turn = engine.conversation(turn_timeout=0.1).say("slow")
     assert turn.timed_out
-    assert turn.stopped == "the turn took longer than 0.1 seconds"
+    golden(turn.stopped)
     assert not engine.conversation(turn_timeout=5).say("greet").timed_out
 
 
 @pytest.mark.parametrize("path", ["/webhooks", "/conversations"])
-def test_a_turn_ends_in_time_whatever_the_server_does(rasa: FakeRasa, path: str, timing: Timing) -> None:
+def test_a_turn_ends_in_time_whatever_the_server_does(
+    rasa: FakeRasa, path: str, timing: Timing, golden: Golden
+) -> None:
     conversation = RasaConversations(client(rasa), INFO).conversation(turn_timeout=0.3)
     conversation.open()
     rasa.fault = lambda called, _body: "drip" if called.startswith(path) else None
     with timing.at_most(2, time.monotonic):
         turn = conversation.say("greet")
-        assert (turn.timed_out, turn.stopped) == (True, "the turn took longer than 0.3 seconds")
+        assert turn.timed_out is True
+        golden(turn.stopped)
 
 
 @pytest.mark.parametrize("path", ["/tracker", "/tracker/events"])
 @pytest.mark.parametrize("fault", ["drip", 0.5, "cut", (503, "busy")])
 def test_the_opening_of_a_conversation_has_the_time_of_a_turn_for_all_its_calls(
-    rasa: FakeRasa, path: str, fault: Any, timing: Timing
+    rasa: FakeRasa, path: str, fault: Any, timing: Timing, golden: Golden
 ) -> None:
     rasa.fault = lambda called, _body: fault if called.endswith(path) else None
     engine = RasaConversations(client(rasa), INFO)
@@ -342,7 +350,7 @@ def test_the_opening_of_a_conversation_has_the_time_of_a_turn_for_all_its_calls(
             if isinstance(fault, (str, float)) and fault != "cut":
                 turn = begins(engine.conversation(fixtures={"city": "Rome"}, turn_timeout=0.3))
                 assert turn.timed_out
-                assert turn.stopped == "the opening of the conversation took longer than 0.3 seconds"
+                golden(turn.stopped)
             else:
                 with pytest.raises(PassingError):
                     begins(engine.conversation(fixtures={"city": "Rome"}, turn_timeout=0.3))
@@ -356,12 +364,13 @@ def test_calls_that_are_slow_together_are_over_in_the_time_of_a_turn(rasa: FakeR
     assert len(rasa.calls) <= 3, "fewer where the machine stands still in between"
 
 
-def test_a_conversation_that_the_server_has_forgotten_is_begun_anew(rasa: FakeRasa) -> None:
+def test_a_conversation_that_the_server_has_forgotten_is_begun_anew(rasa: FakeRasa, golden: Golden) -> None:
     conversation = RasaConversations(client(rasa), INFO).conversation(fixtures={"city": "Rome"})
     conversation.open()
     rasa.trackers.clear()
-    with pytest.raises(PassingError, match="has forgotten the conversation"):
+    with pytest.raises(PassingError) as refused:
         conversation.say("greet")
+    golden(refused.value)
 
 
 @pytest.mark.parametrize("fault", ["cut", "break off", (500, "boom"), (503, "busy")])

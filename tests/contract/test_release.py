@@ -20,6 +20,7 @@ import release_world
 import requests
 from fake_github import FakeGitHub
 from fake_github_releases import releases
+from golden_texts import Golden
 from release_world import VERSION, World, git, names_version
 from tools.release.__main__ import STEPS, main
 from tools.release.build import RECORD, SUMS, Built, sha256
@@ -366,21 +367,21 @@ def test_what_is_prepared_is_of_one_version(fresh: World, capsys: pytest.Capture
     assert fresh.run("check") == 0, capsys.readouterr().err
 
 
-def test_only_what_is_on_main_is_released(fresh: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_what_is_on_main_is_released(fresh: World, capsys: pytest.CaptureFixture[str], golden: Golden) -> None:
     (fresh.checkout / "README.md").write_text("changed")
-    assert "changes that are not committed" in refused(fresh, "check", capsys)
+    golden(refused(fresh, "check", capsys))
     git(fresh.checkout, "checkout", "-q", "README.md")
 
     amend(fresh, "README.md", "turncheck", "Turncheck", push=False)
-    assert "is not on origin/main" in refused(fresh, "check", capsys)
+    assert "origin/main" in refused(fresh, "check", capsys)
 
 
-def test_a_tag_of_another_commit_stays(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_tag_of_another_commit_stays(world: World, capsys: pytest.CaptureFixture[str], golden: Golden) -> None:
     until(world, "smoke")
     git(world.bare, "tag", TAG, "main")
 
     assert f"{TAG} on origin is" in refused(world, "tag", capsys)
-    assert "is not on origin" in refused(world, "image-tag", capsys)
+    golden(refused(world, "image-tag", capsys))
     assert "stays where it is" in refused(world, "major", capsys)
 
 
@@ -431,7 +432,7 @@ def test_an_image_of_another_version_is_not_released(
     until(world, "push")
     monkeypatch.setenv("STAND_IN_VERSION", "0.98.6")
 
-    assert "says that it is 'turncheck 0.98.6', expected 'turncheck 0.98.7'" in refused(world, "smoke", capsys)
+    assert "'turncheck 0.98.6', expected 'turncheck 0.98.7'" in refused(world, "smoke", capsys)
 
 
 def test_a_release_with_other_files_stays(world: World, capsys: pytest.CaptureFixture[str]) -> None:
@@ -538,10 +539,10 @@ def test_what_is_sent_to_github_is_what_its_description_asks_for(
 
 @pytest.mark.parametrize("step", ["all", "pypi", "agreed"])
 def test_nothing_is_begun_where_no_package_index_is_named(
-    step: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    step: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     monkeypatch.setenv("PACKAGE_UPLOAD", "https://packages.example/upload")
     monkeypatch.delenv("PACKAGE_INDEX", raising=False)
 
     assert main([step]) == 1
-    assert "no package index: name it with --upload and --index" in capsys.readouterr().err
+    golden(capsys.readouterr().err)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cloud_storages import azurite, gcs
+from golden_texts import Golden
 
 from turncheck.engines.embedded.models import fetch_model
 from turncheck.messages.errors import UserError
@@ -103,34 +104,36 @@ def google() -> Iterator[str]:
 @pytest.mark.follows(page="rasa-cli", sentence="`--remote-storage gcs` fetches the model from Google Cloud Storage.")
 @pytest.mark.parametrize(("where", "content"), [("gcs", b"bucket"), ("gs://bucket/deep", b"deep")])
 def test_a_model_is_fetched_from_google(
-    google: str, into: Path, where: str, content: bytes, monkeypatch: pytest.MonkeyPatch
+    google: str, into: Path, where: str, content: bytes, monkeypatch: pytest.MonkeyPatch, *, golden: Golden
 ) -> None:
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", google)
     assert fetch_model(where, "model.tar.gz", {"BUCKET_NAME": "bucket"}, into).read_bytes() == content
-    with pytest.raises(UserError, match=r"there is no model gs://bucket/.*none\.tar\.gz"):
+    with pytest.raises(UserError, match="gs://bucket/") as refused:
         fetch_model(where, "none.tar.gz", {"BUCKET_NAME": "bucket"}, into)
+    golden(refused.value)
 
 
 @pytest.mark.follows(page="rasa-cli", sentence="`--remote-storage azure` fetches the model from Azure's storage.")
-def test_a_model_is_fetched_from_azure(into: Path) -> None:
+def test_a_model_is_fetched_from_azure(into: Path, golden: Golden) -> None:
     with azurite("models", {"model.tar.gz": b"azure"}) as connection:
         environment = {"AZURE_CONTAINER": "models", "AZURE_STORAGE_CONNECTION_STRING": connection}
         assert fetch_model("azure", "model.tar.gz", environment, into).read_bytes() == b"azure"
-        with pytest.raises(UserError, match=r"there is no model 'none\.tar\.gz' of the container 'models'"):
+        with pytest.raises(UserError, match=r"'none\.tar\.gz'") as refused:
             fetch_model("azure", "none.tar.gz", environment, into)
+        golden(refused.value)
         wrong = connection.replace("AccountKey=E", "AccountKey=F")
-        with pytest.raises(UserError, match="cannot be fetched") as refused:
+        with pytest.raises(UserError) as refused:
             fetch_model("azure", "model.tar.gz", environment | {"AZURE_STORAGE_CONNECTION_STRING": wrong}, into)
+        golden(refused.value)
     assert "AZURE_ACCOUNT_KEY" in str(refused.value)
 
 
-def test_nobody_answers_for_google(into: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_answers_for_google(into: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", "http://127.0.0.1:1")
     monkeypatch.setattr("turncheck.engines.embedded.models.CONNECT_SECONDS", 0.1)
-    with pytest.raises(
-        UserError, match=r"gs://bucket/model\.tar\.gz cannot be fetched: nothing answers at 127\.0\.0\.1:1"
-    ):
+    with pytest.raises(UserError, match=r"gs://bucket/model\.tar\.gz") as refused:
         fetch_model("gcs", "model.tar.gz", {"BUCKET_NAME": "bucket"}, into)
+    golden(refused.value)
 
 
 AZURE = "DefaultEndpointsProtocol=http;AccountName=a;AccountKey=a2V5;BlobEndpoint=http://{};"
@@ -149,27 +152,32 @@ def in_cloud(where: str, address: str, monkeypatch: pytest.MonkeyPatch) -> dict[
 
 @pytest.mark.parametrize("where", ["aws", "gcs", "azure", "http"])
 def test_a_cloud_that_does_not_answer_is_not_waited_for_long(
-    into: Path, where: str, monkeypatch: pytest.MonkeyPatch
+    into: Path, where: str, monkeypatch: pytest.MonkeyPatch, golden: Golden
 ) -> None:
     monkeypatch.setattr("turncheck.engines.embedded.models.CONNECT_SECONDS", 1)
     monkeypatch.setattr("turncheck.engines.embedded.models.READ_SECONDS", 1)
     with socket.create_server(("127.0.0.1", 0)) as mute:  # accepts, and never answers
         address = f"127.0.0.1:{mute.getsockname()[1]}"
         began = time.monotonic()
-        with pytest.raises(UserError, match="cannot be fetched: there was no answer in time"):
+        with pytest.raises(UserError) as refused:
             fetch_model(
                 f"http://{address}/" if where == "http" else where, "m", in_cloud(where, address, monkeypatch), into
             )
+        golden(refused.value)
     assert time.monotonic() - began < 20
 
 
 @pytest.mark.parametrize("where", ["aws", "azure"])
-def test_an_unknown_cloud_is_told_at_once_and_by_name(into: Path, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_cloud_is_told_at_once_and_by_name(
+    into: Path, where: str, monkeypatch: pytest.MonkeyPatch, golden: Golden
+) -> None:
     began = time.monotonic()
-    with pytest.raises(UserError, match=r"cannot be fetched: nothing answers at 127\.0\.0\.1:1"):
+    with pytest.raises(UserError, match=r"127\.0\.0\.1:1") as refused:
         fetch_model(where, "m", in_cloud(where, "127.0.0.1:1", monkeypatch), into)
-    with pytest.raises(UserError, match=r"cannot be fetched: there is no host 'unknown\.invalid'"):
+    golden(refused.value)
+    with pytest.raises(UserError, match=r"'unknown\.invalid'") as refused:
         fetch_model(where, "m", in_cloud(where, "unknown.invalid", monkeypatch), into)
+    golden(refused.value)
     assert time.monotonic() - began < 40
 
 
@@ -178,12 +186,13 @@ def test_an_unknown_cloud_is_told_at_once_and_by_name(into: Path, where: str, mo
     [("aws", "boto3", "s3"), ("gcs", "google.cloud", "gcs"), ("azure", "azure.storage.blob", "azure")],
 )
 def test_a_missing_extra_is_named(
-    into: Path, where: str, module: str, extra: str, monkeypatch: pytest.MonkeyPatch
+    into: Path, where: str, module: str, extra: str, monkeypatch: pytest.MonkeyPatch, *, golden: Golden
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     environment = {"BUCKET_NAME": "b", "AZURE_CONTAINER": "c", "AZURE_ACCOUNT_NAME": "a"}
-    with pytest.raises(UserError, match="is needed to fetch models") as missing:
+    with pytest.raises(UserError) as missing:
         fetch_model(where, "m", environment, into)
+    golden(missing.value)
     assert f"pip install 'turncheck[{extra}]'" in str(missing.value)
 
 
@@ -191,13 +200,15 @@ def test_a_name_cannot_lead_out_of_the_folder(address: str, into: Path) -> None:
     assert fetch_model(address, "bucket/deep/model.tar.gz", {}, into) == into / "model.tar.gz"
 
 
-def test_what_is_missing_is_said(address: str, s3: dict[str, str], storage: Path, into: Path) -> None:
+def test_what_is_missing_is_said(address: str, s3: dict[str, str], storage: Path, into: Path, golden: Golden) -> None:
     with pytest.raises(UserError, match="status 404"):
         fetch_model(address, "none.tar.gz", {}, into)
-    with pytest.raises(UserError, match=r"s3://bucket/none\.tar\.gz cannot be fetched"):
+    with pytest.raises(UserError, match=r"s3://bucket/none\.tar\.gz") as refused:
         fetch_model("aws", "none.tar.gz", s3, into)
-    with pytest.raises(UserError, match="there is no model"):
+    golden(refused.value)
+    with pytest.raises(UserError) as refused:
         fetch_model(str(storage), "none.tar.gz", {}, into)
+    golden(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -235,9 +246,10 @@ def test_a_refusal_is_told_with_what_to_do(address: str, into: Path, status: int
     assert list(into.iterdir()) == []
 
 
-def test_an_azure_account_is_needed(into: Path) -> None:
-    with pytest.raises(UserError, match="which Azure account"):
+def test_an_azure_account_is_needed(into: Path, golden: Golden) -> None:
+    with pytest.raises(UserError) as refused:
         fetch_model("azure", "m", {"AZURE_CONTAINER": "models"}, into)
+    golden(refused.value)
 
 
 def test_a_password_in_the_address_is_never_shown(address: str, into: Path) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import spacy
 
 from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
 from turncheck.engines.embedded.nlu import spacy_model
@@ -26,6 +25,8 @@ VECTORS = {"hello": (1.0, 0.0, 0.0), "hi": (0.9, 0.1, 0.0), "card": (0.0, 1.0, 0
 @pytest.fixture
 def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A tiny English model with word vectors and a rule for names, as an importable package ``tiny_model``."""
+    import spacy  # takes a second, which a process with none of these tests need not wait
+
     language: Any = spacy.blank("en")
     for word, vector in VECTORS.items():
         language.vocab.set_vector(word, np.array(vector, dtype="float32"))

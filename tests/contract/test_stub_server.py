@@ -10,6 +10,7 @@ import bad_servers
 import pytest
 import requests
 from action_servers import free_port
+from golden_texts import Golden
 
 from turncheck.engines.action_server.server import ActionEndpoint, HttpActionServer, Reply
 from turncheck.engines.conversation import CustomAction
@@ -36,17 +37,15 @@ def call(server: StubServer, sender: str, action: str) -> requests.Response:
     return requests.post(server.url, json={"sender_id": sender, "next_action": action, "tracker": {}}, timeout=10)
 
 
-def test_a_stub_stands_for_the_action_of_its_conversation_alone(stubs: StubServer) -> None:
+def test_a_stub_stands_for_the_action_of_its_conversation_alone(stubs: StubServer, golden: Golden) -> None:
     stubs.stub("one", {"action_balance": STUB})
     assert call(stubs, "one", "action_balance").json() == STUB
     assert call(stubs, "two", "action_balance").status_code == 503
     assert stubs.take_notes("one") == (CustomAction("action_balance", "stubbed"),)
     assert stubs.take_notes("one") == ()
     (missing,) = stubs.take_notes("two")
-    assert (missing.outcome, missing.reason) == (
-        "no server",
-        "'action_balance' was not run: no action server is configured",
-    )
+    assert missing.outcome == "no server"
+    golden(missing.reason)
 
 
 def test_without_a_stub_validations_are_assumed_and_actions_are_missing(stubs: StubServer) -> None:

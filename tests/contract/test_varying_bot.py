@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import subprocess
 from contextlib import ExitStack
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 RATES = {"opening hours": 0.05, "order": 0.1, "cancel": 0.02, "hello": 0.0}
+GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@example.org")
 CASES = "test_cases:\n" + "".join(f"- test_case: {name}\n  steps: [{{user: {name}}}, {{bot: yes}}]\n" for name in RATES)
 
 
@@ -98,6 +100,25 @@ def run_of_another_shape(*flags: str) -> int:
         there = stack.enter_context(serving(FakeBot(coins(RATES, 4))))
         begin = ["run", "--engine", "http", "--bot-url", here.url, "--bot-url-base", there.url, "--evaluations", "e2e"]
         return run_command_line([*begin, "--quiet", "--no-cache", *flags])
+
+
+def test_a_base_that_cannot_be_reached_is_said_where_it_was_to_be_measured(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words in (
+        ("init", "-q"),
+        ("add", "."),
+        ("commit", "-qm", "base"),
+        ("commit", "-qm", "change", "--allow-empty"),
+    ):
+        subprocess.run([*GIT, *words], check=True)
+    with serving(FakeBot()) as gone:
+        pass
+    assert run(dict.fromkeys(RATES, 0.0), 1, "--base", "HEAD~1", "--bot-url-base", gone.url) == 0
+    said = f"the run of the base ended before its end: the bot at {gone.url} cannot be reached (connection refused)"
+    assert said in capsys.readouterr().out
+    assert said.partition("http")[0] in Path("results/comment.md").read_text()
+    assert any(said in one for one in json.loads(Path("results/comparison.json").read_text())["baseline"]["warnings"])
 
 
 def test_the_base_is_asked_as_its_own_bot_section_says(project: Path) -> None:

@@ -147,7 +147,7 @@ def test_the_step_for_azure_runs_an_assistant_whatever_its_parameters_contain(bo
     scripts.mkdir(parents=True)
     (scripts / "turncheck").symlink_to(Path(sys.executable).parent / "turncheck")
     step = next(step for step in AZURE["steps"] if step.get("name") == "turncheck")
-    values = {"project": str(folder), "artifact": "turncheck", "flags": "--evaluations validate core --out here"}
+    values = {"project": str(folder), "artifact": "turncheck", "flags": "--evaluations validate core\n--out here\n"}
     environment = {
         name: values[value.removeprefix("${{ parameters.").removesuffix(" }}")]
         for name, value in step["env"].items()

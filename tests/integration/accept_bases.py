@@ -6,7 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from test_base_of_a_change import ROWS, TABLE, build, copied, described, prepared
+from test_base_of_a_change import HOSTS, ROWS, TABLE, CheckOuts, build, described
 
 from turncheck.ci.base import BaseSearch
 from turncheck.ci.git import find_checkout
@@ -23,13 +23,12 @@ if __name__ == "__main__":
     lines = []
     with tempfile.TemporaryDirectory() as holder:
         built = build(Path(holder) / "built" / "acme" / "bots")
+        checkouts = CheckOuts(built, Path(holder))
         for row in ROWS:
-            place = Path(holder) / "-".join(row)
-            job = place / "job"
-            server = copied(built, place)
-            variables = prepared(row, server, job)
+            host_name, checkout, trick = row
+            server, job = checkouts.make(checkout, trick)
             os.chdir(job)
-            host = find_host(variables, None)
+            host = find_host(HOSTS[host_name](server, job), None)
             base = BaseSearch(Settings(), find_checkout(job), host, lambda _what, _error: None).find()
             os.chdir(holder)
             lines.append(described(row, base, server) + "\n")

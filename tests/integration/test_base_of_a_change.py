@@ -8,6 +8,7 @@ outcome and the reason of each are in `bases.md`; `accept_bases.py` writes it an
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -35,6 +36,7 @@ def git(folder: Path, *arguments: str) -> str:
         capture_output=True,
         text=True,
         check=True,
+        env={**os.environ, "GIT_TEMPLATE_DIR": ""},  # no examples of hooks, which would be copied with each repository
     )
     return done.stdout.strip()
 
@@ -400,14 +402,40 @@ def server(built: Server, tmp_path: Path) -> Server:
     return copied(built, tmp_path)
 
 
-def prepared(row: tuple[str, str, str], server: Server, job: Path) -> dict[str, str]:
-    """Make the checkout of a row, and return the variables of its job."""
-    host, checkout, trick = row
+def check_out(checkout: str, trick: str, server: Server, job: Path) -> None:
+    """Make a checkout of a server on which a trick was tried."""
     TRICKS[trick](server)
     CHECKOUTS[checkout](server, job)
     if trick == "replaced_objects":
         git(job, "fetch", "-q", "origin", "+refs/replace/*:refs/replace/*")
-    return HOSTS[host](server, job)
+
+
+@dataclass(frozen=True)
+class CheckOuts:
+    """Each checkout is made once for all hosts; each test has it as it was made, where its files say that it is."""
+
+    built: Server
+    folder: Path
+
+    def make(self, checkout: str, trick: str) -> tuple[Server, Path]:
+        """Return the server and the job's folder."""
+        place = self.folder / f"{checkout}-{trick}"
+        work, kept = place / "work", place / "kept"
+        server, job = replace(self.built, folder=place / "acme" / "bots"), work / "job"
+        if kept.exists():
+            shutil.rmtree(work)
+            shutil.copytree(kept, work, symlinks=True)
+        else:
+            copied(self.built, place)
+            work.mkdir()
+            check_out(checkout, trick, server, job)
+            shutil.copytree(work, kept, symlinks=True)
+        return server, job
+
+
+@pytest.fixture(scope="module")
+def checkouts(built: Server, tmp_path_factory: pytest.TempPathFactory) -> CheckOuts:
+    return CheckOuts(built, tmp_path_factory.mktemp("checkouts"))
 
 
 def described(row: tuple[str, str, str], base: Base | Missing, server: Server) -> str:
@@ -431,12 +459,12 @@ def found(host: str, job: Path, variables: Mapping[str, str], monkeypatch: pytes
 
 @pytest.mark.parametrize("row", ROWS, ids="-".join)
 def test_the_base_is_the_one_that_the_host_names(
-    row: tuple[str, str, str], server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    row: tuple[str, str, str], checkouts: CheckOuts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host, checkout, trick = row
-    job = tmp_path / "job"
+    server, job = checkouts.make(checkout, trick)
 
-    base = found(host, job, prepared(row, server, job), monkeypatch)
+    base = found(host, job, HOSTS[host](server, job), monkeypatch)
 
     assert described(row, base, server) in TABLE.read_text().splitlines()
     if isinstance(base, Missing):
@@ -465,12 +493,10 @@ NAMED = [
 
 @pytest.mark.parametrize("row", NAMED, ids="-".join)
 def test_a_base_that_the_workflow_names_is_that_branch(
-    row: tuple[str, str, str], server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    row: tuple[str, str, str], checkouts: CheckOuts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     named, trick, checkout = row
-    job = tmp_path / "job"
-    TRICKS[trick](server)
-    CHECKOUTS[checkout](server, job)
+    server, job = checkouts.make(checkout, trick)
     monkeypatch.chdir(job)
     host = find_host(circleci(server, job), None)
 

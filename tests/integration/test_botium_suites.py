@@ -72,7 +72,7 @@ FILES = {
     "spec/convo/first.pconvo.txt": "first\n\n#me\nhello\n\n#bot\n!sorry\n",
     "spec/convo/wrong.convo.txt": "wrong\n\n#me\nbye\n\n#bot\nTEXT See you\n",
     "spec/convo/price.convo.txt": "price\n\n#me\nbye\n\n#bot\nJSON_PATH $.price\n",
-    "spec/convo/form.convo.txt": "form\n\n#me\nbye\n\n#bot\nFORMS name\n",
+    "spec/convo/form.convo.txt": "form\n\n#me\nFORM name|Ann\n\n#bot\nFORMS name\n",
 }
 ENDS = {
     "greet/UTT_GREET-L1": "passed",
@@ -105,7 +105,7 @@ def test_a_run_judges_them_and_names_what_it_does_not(bot: Path) -> None:
     report = json.loads((bot / "report.json").read_text("utf-8"))
     assert _ends(report["e2e"]) == ENDS, done.stderr
     (finding,) = [one for one in report["validation"]["findings"] if one["code"] == "botium-not-judged"]
-    assert (finding["location"]["path"], finding["location"]["line"]) == ("spec/convo/form.convo.txt", 7)
+    assert (finding["location"]["path"], finding["location"]["line"]) == ("spec/convo/form.convo.txt", 4)
     wrong = next(case for case in report["e2e"]["cases"] if case["name"] == "wrong")
     assert wrong["steps"][0]["location"]["line"] == 7
     assert wrong["steps"][0]["actual"] == "See you <b>soon</b>"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from fewer_sentences import keep_sentences
 
 from turncheck.cli import run_command_line
 from turncheck.engines.embedded.nlu import steps
@@ -89,8 +90,12 @@ def run(project: Path, out: Path, *flags: str | Path) -> bytes:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """The pizzeria, its language understanding cross-validated."""
-    copy = shutil.copytree(EXAMPLES / "pizzeria", tmp_path / "pizzeria")
+    return cross_validated(tmp_path)
+
+
+def cross_validated(folder: Path) -> Path:
+    """Return a small pizzeria, its language understanding cross-validated."""
+    copy = keep_sentences(shutil.copytree(EXAMPLES / "pizzeria", folder / "pizzeria"), 7)
     (copy / "tests" / "test_nlu.yml").unlink()
     return copy
 
@@ -180,8 +185,7 @@ class Kept(NamedTuple):
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     folder = tmp_path_factory.mktemp("filled")
-    project = shutil.copytree(EXAMPLES / "pizzeria", folder / "pizzeria")
-    (project / "tests" / "test_nlu.yml").unlink()
+    project = cross_validated(folder)
     (project / "config.yml").write_text(QUICK)
     return Kept(project, run(project, folder / "out", "--cache-folder", folder / "cache"), folder / "cache")
 

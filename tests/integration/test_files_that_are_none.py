@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from fewer_sentences import keep_sentences
 from in_process import turncheck
 
 EXAMPLE: Final = Path(__file__).parents[2] / "examples" / "pizzeria"
@@ -110,7 +111,7 @@ def _limited() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An assistant whose files of results and of a shard are there."""
-    bot = shutil.copytree(EXAMPLE, tmp_path_factory.mktemp("files") / "bot")
+    bot = keep_sentences(shutil.copytree(EXAMPLE, tmp_path_factory.mktemp("files") / "bot"), 6)
     turncheck("run", "--quiet", "--evaluations", "nlu", cwd=bot)
     turncheck("run", "--quiet", "--evaluations", "nlu", "--shard", "1/1", "--out", "shard", cwd=bot)
     turncheck("test", "nlu", "-u", "data/nlu.yml", "--no-plot", "--out", "rasa", cwd=bot)
@@ -120,7 +121,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return bot
 
 
-@pytest.mark.usefixtures("_limited")
+@pytest.mark.usefixtures("_limited", "_shared_cache")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("read", READ, ids=" ".join)
 def test_what_is_no_file_ends_in_words(read: tuple[str, ...], kind: str, project: Path, tmp_path: Path) -> None:

@@ -71,6 +71,7 @@ def test_little_memory_is_no_verdict(tmp_path: Path, kilobytes: int) -> None:
     assert "Traceback" not in done.stderr or done.returncode == 127
 
 
+@pytest.mark.usefixtures("_shared_cache")
 def test_what_is_written_to_a_closed_stream_does_not_end_up_in_a_file(tmp_path: Path) -> None:
     done = shell(f"{RUN} 2>&- >&-", tmp_path)
 

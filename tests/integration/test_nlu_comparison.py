@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
-import sys
-import time
 from pathlib import Path
 from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from dask_cluster import local_cluster
+from dask_cluster import dask_cluster
 
 from turncheck.commands import compare_pipelines as pipeline_fits
 from turncheck.commands.compare_pipelines import run_compare_nlu
@@ -189,35 +186,9 @@ def test_fewer_than_two_intents_are_nothing_to_compare_on(tmp_path: Path, more: 
 
 
 @pytest.mark.slow
-def test_a_local_dask_cluster_gives_the_same_files(tmp_path: Path, compared: Path) -> None:
-    with local_cluster() as address:
-        compare(tmp_path / "cluster", cluster=address)
-    assert tree(tmp_path / "cluster") == tree(compared)
-
-
-@pytest.mark.slow
 def test_a_scheduler_with_two_worker_processes_gives_the_same_files(tmp_path: Path, compared: Path) -> None:
-    address_file = tmp_path / "scheduler.json"
-    command = (sys.executable, "-m", "distributed.cli.dask_scheduler")
-    worker = (sys.executable, "-m", "distributed.cli.dask_worker", "--nthreads", "1", "--no-nanny", "--no-dashboard")
-    started = [
-        subprocess.Popen(
-            [*command, "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(address_file)],
-            stderr=subprocess.DEVNULL,
-        )
-    ]
-    try:
-        for _ in range(200):
-            if address_file.exists() and address_file.read_text():
-                break
-            time.sleep(0.1)
-        address = json.loads(address_file.read_text())["address"]
-        started += [subprocess.Popen([*worker, address], stderr=subprocess.DEVNULL) for _ in range(2)]
-        compare(tmp_path / "cluster", cluster=address)
-    finally:
-        for process in reversed(started):
-            process.terminate()
-            process.wait(timeout=20)
+    with dask_cluster(tmp_path, 2) as started:
+        compare(tmp_path / "cluster", cluster=started.address)
     assert tree(tmp_path / "cluster") == tree(compared)
 
 

@@ -176,6 +176,7 @@ def test_one_of_several_paths_that_holds_nothing_is_a_finding(
     assert re.findall(r"'(\S+)' holds no training data", capsys.readouterr().out) == ["nothing"]
 
 
+@pytest.mark.usefixtures("_shared_cache")
 @pytest.mark.parametrize("name", ["bots::old", "two\nlines", "two\r::error::lines"])
 def test_a_folder_may_have_colons_and_line_ends(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bot = shutil.copytree(ROOT / "examples" / "pizzeria", tmp_path / name)

@@ -44,9 +44,18 @@ def run(bot: Path, *arguments: str, plugin: bool = True) -> subprocess.Completed
     return subprocess.run([*command, *loaded, *arguments], cwd=bot.parent, capture_output=True, text=True, check=False)
 
 
+def counted(done: subprocess.CompletedProcess[str]) -> str:
+    """How many tests of each outcome there were."""
+    return done.stdout.splitlines()[-1].strip("= ").partition(" in ")[0]
+
+
+ALL = "2 failed, 3 passed, 1 skipped"
+
+
 def test_stories_and_gates_are_tests_with_file_and_line(bot: Path) -> None:
     done = run(bot, "--turncheck", "bot", "-v", "--junitxml", "junit.xml", "-o", "junit_family=xunit1")
     assert done.returncode == 1, done.stdout + done.stderr
+    assert counted(done) == ALL
     assert "bot/tests/test_stories.yml::story: right PASSED" in done.stdout
     assert "bot/tests/test_stories.yml::story: wrong FAILED" in done.stdout
     assert "gate: test-failures FAILED" in done.stdout
@@ -79,10 +88,7 @@ def test_sentences_must_be_understood_surely_if_a_confidence_is_given(bot: Path)
 
 
 def test_workers_of_xdist_run_them(bot: Path) -> None:
-    done = run(bot, "--turncheck", "bot", "-n", "2")
-    plain = run(bot, "--turncheck", "bot")
-    counted = [run.stdout.splitlines()[-1].strip("= ").partition(" in ")[0] for run in (done, plain)]
-    assert counted == ["2 failed, 3 passed, 1 skipped"] * 2
+    assert counted(run(bot, "--turncheck", "bot", "-n", "2")) == ALL
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fewer_sentences import keep_sentences
 
 from turncheck.cli import run_command_line
 from turncheck.messages.errors import UserError
@@ -298,7 +299,7 @@ def test_no_line_of_a_shard_is_a_command_to_the_runner(
 
 
 def pizzeria_by_folds(folder: Path) -> Path:
-    project = shutil.copytree(EXAMPLES / "pizzeria", folder / "pizzeria")
+    project = keep_sentences(shutil.copytree(EXAMPLES / "pizzeria", folder / "pizzeria"), 6)
     (project / "tests" / "test_nlu.yml").unlink()
     return project
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,13 +23,29 @@ if TYPE_CHECKING:
     from turncheck.engines.base import Trained
 
 PIZZERIA = Path(__file__).parents[2] / "examples" / "pizzeria"
+OF_STORIES_GLUED_TOGETHER = """\
+  - name: TEDPolicy
+    max_history: 5
+    epochs: 100
+    constrain_similarities: true
+"""
 
 
 @pytest.fixture
-def _trained_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def pizzeria(tmp_path: Path) -> Path:
+    """One whose policies are soon trained: they decide by the stories as they are."""
+    copy = shutil.copytree(PIZZERIA, tmp_path / "pizzeria")
+    config = (copy / "config.yml").read_text(encoding="utf-8")
+    assert OF_STORIES_GLUED_TOGETHER in config
+    (copy / "config.yml").write_text(config.replace(OF_STORIES_GLUED_TOGETHER, ""), encoding="utf-8")
+    return copy
+
+
+@pytest.fixture
+def _trained_once(pizzeria: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All evaluations here try the same mutants of the same project: each is trained, and told from it, once."""
     workshop = EmbeddedWorkshop(EmbeddedNluTrainer(), 42)
-    original = workshop.trained(read_project(PIZZERIA))
+    original = workshop.trained(read_project(pizzeria))
     behaviour = Behaviour(original)
     monkeypatch.setattr(EmbeddedWorkshop, "trained", lambda *_: original)
     monkeypatch.setattr("turncheck.evaluations.strength.measure.Behaviour", lambda _: behaviour)
@@ -52,11 +69,11 @@ def _trained_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_trained_once")
-def test_half_of_the_tests_are_weaker_and_suggestions_bring_it_back(tmp_path: Path) -> None:
-    project = read_project(PIZZERIA)
+def test_half_of_the_tests_are_weaker_and_suggestions_bring_it_back(pizzeria: Path, tmp_path: Path) -> None:
+    project = read_project(pizzeria)
     workshop = EmbeddedWorkshop(EmbeddedNluTrainer(), 42)
-    stories = read_story_files([PIZZERIA / "tests/test_stories.yml"], PIZZERIA)[0]
-    cases = read_cases(PIZZERIA, [PIZZERIA / "tests/e2e_test_cases.yml"]).cases
+    stories = read_story_files([pizzeria / "tests/test_stories.yml"], pizzeria)[0]
+    cases = read_cases(pizzeria, [pizzeria / "tests/e2e_test_cases.yml"]).cases
     # Nothing or the policies alone are trained again for these, which keeps this short.
     lines = dict.fromkeys(("domain.yml", "data/rules.yml"), range(1, 1000))
     some = StrengthRun(suggest=True, changed=lines, most=40)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from coins import RIGHT, Coins
+from coins import RIGHT, Coins, as_compared, in_shards
 from msgspec import UNSET
 
 from turncheck.cli import run_command_line
@@ -272,34 +272,19 @@ def test_a_share_of_runs_is_judged_by_its_interval(bot: Path, monkeypatch: pytes
 # --- shards ----------------------------------------------------------------------------------------------------------
 
 
-def in_shards(count: int, *flags: str, base: str, of_shards: str | None = None, gate: str = "new-failures") -> int:
-    """Measure in shards, put together in ``results``; ``of_shards``: what they take for the base, if something else."""
-    places = [f"shard-{number}" for number in range(1, count + 1)]
-    for number, place in enumerate(places, 1):
-        assert run("--shard", f"{number}/{count}", *flags, out=place, base=of_shards or base, gate="") == 0
-    return run_command_line(["report", "merge", *places, "--baseline", base, "--fail-on", gate, "--quiet"])
-
-
-def as_compared(folder: str) -> dict[str, Any]:
-    """What a run found, but for the times."""
-    read = {name: json.loads(Path(folder, f"{name}.json").read_bytes()) for name in ("report", "verdict", "comparison")}
-    del read["report"]["timings"], read["report"]["source"]["measured"]
-    return read
-
-
 @pytest.mark.parametrize(("count", "greet"), [(2, 1.0), (6, 0.6)])
 def test_shards_find_what_one_run_finds(count: int, greet: float, base: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A test's level depends on the number of all cases: a shard that counted its own would end with fewer runs."""
     monkeypatch.setattr(CoinEngine, "rates", {**RATES, "greet": greet, "cancel": 0.3})
     rules = ["--repeats", "first: 3, false-alarms: 0.1%"]
     code = run(*rules, out="one", base=base)
-    assert in_shards(count, *rules, base=base) == code
+    assert in_shards(run, count, *rules, base=base) == code
     assert as_compared("results") == as_compared("one")
 
 
 def test_each_shard_has_its_share_of_the_turns(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CoinEngine, "rates", dict.fromkeys(RATES, 1.0))
-    in_shards(4, "--repeats", "turns: 10", base=base)
+    in_shards(run, 4, "--repeats", "turns: 10", base=base)
     runs = [len(repeats(name).runs) for name in RATES]
     assert min(runs) == 2
     assert sum(runs) == 9, "of ten turns two shards with a case each have two, and one with two cases has five"
@@ -313,13 +298,13 @@ def test_a_shard_that_saw_another_base_opens_no_gate(bot: Path, monkeypatch: pyt
     run("--repeats", "first: 20, most: 20", out="base", gate="none")
     assert repeats("greet", "base").outcome != "failed"
     monkeypatch.setattr(CoinEngine, "rates", {**RATES, "greet": 1.0})
-    assert in_shards(2, base="base", of_shards="none") == 0
+    assert in_shards(run, 2, base="base", of_shards="none") == 0
     assert repeats("greet").outcome == "unclear"
     (reason,) = [case.reason for case in report().e2e.cases if case.name == "greet"]  # type: ignore[union-attr]
     assert "its shard took it for judged: it compared with other runs of the base" in str(reason)
     merged = ["report", "merge", "shard-1", "shard-2", "--baseline", "base", "--not-judged", "fail", "--quiet"]
     assert run_command_line(merged) == 1
-    assert in_shards(2, base="base") == 1
+    assert in_shards(run, 2, base="base") == 1
     assert repeats("greet").outcome == "regressed"
 
 
@@ -329,7 +314,7 @@ def test_rules_that_cannot_be_kept_are_refused_in_a_shard(capsys: Any) -> None:
 
 
 def test_off_runs_each_case_of_a_shard_once(base: str) -> None:
-    in_shards(2, "--repeats", "off", base=base)
+    in_shards(run, 2, "--repeats", "off", base=base)
     section = report().e2e
     assert section is not None
     assert [case.repeats for case in section.cases] == [UNSET] * 4

@@ -7,12 +7,14 @@ import random
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from coins import as_compared, in_shards
 
 from turncheck.cli import run_command_line
 from turncheck.dialogue.domain import DialogueDomain
@@ -52,6 +54,7 @@ class CoinNlu:
     rates: Mapping[str, float]
     seed: int
     on_call: Callable[[int], None]
+    on_text: Callable[[str, int], None]
     info: EngineInfo = field(default_factory=lambda: EngineInfo(name="coins", version="1"))
     extractors: tuple[str, ...] = ()
     times: dict[str, int] = field(default_factory=dict)
@@ -67,6 +70,7 @@ class CoinNlu:
             number = self.calls
             time = self.times[text] = self.times.get(text, 0) + 1
         self.on_call(number)
+        self.on_text(text, time)
         is_wrong = random.Random(f"{self.seed} {text} {time}").random() < self.rates[text]
         intent = PredictedIntent("other" if is_wrong else INTENTS[text], 0.9)
         return Parse(text, intent, (intent,))
@@ -84,11 +88,12 @@ class CoinEngine(Engine):
     seed = 0
     at_once = 2
     on_call: Callable[[int], None] = staticmethod(lambda _: None)
+    on_text: Callable[[str, int], None] = staticmethod(lambda *_: None)
     least: float = 0.0
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        self.coins = CoinNlu(self.rates, self.seed, self.on_call)
+        self.coins = CoinNlu(self.rates, self.seed, self.on_call, self.on_text)
 
     def info(self, **_: Any) -> EngineInfo:
         return self.coins.info
@@ -140,9 +145,17 @@ def kind(request: pytest.FixtureRequest, bot: Path) -> str:
 
 
 def run(kind: str, *flags: str, out: str = "results", base: str = "none", gate: str = "new-failures") -> int:
-    data = ["--nlu", "tests/nlu.yml"] if kind == "nlu" else ["--batch", "suite.json"]
+    suites = "suites" if Path("suites").exists() else "suite.json"
+    data = ["--nlu", "tests/nlu.yml"] if kind == "nlu" else ["--batch", suites]
     begin = ["run", "--engine", "coins", "--quiet", "--evaluations", kind, *data, "--out", out, "--baseline", base]
     return run_command_line([*begin, *(["--fail-on", gate] if gate else []), *flags])
+
+
+def alone(kind: str, *flags: str) -> int:
+    data = ["--nlu", "tests/nlu.yml", "--no-plot"] if kind == "nlu" else ["suite.json"]
+    written = ["--json", "results/report.json", "--engine", "coins"]
+    Path("results").mkdir(exist_ok=True)
+    return run_command_line(["test", kind, *data, *written, *flags])
 
 
 def report(out: str = "results") -> Report:
@@ -286,7 +299,7 @@ def test_errors_are_no_runs_and_an_engine_that_is_gone_ends_the_run(
     monkeypatch.setattr(CoinEngine, "rates", dict.fromkeys(RATES, 0.0))
     monkeypatch.setattr(CoinEngine, "on_call", staticmethod(unanswered))
     assert run(kind, base=base) == 0
-    assert sum(repeats(kind, text).errors for text in RATES) == (1 if kind == "nlu" else 2)
+    assert sum(repeats(kind, text).errors for text in RATES) == 2
     assert {repeats(kind, text).runs for text in RATES} == {"PP"}
 
     def gone(number: int) -> None:
@@ -313,6 +326,38 @@ def test_an_engine_that_goes_wrong_each_time_opens_no_gate(
     assert run(kind, base=base) == 2
 
 
+@pytest.mark.parametrize("answered", [0, 1])
+def test_one_that_errs_costs_only_itself_and_fails_the_run(
+    kind: str, base: str, answered: int, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    """From the first time on or later: the others are judged, and what the base answered has failed here."""
+
+    def cut(text: str, time: int) -> None:
+        if text == "so long" and time > answered:
+            raise UnansweredError("it cut the connection")
+
+    monkeypatch.setattr(CoinEngine, "at_once", 1)
+    monkeypatch.setattr(CoinEngine, "rates", dict.fromkeys(RATES, 0.0))
+    monkeypatch.setattr(CoinEngine, "on_text", staticmethod(cut))
+    assert run(kind, base=base) == 1
+    assert report().stopped is None
+    assert {repeats(kind, text).outcome for text in RATES if text != "so long"} == {"passed"}
+    failed = gates()["new-failures"]
+    assert failed["outcome"] == "failed"
+    assert "so long" in failed["failed_by"][0]["what"]
+    assert gates()["something-was-tested"]["outcome"] == "passed"
+    if kind == "nlu":
+        assert not results_of(kind)["so long"].correct
+        assert "1 sentence has no answer" in capsys.readouterr().out
+        written = ET.fromstring(Path("results/junit.xml").read_text())  # noqa: S314 - our own file
+        assert any("'so long' not answered" in str(one.get("message")) for one in written.iter("failure"))
+    else:
+        assert results_of(kind)["so long"].result == "not-evaluated"
+    Path("results").rename("before")
+    assert run(kind, base="before") == 0, "on the base, too: nothing is new"
+    assert run(kind, base="before", gate="test-failures") == 1
+
+
 def test_by_default_what_is_too_much_for_the_budget_is_asked_once_and_rules_are_refused(
     kind: str, base: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
@@ -336,3 +381,139 @@ def test_a_threshold_that_no_result_reaches_is_refused(kind: str, capsys: Any) -
 def test_off_asks_once(kind: str) -> None:
     run(kind, "--repeats", "off")
     assert '"repeats": {' not in Path("results/report.json").read_text()
+
+
+# --- shards ----------------------------------------------------------------------------------------------------------
+
+
+def in_suites(bot: Path) -> None:
+    """Each utterance in a suite of its own, so that shards have some of them each."""
+    (bot / "suite.json").unlink(missing_ok=True)
+    (bot / "suites").mkdir()
+    for number, case in enumerate(SUITE):
+        suite = {"name": f"suite {number}", "testCases": [case]}
+        (bot / "suites" / f"{number}.json").write_text(json.dumps(suite))
+
+
+@pytest.mark.parametrize(("count", "wrong"), [(2, 1.0), (6, 0.6)])
+def test_shards_find_what_one_run_finds(
+    kind: str, count: int, wrong: float, bot: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_suites(bot)
+    monkeypatch.setattr(CoinEngine, "seed", 4711)
+    base = run(kind, "--repeats", "first: 20, most: 20", out="base", gate="none")
+    monkeypatch.setattr(CoinEngine, "seed", 3)
+    monkeypatch.setattr(CoinEngine, "rates", {**RATES, "hello there": wrong, "see you": 0.3})
+    rules = ["--repeats", "first: 3, false-alarms: 0.1%"]
+    code = run(kind, *rules, out="one", base="base")
+    assert (base, code) == (0, 1)
+    assert in_shards(partial(run, kind), count, *rules, base="base") == code
+    assert as_compared("results") == as_compared("one")
+    assert len(repeats(kind, "hello there").runs) > 3
+
+
+def test_each_shard_has_its_share_of_the_turns(
+    kind: str, base: str, bot: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_suites(bot)
+    monkeypatch.setattr(CoinEngine, "rates", dict.fromkeys(RATES, 1.0))
+    in_shards(partial(run, kind), 3, "--repeats", "turns: 9", base=base)
+    runs = [len(repeats(kind, text).runs) - 1 for text in RATES]
+    assert min(runs) >= 1, "each has its first runs"
+    assert sum(runs) <= 9
+    assert "its share of the budget" in Path("results/report.json").read_text()
+
+
+def test_too_many_for_the_budget_are_so_in_shards_as_well(
+    kind: str, base: str, bot: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The merging job knows nothing of the limits of the platform: the shards say so."""
+    in_suites(bot)
+    monkeypatch.setattr(CoinEngine, "least", 600.0)
+    monkeypatch.setattr(CoinEngine, "rates", {**RATES, "hello there": 1.0})
+    code = run(kind, out="one", base=base)
+    assert in_shards(partial(run, kind), 2, base=base) == code == 1
+    assert as_compared("results") == as_compared("one")
+    assert len(repeats(kind, "see you").runs) == 1
+
+
+def test_one_that_errs_is_the_same_in_shards(kind: str, base: str, bot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut(text: str, time: int) -> None:
+        if text == "so long" and time > 1:
+            raise UnansweredError("it cut the connection")
+
+    in_suites(bot)
+    suites = bot / "suites"
+    both = {"name": "suite 0", "testCases": [SUITE[0], SUITE[2]]}
+    (suites / "0.json").write_text(json.dumps(both))
+    (suites / "2.json").unlink()
+    monkeypatch.setattr(CoinEngine, "at_once", 1)
+    monkeypatch.setattr(CoinEngine, "rates", dict.fromkeys(RATES, 0.0))
+    monkeypatch.setattr(CoinEngine, "on_text", staticmethod(cut))
+    code = run(kind, out="one", base=base)
+    assert in_shards(partial(run, kind), 2, base=base) == code == 1
+    assert as_compared("results") == as_compared("one")
+
+
+@pytest.mark.parametrize(("end", "code"), [(EngineError("the bot is gone"), 2), (KeyboardInterrupt(), 130)])
+def test_a_shard_whose_bot_dies_or_that_is_interrupted_is_not_merged(
+    kind: str, base: str, end: BaseException, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_suites(Path())
+    places = ["shard-1", "shard-2"]
+    assert run(kind, "--shard", "1/2", out=places[0], base=base, gate="") == 0
+
+    def gone(number: int) -> None:
+        if number > 2:
+            raise end
+
+    monkeypatch.setattr(CoinEngine, "on_call", staticmethod(gone))
+    assert run(kind, "--shard", "2/2", out=places[1], base=base, gate="") == code
+    assert run_command_line(["report", "merge", *places, "--baseline", base, "--quiet"]) == 2
+
+
+# --- `--repeat` of `test nlu` and `test batch` -----------------------------------------------------------------------
+
+
+def test_alone_each_is_asked_as_often_as_repeat_says(kind: str, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr(CoinEngine, "rates", {"hello there": 0.0, "good day": 0.5, "so long": 0.5, "see you": 1.0})
+    monkeypatch.setattr(CoinEngine, "seed", 5)
+    assert alone(kind, "--repeat", "4") == (0 if kind == "nlu" else 1)
+    found = {text: one.attempts for text, one in results_of(kind).items()}
+    assert {text: len(one.runs) for text, one in found.items()} == dict.fromkeys(RATES, 4)
+    assert (found["hello there"].passed, found["see you"].passed) == (4, 0)
+    flaky = found["so long"]
+    assert 0 < flaky.passed < 4
+    assert flaky.passed == sum(flaky.runs)
+    said = capsys.readouterr().out
+    assert f"flaky: passed {flaky.passed} of 4 times" in said
+    assert "passed 0 of 4 times" in said
+    right = {text: one.correct if kind == "nlu" else one.passed for text, one in results_of(kind).items()}
+    assert right == {text: one.passed == 4 for text, one in found.items()}
+
+
+def test_alone_without_repeat_each_is_asked_once(kind: str) -> None:
+    alone(kind)
+    assert "attempts" not in Path("results/report.json").read_text()
+
+
+def test_alone_what_was_had_before_the_end_is_kept(kind: str, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    def gone(number: int) -> None:
+        if number > 6:
+            raise EngineError("the bot is gone")
+
+    monkeypatch.setattr(CoinEngine, "at_once", 1)
+    monkeypatch.setattr(CoinEngine, "rates", dict.fromkeys(RATES, 0.0))
+    monkeypatch.setattr(CoinEngine, "on_call", staticmethod(gone))
+    assert alone(kind, "--repeat", "3") == 2
+    assert "the bot is gone" in capsys.readouterr().err
+    runs = [one.attempts.of for one in results_of(kind).values()]
+    assert sum(runs) in {4, 5, 6}
+    assert min(runs) == 1
+
+
+@pytest.mark.parametrize("flags", [["--cross-validation"], ["--config", "config.yml", "other.yml"]])
+def test_repeat_is_refused_where_nothing_is_repeated(bot: Path, flags: list[str], capsys: Any) -> None:
+    (bot / "other.yml").write_text("pipeline: []\n")
+    assert run_command_line(["test", "nlu", "--nlu", "tests/nlu.yml", "--repeat", "2", *flags]) == 2
+    assert "--repeat" in capsys.readouterr().err

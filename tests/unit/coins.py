@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from turncheck.cli import run_command_line
 from turncheck.engines.conversation import Turn
 from turncheck.messages.finding import Location
 from turncheck.project.e2e.model import CaseTurn, E2ECase, Expectation
@@ -62,3 +65,28 @@ def coin_cases(rates: Mapping[str, float]) -> list[E2ECase]:
     """One case for each message, which expects the right answer."""
     place = Location("tests/e2e_test_cases.yml", 1)
     return [E2ECase(text, place, (CaseTurn(text, place, (Expectation("bot", RIGHT, place),)),)) for text in rates]
+
+
+# Runs in shards, for any assistant whose answers vary.
+
+
+def in_shards(
+    run: Callable[..., int],
+    count: int,
+    *flags: str,
+    base: str,
+    of_shards: str | None = None,
+    gate: str = "new-failures",
+) -> int:
+    """Measure in shards, put together in ``results``; ``of_shards``: what they take for the base, if something else."""
+    places = [f"shard-{number}" for number in range(1, count + 1)]
+    for number, place in enumerate(places, 1):
+        assert run("--shard", f"{number}/{count}", *flags, out=place, base=of_shards or base, gate="") == 0
+    return run_command_line(["report", "merge", *places, "--baseline", base, "--fail-on", gate, "--quiet"])
+
+
+def as_compared(folder: str) -> dict[str, Any]:
+    """What a run found, but for the times."""
+    read = {name: json.loads(Path(folder, f"{name}.json").read_bytes()) for name in ("report", "verdict", "comparison")}
+    del read["report"]["timings"], read["report"]["source"]["measured"]
+    return read

@@ -426,17 +426,17 @@ def test_what_rasa_sends_is_sent(engine: EmbeddedEngine, response: dict[str, Any
     assert list(said(engine, {"responses": [response]}).responses)[:-1] == messages
 
 
-def test_a_follow_up_action_that_is_none_is_passed_over_and_told(engine: EmbeddedEngine) -> None:
+def test_a_follow_up_action_that_is_none_is_passed_over_and_told(engine: EmbeddedEngine, golden: Golden) -> None:
     for name in ("nope", 5):
         turn = said(engine, {"events": [{"event": "followup", "name": name}]})
         assert turn.custom_actions[0].outcome == "ran"
-        assert turn.remarks == (f"the follow-up action '{name}' is not in the domain: it was skipped",)
+        golden(*turn.remarks)
     assert said(engine, {"events": [{"event": "followup", "name": None}]}).remarks == ()
 
 
 @pytest.mark.parametrize(("asked", "fails"), [(["city"], True), ({}, True), (5, False), ("city", False)])
 def test_a_form_that_asks_for_what_is_no_slots_name_fails_as_in_rasa(
-    engine: EmbeddedEngine, asked: Any, *, fails: bool
+    engine: EmbeddedEngine, asked: Any, golden: Golden, *, fails: bool
 ) -> None:
     events = [
         {"event": "slot", "name": "requested_slot", "value": asked},
@@ -446,7 +446,8 @@ def test_a_form_that_asks_for_what_is_no_slots_name_fails_as_in_rasa(
     conversation = engine.assistant(Answers({"events": events})).conversation()
     conversation.say("/go")
     turn = conversation.say("/order")
-    assert turn.remarks == (("'order_form' failed: the slot 'requested_slot' holds no slot's name",) if fails else ())
+    assert len(turn.remarks) == (1 if fails else 0)
+    golden(*turn.remarks)
 
 
 def test_an_answer_that_is_nested_without_end_failed(engine: EmbeddedEngine, golden: Golden) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from golden_texts import Golden
 
 from turncheck.engines.action_server.server import CallFailedError, HttpActionServer, NoActionServer, choose_server
 from turncheck.messages.errors import UserError
@@ -46,11 +47,12 @@ def test_the_flag_wins_over_the_file() -> None:
     assert server.endpoint.host == "b"
 
 
-def test_without_either_there_is_no_server() -> None:
+def test_without_either_there_is_no_server(golden: Golden) -> None:
     server = choose_server(None, {})
     assert isinstance(server, NoActionServer)
-    with pytest.raises(CallFailedError, match=r"'action_a' was not run: no action server is configured") as raised:
+    with pytest.raises(CallFailedError, match="'action_a'") as raised:
         server.run({"next_action": "action_a"}, None)
+    golden(raised.value)
     assert raised.value.outcome == "no server"
 
 
@@ -73,9 +75,10 @@ def test_what_looks_like_loopback_is_not(host: str) -> None:
 @pytest.mark.parametrize(
     "url", ["ftp://a/", "webhook", "http://", "http://a:notaport/", "http://a:99999/", "http://a..b/"]
 )
-def test_an_address_that_cannot_be_called_is_an_error_at_its_place(url: str) -> None:
-    with pytest.raises(UserError, match="not an address of an action server") as raised:
+def test_an_address_that_cannot_be_called_is_an_error_at_its_place(url: str, golden: Golden) -> None:
+    with pytest.raises(UserError) as raised:
         choose_server(endpoint(url=url), {})
+    golden(raised.value)
     assert raised.value.location == PLACE
 
 
@@ -114,7 +117,7 @@ def test_certificates_come_from_the_endpoint_or_the_environment() -> None:
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "folder", "link to a device", "large"])
-def test_certificates_are_read_from_a_file(kind: str, tmp_path: Path) -> None:
+def test_certificates_are_read_from_a_file(kind: str, tmp_path: Path, golden: Golden) -> None:
     """What reads them would wait for a pipe, and take the rest of a script that comes from the standard input."""
     named = tmp_path / "ca.pem"
     match kind:
@@ -130,5 +133,6 @@ def test_certificates_are_read_from_a_file(kind: str, tmp_path: Path) -> None:
             named.touch()
             os.truncate(named, 1 << 33)
     made = endpoint(url="https://localhost:1/webhook", cafile=str(named))
-    with pytest.raises(UserError, match="the file of 'cafile' cannot be read: it is"):
+    with pytest.raises(UserError, match="'cafile'") as refused:
         choose_server(made, {})
+    golden(refused.value)

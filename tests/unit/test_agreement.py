@@ -193,7 +193,7 @@ def test_a_change_where_the_two_do_not_agree_has_no_verdict(
         golden(gate.reason)
 
 
-def test_a_changed_calibration_is_a_changed_setting_and_a_changed_pipeline_is_none() -> None:
+def test_a_changed_calibration_is_a_changed_setting_and_a_changed_pipeline_is_none(golden: Golden) -> None:
     def changes(base: Trust | None, head: Trust | None) -> dict[str, tuple[str, str]]:
         compared = compare(report(trust=head), Present(report=report(trust=base), way="file"))
         return {one.name: (one.base, one.value) for one in compared.settings_changed}
@@ -204,11 +204,12 @@ def test_a_changed_calibration_is_a_changed_setting_and_a_changed_pipeline_is_no
     assert changes(known, replaced(known, outdated=True)) == {}
     assert changes(None, known) == {"calibration": ("none", "2026-11-12 (91%)")}
     assert changes(known, None) == {"calibration": ("2026-11-12 (91%)", "none")}
-    unfitted = "2026-11-12 (91%; confidences not fitted)"
-    assert changes(known, replaced(known, changed="it had sentence vectors"))["calibration"][1] == unfitted
+    unfitted = replaced(known, changed="other vectors")
+    assert changes(known, unfitted)["calibration"][1].startswith("2026-11-12 (91%; ")
     assert changes(known, trusted(40)) == {"calibration": ("2026-11-12 (91%)", "2026-11-12 (40%)")}
     mapped = replaced(known, confidences=MAP)
-    assert changes(known, mapped) == {"calibration": ("2026-11-12 (91%)", "2026-11-12 (91%), with other numbers")}
+    assert changes(known, mapped).keys() == {"calibration"}
+    golden(*changes(known, mapped)["calibration"])
     assert changes(mapped, mapped) == {}
 
 
@@ -235,9 +236,9 @@ def line(trust: Trust | None) -> str:
 def test_the_line_says_how_far_and_when(golden: Golden) -> None:
     trust = trusted(91, entities=Agreement(both=78, ours=100, theirs=100))
     golden(line(trust))
-    assert line(None).startswith("Stand-in not compared with your Rasa yet")
-    assert "before pipeline or policies changed" in line(msgspec.structs.replace(trust, outdated=True))
-    assert "is not JSON" in line(Trust(path=CALIBRATION_FILE, problem=f"{CALIBRATION_FILE} is not JSON"))
+    golden(line(None))
+    golden(line(msgspec.structs.replace(trust, outdated=True)))
+    golden(line(Trust(path=CALIBRATION_FILE, problem=f"{CALIBRATION_FILE} is not JSON")))
 
 
 # --- the file --------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from golden_texts import Golden
 
 from turncheck.cli import run_command_line
 from turncheck.report.codec import decode
@@ -130,10 +131,10 @@ def test_a_suite_with_a_fault_ends_it_with_2_and_its_place(
 
 
 def test_without_suites_and_with_too_long_notes_nothing_is_done(
-    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     assert run("--project", project) == 2
-    assert "there are no batch suites" in capsys.readouterr().err
+    golden(capsys.readouterr().err)
     suite = write(tmp_path / "smoke.json", RIGHT)
     assert run(suite, "--project", project, "--notes", "x" * 1025) == 2
     assert run(tmp_path / "missing.json", "--project", project) == 2
@@ -141,10 +142,10 @@ def test_without_suites_and_with_too_long_notes_nothing_is_done(
 
 
 def test_an_unknown_name_is_told_with_what_was_meant(
-    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     assert run(write(tmp_path / "a.json", {"input": "hello", "intent": "gret"}), "--project", project) == 1
-    assert "Did you mean 'greet'?" in capsys.readouterr().err
+    golden(capsys.readouterr().err)
 
 
 def test_an_intent_called_none_is_told(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -154,11 +155,11 @@ def test_an_intent_called_none_is_told(project: Path, tmp_path: Path, capsys: py
 
 
 def test_a_trait_is_not_evaluated_by_an_engine_that_knows_none(
-    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     trait = {"input": "hurry", "intent": "trait: Urgent"}
     assert run(write(tmp_path / "a.json", RIGHT, trait), "--project", project) == 1
-    assert "(success with warning)" in capsys.readouterr().out
+    golden(capsys.readouterr().out, only="success")
     assert run(write(tmp_path / "b.json", trait), "--project", project) == 2
 
 

@@ -43,6 +43,14 @@ Shown = list[tuple[str | None, dict[str, tuple[Any, ...]]]]
             [(None, {"media": ("u",)}), ("a", {})],
         ),
         ("$.messages[*].text", {"buttons": "$.choices[*]"}, {"messages": [], "choices": []}, []),
+        (
+            "$.messages[::-1].text",
+            {"media": "$.messages[*].image"},
+            {"messages": [{"text": "a"}, {"image": "u"}, {"text": "c", "image": "v"}]},
+            [("c", {"media": ("v",)}), ("a", {}), (None, {"media": ("u",)})],
+        ),
+        ("$.messages[2,0].text", {}, {"messages": [{"text": "a"}, {}, {"text": "c"}]}, [("c", {}), ("a", {})]),
+        ("$.lines[::-1][*]", {}, {"lines": [["a"], ["b", "c"]]}, [("b", {}), ("c", {}), ("a", {})]),
     ],
 )
 def test_what_is_shown_belongs_to_the_text_beside_it(

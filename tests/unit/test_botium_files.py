@@ -93,8 +93,6 @@ def _said(findings: tuple[Finding, ...]) -> list[tuple[str, str, int | None]]:
         ({"a.convo.txt": HI, "b.scriptingmemory.txt": "|$a\n|1"}, "error", ("b.scriptingmemory.txt", 2), "has no name"),
         ({"a.convo.txt": HI, "b.convo.csv": "x"}, "warning", ("b.convo.csv", 1), "others of Botium's formats"),
         ({"a.convo.txt": HI, "b.xlsx": "x"}, "warning", ("b.xlsx", 1), "others of Botium's formats"),
-        ({"a.convo.txt": HI, "b.yml": "convos:\n- name: x\n"}, "warning", ("b.yml", 1), "others of Botium's formats"),
-        ({"a.convo.txt": HI, "b.json": '{"utterances": {}}'}, "warning", ("b.json", 1), "others of Botium's formats"),
         ({"a.convo.txt": HI, "b.md": "# Convos\n## x\n"}, "warning", ("b.md", 1), "others of Botium's formats"),
     ],
 )
@@ -224,8 +222,9 @@ def test_convos_elsewhere_in_the_project_are_named(tmp_path: Path) -> None:
     ("files", "named"),
     [
         ({"botium/botium.json": "{}", "botium/all.xlsx": "x"}, ["botium/all.xlsx"]),
-        ({"botium/a.utterances.txt": LIST, "botium/b.yml": "convos: []\n", "botium/c.yml": "x: 1\n"}, ["botium/b.yml"]),
-        ({"tests/a.convo.csv": "x", "tests/b.yml": "convos: []\n"}, ["tests/a.convo.csv"]),
+        ({"botium/a.utterances.txt": LIST, "botium/b.md": "# Convos\n", "botium/c.yml": "x: 1\n"}, ["botium/b.md"]),
+        ({"tests/a.convo.csv": "x", "tests/b.yml": "utterances: {}\n"}, ["tests/a.convo.csv"]),
+        ({"tests/a.convo.csv": "x", "tests/b.yml": "convos: []\n"}, []),
         ({"tests/a.convo.txt": HI, "tests/lists/a.utterances.txt": LIST, "tests/lists/b.xlsx": "x"}, []),
         ({"tests/a.convo.txt": HI, "tests/own/botium.json": "{}", "tests/own/b.xlsx": "x"}, ["tests/own/b.xlsx"]),
         ({"botium.json": "{}", "data.json": '{"name": 1, "utterances": {}}', "README.md": "# Convos of us\n"}, []),

@@ -6,9 +6,11 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from in_process import turncheck
 
-from turncheck.commands.init.botium import imported
+from turncheck.commands.init.botium import _READ, imported
 from turncheck.settings.file import read_settings_file
 
 if TYPE_CHECKING:
@@ -96,6 +98,23 @@ def test_what_messages_show_and_the_intent_are_where_they_are_there(tmp_path: Pa
         ({"SIMPLEREST_RESPONSE_JSONPATH": "a.b"}, "write where the answers have messages"),
         ({"SIMPLEREST_RESPONSE_HOOK": "hook.js"}, "SIMPLEREST_RESPONSE_HOOK is code"),
         ({"SIMPLEREST_METHOD": "DELETE"}, "the method DELETE is not sent"),
+        ({"SIMPLEREST_HEADERS_TEMPLATE": {"Origin": "https://site.example"}}, "`request.headers.Origin` is left out"),
+        ({"SIMPLEREST_HEADERS_TEMPLATE": {"Cookie": "sid=abc"}}, "`request.headers.Cookie` is left out"),
+        (
+            {"SIMPLEREST_BODY_TEMPLATE": {"s": SESSION, "t": TEXT, "more": ["https://site.example"]}},
+            "`request.body.more.0` is left out: a host cannot be named here",
+        ),
+        (
+            {"SIMPLEREST_BODY_TEMPLATE": {"s": SESSION, "t": TEXT, "password": 12345}},
+            "the value of password is given with --bot-token",
+        ),
+        (
+            {"SIMPLEREST_URL": "https://bot.example/chat?api_key=s3cret", "SIMPLEREST_METHOD": "POST"},
+            "the value of api_key is given with --bot-token",
+        ),
+        ({"SIMPLEREST_INIT_TEXT": "hi", "SIMPLEREST_STOP_URL": "https://x"}, "INIT_TEXT, SIMPLEREST_STOP_URL"),
+        ({"SIMPLEREST_START_URL": "https://other.example/s"}, "SIMPLEREST_START_URL is at another host"),
+        ({"SIMPLEREST_RESPONSE_JSONPATH": None}, "there is no SIMPLEREST_RESPONSE_JSONPATH"),
         (
             {"SIMPLEREST_BODY_TEMPLATE": {"s": SESSION, "t": TEXT, "c": "{{context.x}}"}},
             "{{context.x}} has no counterpart",
@@ -125,6 +144,70 @@ def test_what_is_made_can_be_read_and_says_what_is_left_to_do(
     text = (tmp_path / "turncheck.yml").read_text()
     assert "s3cret" not in text
     assert "abc" not in text
+
+
+def test_a_call_that_begins_conversations_and_one_that_fetches_messages(tmp_path: Path) -> None:
+    bot, _, notes = made(
+        tmp_path,
+        SIMPLEREST_START_URL="https://bot.example:8443/sessions",
+        SIMPLEREST_START_VERB="POST",
+        SIMPLEREST_START_BODY={"locale": "en"},
+        SIMPLEREST_START_UPDATE_CONTEXT=True,
+        SIMPLEREST_CONTEXT_JSONPATH="$.session",
+        SIMPLEREST_URL="https://bot.example:8443/sessions/{{context.id}}/messages",
+        SIMPLEREST_BODY_TEMPLATE={"text": TEXT},
+        SIMPLEREST_POLL_URL="https://bot.example:8443/sessions/{{context.id}}/replies?all=1",
+    )
+    assert bot.session.opened is not None
+    assert (bot.session.opened.method, bot.session.opened.path, bot.session.opened.body) == (
+        "POST",
+        "/sessions",
+        {"locale": "en"},
+    )
+    assert bot.session.id is not None
+    assert bot.session.id.text == "$.session.id"
+    assert bot.request.path == "/sessions/{session}/messages"
+    assert bot.poll is not None
+    assert (bot.poll.request.method, bot.poll.request.path) == ("GET", "/sessions/{session}/replies?all=1")
+    assert len(notes) == 1, "about the token"
+
+
+def test_several_paths_to_messages_have_numbers_there(tmp_path: Path) -> None:
+    paths = {"SIMPLEREST_RESPONSE_JSONPATH": None, "SIMPLEREST_RESPONSE_JSONPATH_0": "$.a"}
+    bot, _, notes = made(tmp_path, **paths, SIMPLEREST_RESPONSE_JSONPATH_1="$.b")
+    assert bot.replies.text == "$.a"
+    assert "of several paths to messages the first is taken, not $.b." in notes
+
+
+values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=12)
+    | st.sampled_from([SESSION, TEXT, "https://x", "{"]),
+    lambda below: st.lists(below, max_size=3) | st.dictionaries(st.text(max_size=8), below, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(sorted({*CAPABILITIES, *_READ, "SIMPLEREST_RESPONSE_JSONPATH_0", "SIMPLEREST_PING_URL"})),
+        values,
+        max_size=5,
+    )
+)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_is_made_can_be_read(tmp_path: Path, capabilities: dict[str, Any]) -> None:
+    url = capabilities.get("SIMPLEREST_URL")
+    botium(
+        tmp_path,
+        **{**capabilities, "SIMPLEREST_URL": f"https://h.example/{url}" if url else CAPABILITIES["SIMPLEREST_URL"]},
+    )
+    found = imported(tmp_path)
+    if found is not None:
+        (tmp_path / "turncheck.yml").write_text(found.text)
+        assert read_settings_file(tmp_path).values["bot"].kind == "rest"
 
 
 @pytest.mark.parametrize(

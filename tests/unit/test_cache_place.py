@@ -12,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from golden_texts import Golden
 
 from turncheck.ci.hosts import find_host
 from turncheck.messages.errors import UserError
@@ -49,11 +50,12 @@ def cache(top: Path, variables: Mapping[str, str], folder: str | None = None) ->
 @pytest.mark.parametrize(
     "variables", [{"XDG_CACHE_HOME": "{}/.cache"}, {"HOME": "{}"}, {"XDG_CACHE_HOME": "{}/./.cache/"}]
 )
-def test_the_default_place_is_checked(repository: Path, variables: dict[str, str]) -> None:
+def test_the_default_place_is_checked(repository: Path, variables: dict[str, str], golden: Golden) -> None:
     given = {name: value.format(repository) for name, value in variables.items()}
 
-    with pytest.raises(UserError, match="holds files of the repository"):
+    with pytest.raises(UserError) as refused:
         cache(repository, given)
+    golden(refused.value)
     git("rm", "-rq", "--cached", ".cache", folder=repository)
     found = cache(repository, given)
     assert found is not None
@@ -114,15 +116,17 @@ def in_a_submodule_without_git(top: Path, outside: Path) -> Path:
     ],
 )
 def test_every_link_and_every_submodule_on_the_way_is_checked(
-    repository: Path, tmp_path: Path, way: Callable[[Path, Path], Path]
+    repository: Path, tmp_path: Path, way: Callable[[Path, Path], Path], golden: Golden
 ) -> None:
     (tmp_path / "outside").mkdir()
     folder = way(repository, tmp_path / "outside")
 
-    with pytest.raises(UserError, match="a change could bring results"):
+    with pytest.raises(UserError) as refused:
         cache(repository, {}, str(folder))
-    with pytest.raises(UserError, match="a change could bring results"):
+    golden(refused.value)
+    with pytest.raises(UserError) as refused:
         cache(repository, {"XDG_CACHE_HOME": str(folder)})
+    golden(refused.value)
 
 
 def test_links_in_a_circle_are_an_error(repository: Path, tmp_path: Path) -> None:
@@ -135,7 +139,7 @@ def test_links_in_a_circle_are_an_error(repository: Path, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("fault", ["missing", "broken"])
 def test_a_git_that_cannot_say_refuses(
-    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, golden: Golden
 ) -> None:
     programs = tmp_path / "programs"
     programs.mkdir()
@@ -144,20 +148,23 @@ def test_a_git_that_cannot_say_refuses(
         (programs / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}:/bin" if fault == "broken" else str(programs))
 
-    with pytest.raises(UserError, match="cannot be found out"):
+    with pytest.raises(UserError) as refused:
         cache(repository, {"XDG_CACHE_HOME": str(repository / ".cache")})
+    golden(refused.value)
     assert cache(repository, {"HOME": str(tmp_path)}) is not None, "outside of the checkout nobody needs to be asked"
 
 
-def test_a_project_without_a_checkout_has_no_cache_of_its_own(repository: Path, tmp_path: Path) -> None:
+def test_a_project_without_a_checkout_has_no_cache_of_its_own(repository: Path, tmp_path: Path, golden: Golden) -> None:
     shutil.rmtree(repository / ".git")
     workspace = {"GITLAB_CI": "true", "CI_PROJECT_ID": "1", "CI_PROJECT_DIR": str(repository), **PATH}
     given = {**workspace, "XDG_CACHE_HOME": str(repository / ".cache")}
 
-    with pytest.raises(UserError, match="not in a git checkout"):
+    with pytest.raises(UserError) as refused:
         cache(repository, {"HOME": str(repository / "bot")})
-    with pytest.raises(UserError, match="not in a git checkout"):
+    golden(refused.value)
+    with pytest.raises(UserError) as refused:
         cache_of(Settings(), find_host(given, None), repository / "bot", given)
+    golden(refused.value)
     assert cache(repository, {"HOME": str(tmp_path)}) is not None
 
 
@@ -172,14 +179,15 @@ def test_the_key_is_a_flag_or_a_variable(repository: Path, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("variables", [{"XDG_CACHE_HOME": "{}/.cache"}, {"HOME": "{}"}])
 def test_without_a_checkout_the_current_folder_may_be_the_repository(
-    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], golden: Golden
 ) -> None:
     shutil.rmtree(repository / ".git")
     given = {name: value.format(repository) for name, value in variables.items()}
 
     monkeypatch.chdir(repository)
-    with pytest.raises(UserError, match="not in a git checkout"):
+    with pytest.raises(UserError) as refused:
         cache(repository, given)
+    golden(refused.value)
     assert cache(repository, {"HOME": str(tmp_path / "home")}) is not None
     assert cache(repository, given, str(repository / ".cache")) is not None, "whoever names a folder knows it"
     monkeypatch.setattr(pwd, "getpwuid", lambda _: SimpleNamespace(pw_dir=str(repository)))
@@ -187,15 +195,16 @@ def test_without_a_checkout_the_current_folder_may_be_the_repository(
 
 
 def test_a_command_goes_without_the_usual_folder_and_refuses_a_named_one(
-    repository: Path, capsys: pytest.CaptureFixture[str]
+    repository: Path, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     """Nobody asked it to cache anything, so that it does what it was asked for."""
     folder = repository / ".cache"
     variables = {**PATH, "XDG_CACHE_HOME": str(folder)}
     settings = Settings(project=str(repository / "bot"))
     assert cache_of_command(settings, variables, Console()) is None
-    assert "Nothing is cached: the cache folder" in capsys.readouterr().err
-    with pytest.raises(UserError, match="holds files of the repository"):
+    golden(capsys.readouterr().err)
+    with pytest.raises(UserError) as refused:
         cache_of_command(replace(settings, cache_folder=str(folder / "turncheck")), variables, Console())
+    golden(refused.value)
     assert cache_of_command(replace(settings, cache=False), variables, Console()) is None
     assert not capsys.readouterr().err

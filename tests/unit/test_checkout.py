@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from golden_texts import Golden
 
 from turncheck.ci.base_files import written_submodules
 from turncheck.ci.git import Checkout, GitError, find_checkout
@@ -234,7 +235,7 @@ def test_a_commit_that_is_not_here_is_an_error(repository: Path) -> None:
 
 @pytest.mark.slow
 def test_a_git_that_is_missing_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     from turncheck.cli import run_command_line
 
@@ -243,9 +244,9 @@ def test_a_git_that_is_missing_is_named(
     monkeypatch.setenv("PATH", str(tmp_path))
 
     assert run_command_line([*words, "--base", "HEAD~1"]) == 2
-    assert "git is not installed here, or not on the PATH" in capsys.readouterr().err
+    golden(capsys.readouterr().err)
     assert run_command_line(words) == 0
-    assert "git is not installed here, or not on the PATH" in capsys.readouterr().out
+    golden(capsys.readouterr().out, only="installed")
 
 
 @pytest.mark.parametrize(

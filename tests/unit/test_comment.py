@@ -179,11 +179,11 @@ def test_missing_and_unreadable_baselines_are_told_apart_in_words(baseline: Any,
     assert "±0" not in text
 
 
-def test_the_baseline_is_named_with_commit_run_and_how_it_was_found() -> None:
+def test_the_baseline_is_named_with_commit_run_and_how_it_was_found(golden: Golden) -> None:
     text = comment_of(head_report(), base_report())
 
     assert "commit `11111111`" in text
-    assert "the report of an earlier run ([run `55`](https://github.com/acme/bots/actions/runs/55))" in text
+    golden(text, only="[run")
 
 
 def sides(wrong_before: range, wrong_now: range) -> tuple[Report, Report]:
@@ -210,18 +210,18 @@ def test_twelve_of_a_thousand_in_each_direction_are_noise() -> None:
 
 
 @pytest.mark.slow
-def test_forty_wrong_and_five_right_are_real() -> None:
+def test_forty_wrong_and_five_right_are_real(golden: Golden) -> None:
     base, head = sides(range(5), range(500, 540))
 
     text = comment_of(head, base)
 
     assert "| Intents, F1 | 0.995 | 0.960 | −0.035 🔴 real drop |" in text
     assert "| Intents, accuracy | 0.995 | 0.960 | −0.035 🔴 real drop |" in text
-    assert "Newly misclassified sentences (40)" in text
+    golden(text, only="misclassified")
     assert "Newly right (5)" in text
 
 
-def test_different_sentences_on_both_sides_are_said_and_compared_on_the_shared_ones() -> None:
+def test_different_sentences_on_both_sides_are_said_and_compared_on_the_shared_ones(golden: Golden) -> None:
     base = report(examples=[example(f"s{i}", "a" if i % 2 else "b", line=i + 1) for i in range(20)], commit=BASE_COMMIT)
     head = report(
         examples=[example(f"s{i}", "a" if i % 2 else "b", line=i + 1) for i in range(2, 20)]
@@ -231,32 +231,29 @@ def test_different_sentences_on_both_sides_are_said_and_compared_on_the_shared_o
     text = comment_of(head, base)
 
     assert "| Intents, accuracy (shared sentences) | 1.000 | 1.000 | same |" in text
-    assert (
-        "Both sides judged 18 sentences; 4 new, 2 gone. On all sentences of each side: Intents, F1 1.000 → 0." in text
-    )
+    golden(text, only="Intents")
     assert "Intents, accuracy 1.000 → 0.818." in text
 
 
-def test_where_no_sentence_is_the_same_nothing_is_said_to_be_better_or_worse() -> None:
+def test_where_no_sentence_is_the_same_nothing_is_said_to_be_better_or_worse(golden: Golden) -> None:
     base = report(examples=[example("one thing", "a"), example("two", "a")], commit=BASE_COMMIT)
     head = report(examples=[example("something entirely other", "b"), example("and more", "b")])
 
     text = comment_of(head, base)
 
-    assert "No sentence was judged on both sides; 2 new, 2 gone." in text
+    golden(text, only="sentence")
     assert "| Intents, F1 | 1.000 | 1.000 | ±0 |" in text
 
 
 STORIES = [story(f"story {i}", f"utter_{i}", line=i) for i in range(1, 11)]
 
 
-def test_stories_that_are_gone_are_no_drop_but_said_and_named() -> None:
+def test_stories_that_are_gone_are_no_drop_but_said_and_named(golden: Golden) -> None:
     text = comment_of(report(stories=STORIES[:3]), report(stories=STORIES, commit=BASE_COMMIT))
 
     assert "| Stories passed | 10/10 | 3/3 | same; 7 gone |" in text
     assert "7 stories gone" in headline_of(text)
-    assert "#### Tests that are gone (7)\n\nTo delete a test on purpose, name it, its file or folder in the" in text
-    assert "\n\n- story `story 4`, passed on the base" in text
+    golden(text.partition("(7)\n\n")[2].partition("`story 5`")[0])
 
 
 def test_a_new_failing_story_is_counted_as_new_not_as_one_that_broke() -> None:
@@ -278,16 +275,15 @@ def test_a_story_that_broke_among_new_and_gone_ones_is_worse_by_one() -> None:
     assert "| Stories passed | 10/10 | 8/9 | 🔴 worse; 1 broke, 1 new, 2 gone |" in text
 
 
-def test_an_edited_story_that_broke_is_listed_once() -> None:
+def test_an_edited_story_that_broke_is_listed_once(golden: Golden) -> None:
     edited = [story("story 1", "utter_1", "utter_x!utter_y", line=1), story("story 2", "utter_2", "utter_x", line=2)]
 
     text = comment_of(report(stories=[*edited, *STORIES[2:]]), report(stories=STORIES, commit=BASE_COMMIT))
 
     assert "story `story 1` (edited): expected `utter_x`, got `utter_y`" in text
     assert text.count("`story 1`") == 1
-    assert (
-        "<summary>Edited or renamed (1)</summary>\n\n- story `story 2` (edited): right on the base, right now" in text
-    )
+    golden(text, only="(1)</summary>")
+    golden(text, only="`story 2`")
 
 
 def test_stories_that_are_all_others_are_not_judged() -> None:
@@ -300,27 +296,30 @@ def headline_of(text: str) -> str:
     return next(line for line in text.splitlines() if line.startswith("**"))
 
 
-def test_testing_on_training_sentences_is_said_in_the_headline() -> None:
+def test_testing_on_training_sentences_is_said_in_the_headline(golden: Golden) -> None:
     head = base_report()
     assert head.nlu is not None
     head = msgspec.structs.replace(head, nlu=msgspec.structs.replace(head.nlu, on_training_sentences=12))
 
     headline = next(line for line in comment_of(head, None).splitlines() if line.startswith("**"))
 
-    assert "12 of 48 test sentences also appear in the training data" in headline
+    golden(headline)
 
 
-def test_without_a_baseline_everything_in_the_data_is_listed_and_with_one_what_is_known_is_folded() -> None:
+def test_without_a_baseline_everything_in_the_data_is_listed_and_with_one_what_is_known_is_folded(
+    golden: Golden,
+) -> None:
     known, new = finding("old-thing", "known for long", "warning"), finding("new-thing", "just added", "warning")
     base = report(examples=[example("a", "x"), example("b", "y")], findings=[known], commit=BASE_COMMIT)
     head = report(examples=[example("a", "x"), example("b", "y")], findings=[known, new])
 
     alone, against = comment_of(head, None), comment_of(head, base)
 
-    assert "#### Warnings in the data (2)" in alone
-    assert "On the base too, and not listed here: 1 finding in the data." in against
+    golden(alone, only="Warnings")
+    golden(against, only="finding")
     assert "old-thing" not in against
-    assert "#### New warnings in the data (1)\n\n- ⚠️ `new-thing`" in against
+    assert against.count("⚠️ `new-thing`") == 1
+    golden(against, only="warnings")
 
 
 def test_what_to_do_about_a_finding_stands_below_it() -> None:
@@ -403,7 +402,7 @@ def test_a_comment_never_exceeds_the_limit_and_says_what_it_leaves_out() -> None
 
 
 @pytest.mark.slow
-def test_what_tests_reach_gives_way_before_a_comment_on_a_change_is_long() -> None:
+def test_what_tests_reach_gives_way_before_a_comment_on_a_change_is_long(golden: Golden) -> None:
     base, head = (
         report(
             stories=[story("day", "utter_hi")],
@@ -415,7 +414,7 @@ def test_what_tests_reach_gives_way_before_a_comment_on_a_change_is_long() -> No
 
     comment = comment_of(head, base)
 
-    assert "Changed, and reached by tests (60)" in comment
+    golden(comment, only="reached")
     assert "changed intent `intent_07`" in comment
     assert len(comment.encode()) <= 8_000
 
@@ -445,7 +444,7 @@ def test_details_give_way_before_what_changed_and_that_before_the_gates() -> Non
 
 
 @pytest.mark.slow
-def test_many_failed_gates_do_not_take_the_place_of_what_changed_sides() -> None:
+def test_many_failed_gates_do_not_take_the_place_of_what_changed_sides(golden: Golden) -> None:
     wrong = [example(f"sentence {i}", f"i{i % 300}", f"i{(i + 1) % 300}", line=i + 1) for i in range(900)]
     right = [example(one.text, str(one.expected.intent), line=i + 1) for i, one in enumerate(wrong)]
     rules = GateSettings(thresholds=tuple(f"nlu.intents[i{i}].f1 >= 0.9" for i in range(300)))
@@ -455,7 +454,7 @@ def test_many_failed_gates_do_not_take_the_place_of_what_changed_sides() -> None
     text = comment_of(head, base)
 
     assert text.count("❌ `threshold: ") == 16
-    assert "… and 288 more, in the [results]" in text
+    golden(text, only="288")
     assert text.count("\n- `sentence ") > 100
 
 
@@ -561,9 +560,10 @@ def test_a_forged_marker_in_a_sentence_does_not_begin_a_line() -> None:
     assert len(re.findall(r"(?m)^<!-- turncheck", text)) == 1
 
 
-def test_templates_cannot_print_what_did_not_come_through_the_sink() -> None:
-    with pytest.raises(TypeError, match="did not come through the Markdown sink"):
+def test_templates_cannot_print_what_did_not_come_through_the_sink(golden: Golden) -> None:
+    with pytest.raises(TypeError) as refused:
         environment().from_string("{{ value }}").render(value="<b>")
+    golden(refused.value)
     with pytest.raises(jinja2.UndefinedError):
         environment().from_string("{{ missing.thing }}").render()
 

@@ -41,16 +41,16 @@ def test_the_verdict_is_the_last_line(golden: Golden) -> None:
     assert "No baseline: first run" in lines
 
 
-def test_a_case_that_could_not_be_run_to_its_end_says_why_wherever_it_is_shown() -> None:
+def test_a_case_that_could_not_be_run_to_its_end_says_why_wherever_it_is_shown(golden: Golden) -> None:
     lost = replace(case("orders"), passed=False, outcome="error", reason="the action server is gone")
     head = report(cases=[lost])
     comparison = compare(head, Missing("first run"))
     verdict = judge(head, comparison, head.settings)
 
     shown = str(render_console(head, comparison, verdict, Links()).content)
-    assert "end-to-end case orders: the action server is gone" in shown
+    golden(shown, only="tests/e2e_test_cases.yml:1:5")
     comment = str(render_comment(head, comparison, verdict, Links()).content)
-    assert "the action server is gone" in comment
+    golden(comment, only="`orders`")
     assert "expected" not in shown + comment
 
 
@@ -62,6 +62,23 @@ def test_cases_that_passed_with_a_warning_are_counted_wherever_a_person_looks() 
     told = "1 end-to-end case passed with a warning: 'action_a' failed: status 500"
     assert f"Warning: {told}" in str(render_console(head, comparison, verdict, Links()).content)
     assert told.partition("'")[0] in str(render_comment(head, comparison, verdict, Links()).content)
+
+
+def test_each_reason_for_which_cases_are_skipped_is_said_with_its_places() -> None:
+    reasons = ["no `buttons`", "no `media`", "no `media`", *(f"reason {number}" for number in range(9))]
+    cases = [
+        replace(case(reason, line=line), outcome="skipped", passed=False, reason=reason)
+        for line, reason in enumerate(reasons, start=3)
+    ]
+    head = report(cases=[case("runs", "utter_a"), *cases], root="")
+    shown = (head, None, judge(head, None, head.settings), Links())
+    lines = str(render_console(*shown).content).splitlines()
+    place = "tests/e2e_test_cases.yml"
+    assert f"Warning: 2 end-to-end cases skipped: no `media` ({place}:4:5, {place}:5:5)" in lines
+    assert f"Warning: 1 end-to-end case skipped: no `buttons` ({place}:3:5)" in lines
+    assert "Warning: 1 more end-to-end case skipped, for 1 other reason" in lines
+    comment = str(render_comment(*shown).content)
+    assert [comment.count(f"skipped: {words}") for words in ("no `media`", "no `buttons`", "reason 0")] == [1, 1, 1]
 
 
 def test_without_a_terminal_there_is_no_escape_and_no_wrapped_line() -> None:

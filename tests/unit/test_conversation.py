@@ -126,12 +126,14 @@ def test_after_a_loop_that_is_no_form_the_message_is_lost_as_in_rasa(
     assert texts(conversation.say("/tell")) == ["Ann"]
 
 
-def test_a_users_message_that_an_action_returns_needs_what_was_understood(engine: EmbeddedConversations) -> None:
+def test_a_users_message_that_an_action_returns_needs_what_was_understood(
+    engine: EmbeddedConversations, golden: Golden
+) -> None:
     event: dict[str, Any] = {"event": "user", "text": "tell"}
     turn = engine.conversation(stubs={"action_undo": {"events": [event]}}).say("/undo")
-    assert [(noted.outcome, noted.reason) for noted in turn.custom_actions] == [
-        ("failed", "'action_undo' failed, its answer is malformed: events[0] needs the key 'parse_data'")
-    ]
+    (noted,) = turn.custom_actions
+    assert noted.outcome == "failed"
+    golden(noted.reason)
     event["parse_data"] = {"intent": {"name": "undo"}, "entities": []}
     turn = engine.conversation(stubs={"action_undo": {"events": [event]}}).say("/undo")
     assert [noted.outcome for noted in turn.custom_actions] == ["stubbed"]

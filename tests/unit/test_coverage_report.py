@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from golden_texts import Golden
 from small_project import write_project
 
 from turncheck.cli import run_command_line
@@ -129,7 +130,7 @@ def test_the_stack_is_followed_through_its_changes() -> None:
     page="rasa-pro", sentence="Coverage is reported separately for tests that pass and tests that fail."
 )
 @pytest.mark.follows(page="rasa-pro", sentence="The commands that tests reach are drawn as histograms.")
-def test_what_passed_and_what_failed_have_files_of_their_own(calm: Project, tmp_path: Path) -> None:
+def test_what_passed_and_what_failed_have_files_of_their_own(calm: Project, tmp_path: Path, golden: Golden) -> None:
     cases = tmp_path / "cases.yml"
     cases.write_text(
         "fixtures:\n- rich:\n  - amount: 5\ntest_cases:\n- test_case: good\n  fixtures: [rich]\n  steps:\n"
@@ -146,8 +147,8 @@ def test_what_passed_and_what_failed_have_files_of_their_own(calm: Project, tmp_
         CaseOutcome(CaseResult(name="bad", location=Location("c"), passed=False, outcome="failed"), Exercised()),
     ]
     shown = write_coverage_report(calm, read, outcomes, tmp_path / "out")
-    assert "Coverage of the cases that passed (1):" in shown
-    assert "Coverage of the cases that failed (1):" in shown
+    golden(shown, only="passed")
+    golden(shown, only="failed")
     out = tmp_path / "out"
     assert rows_of(out / "coverage_report_for_passed_tests.csv")["data/flows.yml::greet"][0] == "50.00%"
     assert rows_of(out / "coverage_report_for_failed_tests.csv")["Total"][0] == "0.00%"
@@ -165,7 +166,7 @@ def test_what_passed_and_what_failed_have_files_of_their_own(calm: Project, tmp_
     ),
 )
 @pytest.mark.follows(page="rasa-pro", sentence="`--coverage-output-path` names another folder.")
-def test_the_command_shows_and_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_shows_and_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Golden) -> None:
     project = write_project(tmp_path / "bot")
     (project / "tests").mkdir(exist_ok=True)
     (project / "tests" / "e2e_test_cases.yml").write_text(
@@ -173,7 +174,7 @@ def test_the_command_shows_and_writes_it(tmp_path: Path, capsys: pytest.CaptureF
     )
     command = ["test", "e2e", "--project", str(project), str(project / "tests" / "e2e_test_cases.yml")]
     assert run_command_line([*command, "--coverage-report"]) == 0
-    assert "Coverage of the cases that passed (1):" in capsys.readouterr().out
+    golden(capsys.readouterr().out, only="Coverage")
     rows = rows_of(project / "e2e_coverage_results" / "coverage_report_for_passed_tests.csv")
     assert rows["data/stories.yml::greet and order"][:3] == ["33.33%", "6", "4"]
     assert rows["data/rules.yml::say goodbye"][0] == "0.00%"
@@ -183,7 +184,11 @@ def test_the_command_shows_and_writes_it(tmp_path: Path, capsys: pytest.CaptureF
 
 @pytest.mark.parametrize("flags", [(), ("--coverage-output-path", "there")])
 def test_cases_that_were_written_with_their_coverage_are_no_tests_that_were_forgotten(
-    flags: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    flags: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    golden: Golden,
 ) -> None:
     monkeypatch.chdir(write_project(tmp_path / "bot"))
     Path("tests").mkdir(exist_ok=True)
@@ -195,15 +200,15 @@ def test_cases_that_were_written_with_their_coverage_are_no_tests_that_were_forg
     capsys.readouterr()
     assert run_command_line(["test", "e2e"]) == 0
     forgotten = [line for line in capsys.readouterr().err.splitlines() if line.startswith("Not run:")]
-    assert forgotten == [
-        "Not run: 'more/passed.yml' holds end-to-end cases, but it is not below tests/ or e2e_tests/: name it."
-    ]
+    golden(*forgotten)
 
 
-def test_a_coverage_folder_among_the_tests_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_coverage_folder_among_the_tests_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Golden
+) -> None:
     project = write_project(tmp_path / "bot")
     (project / "tests").mkdir(exist_ok=True)
     (project / "tests" / "e2e_test_cases.yml").write_text("test_cases: []\n")
     command = ["test", "e2e", "--project", str(project), "--coverage-report"]
     assert run_command_line([*command, "--coverage-output-path", str(project / "tests" / "cov")]) == 2
-    assert "Name another folder with --coverage-output-path." in capsys.readouterr().err
+    golden(capsys.readouterr().err)

@@ -29,7 +29,7 @@ PIZZERIA = Path(__file__).parents[2] / "examples/pizzeria"
 
 
 @cache
-def folds(count: int = 5) -> list[tuple[list[tuple[Example, Ranking]], list[tuple[Example, Ranking]]]]:
+def folds(count: int = 4) -> list[tuple[list[tuple[Example, Ranking]], list[tuple[Example, Ranking]]]]:
     """For each fold what is learnt and what is judged: sentences with their likely intents."""
     examples = read_project(PIZZERIA).nlu.examples
     made = []
@@ -55,9 +55,9 @@ def found_with(bias: tuple[float, float] | None = None, sure: float | None = Non
 
 
 def found_in_folds() -> tuple[int, int, int]:
-    """How many words are found with their type, how many are said to be in one, how many are; in three divisions."""
+    """How many words are found with their type, how many are said to be in one, how many are."""
     right = said = there = 0
-    for learnt, judged in (*folds(4), *folds(5), *folds(8)):
+    for learnt, judged in folds():
         model = EntityModel.train(
             [one for one, _ in learnt],
             [split(one.text) for one, _ in learnt],
@@ -173,7 +173,7 @@ def test_a_tagger_with_multiplied_weights_finds_the_same_and_is_surer() -> None:
 
 
 def test_weights_of_what_is_not_a_model_are_not_multiplied() -> None:
-    with pytest.raises(ValueError, match="not a CRFsuite model"):
+    with pytest.raises(ValueError, match="CRFsuite model"):
         with_weights_times(2.0, b"")
     tagger = train_tagger([([["a"]], ("X",)), ([["b"]], ("O",))], "pa", {"max_iterations": 2})
     with pytest.raises(ValueError, match="no features"):

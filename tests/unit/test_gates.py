@@ -64,21 +64,23 @@ def test_a_clean_run_passes_and_says_what_was_tested(golden: Golden) -> None:
     golden(verdict.summary)
 
 
-def test_an_error_in_the_data_fails_and_is_named_with_its_place() -> None:
+def test_an_error_in_the_data_fails_and_is_named_with_its_place(golden: Golden) -> None:
     verdict = verdict_of(report(examples=TWO_SENTENCES, findings=[finding("code", "bad thing", line=7)]))
 
     failed = gate(verdict, "errors")
-    assert (failed.outcome, failed.reason) == ("failed", "1 error in the data")
+    assert failed.outcome == "failed"
+    golden(failed.reason)
     assert [(cause.what, str(cause.location)) for cause in failed.failed_by] == [("code: bad thing", "domain.yml:7:1")]
     assert verdict.outcome == "failed"
 
 
-def test_warnings_fail_only_where_it_is_asked_for() -> None:
+def test_warnings_fail_only_where_it_is_asked_for(golden: Golden) -> None:
     made = report(examples=TWO_SENTENCES, findings=[finding("code", "odd", "warning"), finding("code", "fyi", "info")])
 
     assert verdict_of(made).passed
     failed = gate(verdict_of(made, fail_on_warnings=True), "fail-on-warnings")
-    assert (failed.outcome, failed.reason) == ("failed", "1 warning in the data")
+    assert failed.outcome == "failed"
+    golden(failed.reason)
 
 
 @pytest.mark.parametrize(
@@ -127,13 +129,14 @@ def test_only_new_failures_fail_where_that_is_asked_for(golden: Golden) -> None:
 # --- something was tested, require -----------------------------------------------------------------------------------
 
 
-def test_a_run_that_tested_nothing_fails_even_if_it_only_looks() -> None:
+def test_a_run_that_tested_nothing_fails_even_if_it_only_looks(golden: Golden) -> None:
     nothing = report(skipped=[Skipped(evaluation="nlu", reason="no NLU data")])
 
     verdict = verdict_of(nothing, fail_on=["none"])
 
     failed = gate(verdict, "something-was-tested")
-    assert (failed.outcome, failed.reason) == ("failed", "nothing was tested")
+    assert failed.outcome == "failed"
+    golden(failed.reason)
     assert [cause.what for cause in failed.failed_by] == ["nlu was skipped: no NLU data"]
     assert not verdict.passed
 
@@ -334,7 +337,7 @@ def test_test_sentences_cut_down_to_one_intent_are_no_way_around_the_gates(golde
     gone, drop = gate(verdict, "gone-tests"), gate(verdict, "max-regression: nlu.intents.f1: 0.1")
     assert (gone.outcome, drop.outcome, verdict.passed) == ("failed", "failed", False)
     golden(gone.reason)
-    assert "no longer measured" in drop.reason
+    golden(drop.reason)
     golden(verdict_of(head).summary)
 
 
@@ -498,7 +501,7 @@ def test_a_check_of_the_data_alone_passes_or_fails_by_its_findings(golden: Golde
     golden(gate(fine, "something-was-tested").reason)
     assert not wrong.passed
     assert [one.name for one in wrong.gates if one.fails] == ["errors"]
-    assert "nothing was tested" not in wrong.summary
+    golden(wrong.summary)
 
 
 def test_a_check_of_the_data_alone_is_no_success_if_the_base_runs_tests() -> None:
@@ -568,11 +571,11 @@ def test_what_is_understood_is_a_sample_too(metric: str) -> None:
 
 
 @pytest.mark.parametrize("metric", ["nlu.understood.wrong", "nlu.calibration_error"])
-def test_harder_new_sentences_do_not_count_against_what_is_understood(metric: str) -> None:
+def test_harder_new_sentences_do_not_count_against_what_is_understood(metric: str, golden: Golden) -> None:
     judged = regression(understood(wrong=0, more=20), understood(wrong=0), f"{metric}: 0")
 
     assert judged.outcome == "passed"
-    assert judged.reason.endswith("on the examples both sides judged")
+    golden(judged.reason)
 
 
 def test_sentences_that_fall_back_now_are_not_understood() -> None:
@@ -583,10 +586,11 @@ def test_sentences_that_fall_back_now_are_not_understood() -> None:
     assert judged.outcome == "failed"
 
 
-def test_with_no_sentence_in_common_no_drop_is_judged() -> None:
+def test_with_no_sentence_in_common_no_drop_is_judged(golden: Golden) -> None:
     base = report(examples=[example("one thing", "x"), example("another", "y")], commit=BASE_COMMIT)
     head = report(examples=[example("quite different", "x", "y"), example("and this", "y")])
 
     for rule in ("nlu.intents.f1: 0", "nlu.intents.f1: significant"):
         judged = regression(head, base, rule)
-        assert (judged.outcome, judged.reason) == ("not judged", "no example was judged on both sides")
+        assert judged.outcome == "not judged"
+        golden(judged.reason)

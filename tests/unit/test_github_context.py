@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from golden_texts import Golden
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -139,16 +140,20 @@ def test_a_number_that_is_none_is_passed_over_and_said(tmp_path: Path, attempt: 
         "https://me:s3cret@a:0",
     ],
 )
-def test_an_address_of_github_that_is_none_is_refused_by_its_name(tmp_path: Path, name: str, url: str) -> None:
-    with pytest.raises(UserError, match=f"{name} is not an address") as caught:
+def test_an_address_of_github_that_is_none_is_refused_by_its_name(
+    tmp_path: Path, name: str, url: str, golden: Golden
+) -> None:
+    with pytest.raises(UserError, match=f"{name}") as caught:
         read_context(environment(tmp_path, {}, **{name: url}))
+    golden(caught.value)
     assert "s3cret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("repository", ["a/b/c", "a/..", "../b", "a b/c", "a/b\nc", "/", "a/", "ä/b"])
-def test_a_repository_that_cannot_be_is_refused(tmp_path: Path, repository: str) -> None:
-    with pytest.raises(UserError, match="GITHUB_REPOSITORY is not OWNER/NAME"):
+def test_a_repository_that_cannot_be_is_refused(tmp_path: Path, repository: str, golden: Golden) -> None:
+    with pytest.raises(UserError, match="GITHUB_REPOSITORY") as refused:
         read_context(environment(tmp_path, {}, GITHUB_REPOSITORY=repository))
+    golden(refused.value)
 
 
 @pytest.mark.parametrize("part", [[], "x", 3, None, True])

@@ -39,11 +39,11 @@ def test_another_wording_fails_until_it_is_accepted(tmp_path: Path) -> None:
     assert read_golden(file) == {"test_it": "one", "test_it (2)": "two\nthree"}
 
 
-def test_it_may_be_about_some_lines_and_knows_no_folder_of_a_test(tmp_path: Path) -> None:
+def test_it_may_be_about_some_lines_and_knows_no_folder_or_port_of_a_test(tmp_path: Path) -> None:
     file = tmp_path / "it.txt"
     golden = Golden(file, "test_it", accept=True, folder=tmp_path.parent)
-    golden(f"passed\n  {tmp_path}/nlu.yml:3: empty\n{tmp_path}: done", only="nlu.yml")
-    golden(f"{tmp_path}: done")
-    assert read_golden(file) == {"test_it": "TMP/nlu.yml:3: empty", "test_it (2)": "TMP: done"}
+    golden(f"passed\n  {tmp_path}/nlu.yml:3: empty (0.4 s)\n{tmp_path}: done", only="nlu.yml")
+    golden(f"{tmp_path}: http://127.0.0.1:43117/x")
+    assert read_golden(file) == {"test_it": "TMP/nlu.yml:3: empty", "test_it (2)": "TMP: http://127.0.0.1:PORT/x"}
     with pytest.raises(AssertionError, match="domain"):
         golden("nlu.yml", only="domain")

@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 
 import msgspec
 import pytest
+from golden_texts import Golden
 from hostile import HOSTILE
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -133,7 +134,7 @@ def test_a_case_that_passed_with_a_warning_tells_it_in_its_output() -> None:
     assert one.find("failure") is None
 
 
-def test_errors_and_skipped_end_to_end_cases_are_told_apart() -> None:
+def test_errors_and_skipped_end_to_end_cases_are_told_apart(golden: Golden) -> None:
     base = case("c", "a")
     broken = msgspec.structs.replace(base, name="broken", outcome="error", passed=False, reason="the server is down")
     skipped = msgspec.structs.replace(base, name="later", outcome="skipped", passed=False, reason="needs an LLM")
@@ -142,7 +143,8 @@ def test_errors_and_skipped_end_to_end_cases_are_told_apart() -> None:
     error, later = case_named(root, "broken").find("error"), case_named(root, "later").find("skipped")
     assert error is not None
     assert later is not None
-    assert (error.get("message"), later.get("message")) == ("the server is down", "needs an LLM")
+    assert later.get("message") == "needs an LLM"
+    golden(error.get("message"))
 
 
 def test_names_are_never_empty_and_never_twice() -> None:
@@ -204,7 +206,7 @@ def test_what_is_of_no_single_file_is_shown_at_the_settings_else_at_a_test() -> 
     assert files(older) == {("bots/pizzeria/tests/test_stories.yml", "1")}
 
 
-def test_paths_in_texts_are_from_the_top_of_the_repository_as_those_of_the_cases() -> None:
+def test_paths_in_texts_are_from_the_top_of_the_repository_as_those_of_the_cases(golden: Golden) -> None:
     made = report(
         stories=[story("s", "a!b")],
         findings=[
@@ -224,7 +226,7 @@ def test_paths_in_texts_are_from_the_top_of_the_repository_as_those_of_the_cases
     told = "It appears in bots/pizzeria/data/nlu.yml, too (bots/pizzeria/data/nlu.yml:3); not my_data/nlu.yml."
     assert failure.text == f"bots/pizzeria/domain.yml:1:1: error: {told}"
     assert failure.get("message") == f"1 found: {told}"
-    assert skipped.get("message") == "cannot be trained (bots/pizzeria/data/nlu.yml:3:1)"
+    golden(skipped.get("message"))
     gates = [one.text or "" for one in root.iter("failure") if one.get("type") == "gate"]
     lines = "\n".join(gates).splitlines()
     assert lines

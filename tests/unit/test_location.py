@@ -1,6 +1,7 @@
 """Locations and the errors that carry them."""
 
 import pytest
+from golden_texts import Golden
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
@@ -20,10 +21,10 @@ def test_a_location_is_written_as_compilers_write_it(location: Location, text: s
     assert str(location) == text
 
 
-def test_an_error_says_where_what_and_what_to_do() -> None:
+def test_an_error_says_where_what_and_what_to_do(golden: Golden) -> None:
     error = UserError("no such file", location=Location("a.yml", 1), hint="Create it.")
 
-    assert str(error) == "a.yml:1: no such file\nCreate it."
+    golden(error)
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ BOTH = GateSettings(fail_on=("errors", "test-failures", "new-failures"))
 FAIL = msgspec.structs.replace(BOTH, misunderstood="fail")
 
 
-def test_a_flipped_sentence_fails_no_run_by_default_and_every_gate_where_it_is_asked_to() -> None:
+def test_a_flipped_sentence_fails_no_run_by_default_and_every_gate_where_it_is_asked_to(golden: Golden) -> None:
     base = made(right("a"), right("b", 5), commit=BASE_COMMIT, settings=BOTH)
     outcomes = {}
     for settings in (BOTH, FAIL):
@@ -106,21 +106,19 @@ def test_a_flipped_sentence_fails_no_run_by_default_and_every_gate_where_it_is_a
             gate(verdict, "new-failures"),
         )
 
-    assert outcomes["warn"] == (
-        "passed",
-        ("passed", "1 of 2 stories passed, 1 story misunderstood (misunderstood: warn)"),
-        ("passed", "nothing fails that passed on the base; 1 story newly misunderstood (misunderstood: warn)"),
-    )
+    assert outcomes["warn"][0] == "passed"
+    assert [one[0] for one in outcomes["warn"][1:]] == ["passed", "passed"]
+    golden(*(one[1] for one in outcomes["warn"][1:]))
     assert outcomes["fail"][0] == "failed"
     assert [one[0] for one in outcomes["fail"][1:]] == ["failed", "failed"]
 
 
-def test_without_a_baseline_it_is_judged_by_the_same_setting() -> None:
+def test_without_a_baseline_it_is_judged_by_the_same_setting(golden: Golden) -> None:
     for settings, outcome in ((BOTH, "passed"), (FAIL, "failed")):
         head = made(flips("a"), settings=settings)
         verdict = judge(head, compare(head, Missing("it is new")), settings)
         assert verdict.outcome == outcome
-        assert verdict.reservation == ("a story is misunderstood" if outcome == "passed" else "")
+        golden(verdict.reservation)
 
 
 def test_a_dialogue_that_fails_as_written_is_a_failure_and_its_sentences_are_told_as_well() -> None:
@@ -163,7 +161,7 @@ def test_a_new_story_that_is_misunderstood_is_newly_so() -> None:
     assert verdict.passed
 
 
-def test_the_sentence_that_drew_it_away_is_named_as_new_in_this_change() -> None:
+def test_the_sentence_that_drew_it_away_is_named_as_new_in_this_change(golden: Golden) -> None:
     old, new = training(("hello", "greet")), training(("hello", "greet"), COLLIDES)
     base = made(right("a"), right("b", 5), commit=BASE_COMMIT, examples=[example("hi", "greet")], sentences=old)
     head = made(flips("a"), flips("b", 5), examples=[example("hi", "greet")], sentences=new)
@@ -173,30 +171,30 @@ def test_the_sentence_that_drew_it_away_is_named_as_new_in_this_change() -> None
     assert [one.name for one in sentence.stories] == ["a", "b"], "one cause, one entry"
     assert [(one.change, one.text) for one in sentence.because] == [("added", COLLIDES[0])]
     comment = str(render_comment(head, comparison, verdict, LINKS).content)
-    assert "Sentences newly misunderstood in stories (1)" in comment
+    golden(comment, only="Sentences")
     assert "`hello`: expected `greet`, got `ask` (0.61) in 2 stories `a`, `b`" in comment
-    assert "new in `ask`: `hello are you open`" in comment
-    assert "`misunderstood: warn`: this does not fail the run" in comment
+    golden(comment, only="`ask`")
+    golden(comment, only="`misunderstood")
     assert "🔴" not in comment
     assert "2 stories newly misunderstood" in verdict.summary
     console = str(render_console(head, comparison, verdict, LINKS).content)
-    assert ": new in ask: 'hello are you open'\n" in console
+    golden(console, only="'hello are you open'")
 
 
-def test_where_no_training_sentences_are_listed_nothing_is_said_of_whether_they_changed() -> None:
+def test_where_no_training_sentences_are_listed_nothing_is_said_of_whether_they_changed(golden: Golden) -> None:
     base, head = made(right("a"), commit=BASE_COMMIT), made(flips("a"))
     comparison, verdict = judged(base, head)
 
     (sentence,) = comparison.misunderstood
     assert [(one.change, one.text) for one in sentence.because] == [("unknown", COLLIDES[0])]
     comment = str(render_comment(head, comparison, verdict, LINKS).content)
-    assert "like `ask`: `hello are you open`" in comment
+    golden(comment, only="`ask`")
     assert "not changed" not in comment
     console = str(render_console(head, comparison, verdict, LINKS).content)
-    assert ": like ask: 'hello are you open'\n" in console
+    golden(console, only="'hello are you open'")
 
 
-def test_figures_tell_stories_end_to_end_from_their_dialogue_alone() -> None:
+def test_figures_tell_stories_end_to_end_from_their_dialogue_alone(golden: Golden) -> None:
     base = made(*(right(name, line) for line, name in enumerate("abc")), commit=BASE_COMMIT)
     head = made(right("a"), flips("b", 1), breaks("c", 2))
     names = ("passed", "misunderstood", "failed", "as_written.passed", "as_written.failed")
@@ -205,10 +203,10 @@ def test_figures_tell_stories_end_to_end_from_their_dialogue_alone() -> None:
     comparison, verdict = judged(base, head)
     table = str(render_comment(head, comparison, verdict, LINKS).content)
     assert "| Stories passed | 3/3 | 1/3 | −2 🔴 worse |" in table
-    assert "| Stories passed as written | 3/3 | 2/3 | −1 🔴 worse |" in table
+    golden(table, only="3/3")
 
 
-def test_a_test_that_fails_now_is_named_by_what_is_new_and_once() -> None:
+def test_a_test_that_fails_now_is_named_by_what_is_new_and_once(golden: Golden) -> None:
     """One of its sentences was misunderstood on the base too; another one now is, and can be understood no more."""
 
     def side(second: str, **how: Any) -> StoryResult:
@@ -242,12 +240,12 @@ def test_a_test_that_fails_now_is_named_by_what_is_new_and_once() -> None:
     (told_in_comment,) = (one for one in comment.splitlines() if one.startswith("- story `day`"))
     assert ": expected `hours`, got `address` · " in told_in_comment
     assert "tests/test_stories.yml:3" in told_in_comment
-    assert "fail on the base too" not in comment
+    golden(comment.partition("| base")[0])
     (failure,) = junit.iterfind(".//testcase[@name='day']/failure")
     assert failure.get("message") == "expected hours, got address"
-    (remark,) = [one for one in find_annotations(head, comparison) if "story failed: day" in one.title]
+    (remark,) = find_annotations(head, comparison)
+    assert "story failed: day" in remark.title
     assert (remark.message, remark.line) == ("expected hours, got address", 3)
-    assert not [one for one in find_annotations(head, comparison) if "on the base too" in one.title]
 
 
 def test_what_rasa_test_core_counts_is_shown_wherever_it_differs_from_the_stories_end_to_end() -> None:
@@ -258,7 +256,7 @@ def test_what_rasa_test_core_counts_is_shown_wherever_it_differs_from_the_storie
         comparison, verdict = judged(base, head)
         table = str(render_comment(head, comparison, verdict, LINKS).content)
         assert "| Stories passed | 2/2 | 1/2 | −1 🔴 worse |" in table
-        assert ("| Stories passed as written | 2/2 | 2/2 | same |" in table) == told_apart
+        assert ("| 2/2 | 2/2 | same |" in table) == told_apart
 
 
 def test_a_few_flipped_sentences_are_noise_and_many_are_a_real_drop() -> None:
@@ -292,29 +290,27 @@ def test_junit_and_annotations_follow_the_setting(golden: Golden) -> None:
         (marks,) = (list(case) for case in suites.iter("testcase") if case.get("name") == "b")
         assert [mark.tag for mark in marks] == [kind]
         assert (marks[0].get("message") or "").startswith("misunderstood: ")
-        assert "hello are you open" in (marks[0].get("message") or "")
+        golden(marks[0].get("message"))
         (remark,) = find_annotations(head, None)
         assert (remark.level, remark.title) == (level, "misunderstood in story b")
         golden(remark.message)
 
 
-def test_a_report_that_does_not_add_up_is_refused() -> None:
+def test_a_report_that_does_not_add_up_is_refused(golden: Golden) -> None:
     whole = made(right("a"), flips("b"))
     assert decode(encode(whole)) == whole
     assert whole.core is not None
     wrong = msgspec.structs.replace(whole.core, as_written=StoriesAsWritten(passed=1, failed=1))
-    with pytest.raises(Exception, match=r"core\.as_written\.passed is 1, its cases add up to 2"):
+    with pytest.raises(Exception, match=r"core\.as_written\.passed") as refused:
         decode(encode(msgspec.structs.replace(whole, core=wrong)))
+    golden(refused.value)
 
 
-def test_an_edited_test_is_said_beside_stories_that_the_base_misunderstands_too() -> None:
+def test_an_edited_test_is_said_beside_stories_that_the_base_misunderstands_too(golden: Golden) -> None:
     shortened = flips("a day")
     whole = msgspec.structs.replace(shortened, steps=(*shortened.steps, *story("x", "utter_more", line=5).steps))
     base = made(whole, flips("other", 9), commit=BASE_COMMIT, settings=BOTH)
 
-    for head, words in (
-        (made(shortened, flips("other", 9), settings=BOTH), "1 test edited"),
-        (made(whole, flips("other", 9), settings=BOTH), "nothing changed against the base"),
-    ):
-        summary = judged(base, head)[1].summary
-        assert summary.endswith(f"2 stories misunderstood on the base too; {words}")
+    for version in (shortened, whole):
+        verdict = judged(base, made(version, flips("other", 9), settings=BOTH))[1]
+        golden(verdict.summary)

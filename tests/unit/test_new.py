@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from golden_texts import Golden
 from tools.new import KINDS, write
 
 ROOT = Path(__file__).parents[2]
@@ -121,9 +122,9 @@ def test_nothing_is_overwritten(written: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["Shouts", "a b", "../x", ""])
-def test_a_name_is_a_name(name: str) -> None:
+def test_a_name_is_a_name(name: str, golden: Golden) -> None:
     ended = subprocess.run(
         [sys.executable, "tools/new.py", "check", name], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert ended.returncode == 2
-    assert "is not a name" in ended.stderr
+    golden(ended.stderr)

@@ -52,13 +52,13 @@ def test_an_error_of_the_base_does_not_fail_a_change(golden: Golden) -> None:
     golden(verdict.summary)
 
 
-def test_a_new_error_fails_it_and_is_the_only_one_named() -> None:
+def test_a_new_error_fails_it_and_is_the_only_one_named(golden: Golden) -> None:
     verdict = judged(found(OLD, NEW), base_of(found(OLD)), "new-errors")
 
     failed = gate(verdict, "new-errors")
     assert failed.fails
     assert [one.message for one in failed.failed_by] == [NEW.message]
-    assert verdict.summary.startswith("The slot 'c' is not defined")
+    golden(verdict.summary)
 
 
 @pytest.mark.parametrize("base", [Missing("none was asked for"), None])
@@ -95,16 +95,16 @@ def test_a_headline_says_whether_its_errors_are_old(
     assert words in judged(found(*head), base_of(found(*base)), "errors").summary
 
 
-def test_errors_that_are_all_new_are_not_called_old() -> None:
-    assert "on the base" not in judged(found(OLD, NEW), base_of(found()), "errors").summary
+def test_errors_that_are_all_new_are_not_called_old(golden: Golden) -> None:
+    golden(judged(found(OLD, NEW), base_of(found()), "errors").summary)
 
 
-def test_a_headline_is_not_cut_by_the_punctuation_of_a_name() -> None:
+def test_a_headline_is_not_cut_by_the_punctuation_of_a_name(golden: Golden) -> None:
     named = replace_message(OLD, "The action 'utter_see you. bye' is not defined.")
 
     summary = judged(found(named), Missing("none was asked for"), "errors").summary
 
-    assert summary.startswith("The action 'utter_see you. bye' is not defined (")
+    golden(summary)
 
 
 def replace_message(one: Finding, message: str) -> Finding:
@@ -141,9 +141,8 @@ def test_the_list_the_summary_and_the_verdict_say_the_same_of_a_stand_in_s_newly
     verdict = judged(head, Present(base, "file"), "errors", "test-failures")
 
     assert verdict.passed
-    assert verdict.reservation == "although tests fail"
+    golden(verdict.reservation)
     golden(verdict.summary)
-    assert "no case changed sides" not in verdict.summary
 
 
 @pytest.mark.parametrize("fail_on", [("new-failures",), ("test-failures",), ()])

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from golden_texts import Golden
 
 from turncheck.engines.embedded.model_archive import MemberWriter, read_model, write_model
 from turncheck.engines.embedded.nlu.batch import Batch
@@ -134,19 +135,21 @@ def repacked(path: Path, content: dict[str, bytes]) -> Path:
     return path
 
 
-def test_a_changed_member_is_damage(engine: EmbeddedNluEngine, tmp_path: Path) -> None:
+def test_a_changed_member_is_damage(engine: EmbeddedNluEngine, tmp_path: Path, golden: Golden) -> None:
     path = saved(engine, tmp_path / "m.tar.gz")
     content = members(path)
     content["nlu/sentences.json"] = b"[]"
-    with pytest.raises(UserError, match=r"is damaged: its member nlu/sentences.json is not what was stored"):
+    with pytest.raises(UserError, match=r"nlu/sentences.json") as refused:
         read_model(repacked(path, content))
+    golden(refused.value)
 
 
-def test_a_missing_and_an_added_member_are_damage(engine: EmbeddedNluEngine, tmp_path: Path) -> None:
+def test_a_missing_and_an_added_member_are_damage(engine: EmbeddedNluEngine, tmp_path: Path, golden: Golden) -> None:
     path = saved(engine, tmp_path / "m.tar.gz")
     content = members(path)
-    with pytest.raises(UserError, match="is damaged: its member nlu/extra is not what"):
+    with pytest.raises(UserError, match="nlu/extra") as refused:
         read_model(repacked(path, {**content, "nlu/extra": b"x"}))
+    golden(refused.value)
     del content["nlu/sentences.json"]
     with pytest.raises(UserError, match=r"is damaged: its member nlu/sentences.json is missing"):
         read_model(repacked(path, content))
@@ -161,32 +164,37 @@ def test_a_file_cut_off_is_damage(engine: EmbeddedNluEngine, tmp_path: Path) -> 
             read_model(path)
 
 
-def test_a_model_of_rasa_is_called_so(tmp_path: Path) -> None:
+def test_a_model_of_rasa_is_called_so(tmp_path: Path, golden: Golden) -> None:
     path = repacked(tmp_path / "rasa.tar.gz", {"./metadata.json": b"{}", "./components/x/y": b""})
-    with pytest.raises(UserError, match="is a model of Rasa"):
+    with pytest.raises(UserError) as refused:
         read_model(path)
+    golden(refused.value)
 
 
-def test_any_other_archive_is_called_foreign(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="is not a model of turncheck"):
+def test_any_other_archive_is_called_foreign(tmp_path: Path, golden: Golden) -> None:
+    with pytest.raises(UserError) as refused:
         read_model(repacked(tmp_path / "other.tar.gz", {"readme.txt": b"hello"}))
+    golden(refused.value)
 
 
-def test_what_is_no_archive_is_not_read(tmp_path: Path) -> None:
+def test_what_is_no_archive_is_not_read(tmp_path: Path, golden: Golden) -> None:
     path = tmp_path / "m.tar.gz"
     path.write_bytes(gzip.compress(b"no tar"))
     with pytest.raises(UserError, match="damaged"):
         read_model(path)
-    with pytest.raises(UserError, match="there is no model"):
+    with pytest.raises(UserError) as refused:
         read_model(tmp_path / "absent.tar.gz")
-    with pytest.raises(UserError, match="cannot be read"):
+    golden(refused.value)
+    with pytest.raises(UserError) as refused:
         read_model(tmp_path)
+    golden(refused.value)
 
 
 @pytest.mark.parametrize("manifest", [b"", b"[]", b"{}", b'{"format": 1}', b"\xff"])
-def test_a_broken_manifest_is_damage(manifest: bytes, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="its manifest cannot be read"):
+def test_a_broken_manifest_is_damage(manifest: bytes, tmp_path: Path, golden: Golden) -> None:
+    with pytest.raises(UserError) as refused:
         read_model(repacked(tmp_path / "m.tar.gz", {"manifest.json": manifest}))
+    golden(refused.value)
 
 
 @pytest.mark.parametrize("other", ["turncheck/model/v1", "turncheck/model/v9"])

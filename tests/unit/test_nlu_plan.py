@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from golden_texts import Golden
 
 from turncheck.engines.embedded.nlu.catalogue import COMPONENTS
 from turncheck.engines.embedded.nlu.plan import make_plan
@@ -46,16 +47,18 @@ def test_a_stand_in_is_listed_with_what_is_used_and_why() -> None:
     assert "neural network" in substitution.reason
 
 
-def test_an_unknown_name_is_an_error_with_its_place_that_lists_near_names() -> None:
-    with pytest.raises(UserError, match="unknown pipeline component 'WhitespaceTokeniser'") as error:
+def test_an_unknown_name_is_an_error_with_its_place_that_lists_near_names(golden: Golden) -> None:
+    with pytest.raises(UserError, match="'WhitespaceTokeniser'") as error:
         make_plan(config("DIETClassifier", "WhitespaceTokeniser"))
+    golden(error.value)
     assert str(error.value.location) == "config.yml:4"
     assert "WhitespaceTokenizer" in (error.value.hint or "")
 
 
-def test_an_unknown_parameter_is_an_error_that_lists_near_parameters() -> None:
-    with pytest.raises(UserError, match="CountVectorsFeaturizer has no parameter 'analyser'") as error:
+def test_an_unknown_parameter_is_an_error_that_lists_near_parameters(golden: Golden) -> None:
+    with pytest.raises(UserError, match="'analyser'") as error:
         make_plan(config(("CountVectorsFeaturizer", {"analyser": "char"})))
+    golden(error.value)
     assert "analyzer" in (error.value.hint or "")
 
 
@@ -103,9 +106,10 @@ def test_featurizers_that_nobody_reads_are_not_trained() -> None:
     ]
 
 
-def test_two_tokenizers_are_an_error() -> None:
-    with pytest.raises(UserError, match="more than one tokenizer"):
+def test_two_tokenizers_are_an_error(golden: Golden) -> None:
+    with pytest.raises(UserError) as refused:
         make_plan(config("WhitespaceTokenizer", "SpacyTokenizer"))
+    golden(refused.value)
 
 
 def test_without_a_pipeline_rasas_default_is_taken_and_said() -> None:

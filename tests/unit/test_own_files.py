@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from golden_texts import Golden
 
 from turncheck.cli import run_command_line
 from turncheck.messages.errors import UserError
@@ -42,7 +43,7 @@ def test_without_a_document_there_is_a_record(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", ["file", "link", "dangling link"])
-def test_somebody_elses_file_is_not_replaced(tmp_path: Path, name: str, kind: str) -> None:
+def test_somebody_elses_file_is_not_replaced(tmp_path: Path, name: str, kind: str, golden: Golden) -> None:
     path = tmp_path / "out" / name
     path.parent.mkdir(parents=True)
     (tmp_path / "theirs").write_text("theirs")
@@ -51,18 +52,20 @@ def test_somebody_elses_file_is_not_replaced(tmp_path: Path, name: str, kind: st
     else:
         path.symlink_to(tmp_path / ("theirs" if kind == "link" else "nowhere"))
 
-    with pytest.raises(UserError, match=r"was not written by turncheck"):
+    with pytest.raises(UserError) as refused:
         write_own(tmp_path / "out", renderings())
+    golden(refused.value)
     assert kind == "dangling link" or path.read_text() == "theirs"
     assert kind == "file" or path.is_symlink()
 
 
-def test_a_file_that_came_later_is_theirs(tmp_path: Path) -> None:
+def test_a_file_that_came_later_is_theirs(tmp_path: Path, golden: Golden) -> None:
     write_own(tmp_path, renderings()[1:2])
     (tmp_path / "summary.md").write_text("theirs")
 
-    with pytest.raises(UserError, match=r"summary\.md was not written"):
+    with pytest.raises(UserError) as refused:
         write_own(tmp_path, [Rendered("summary.md", "text/plain", "")])
+    golden(refused.value)
 
 
 def test_results_that_were_downloaded_are_ours(tmp_path: Path) -> None:
@@ -74,12 +77,13 @@ def test_results_that_were_downloaded_are_ours(tmp_path: Path) -> None:
     assert (tmp_path / "summary.md").read_text() == "again"
 
 
-def test_results_below_do_not_make_a_folder_ours(tmp_path: Path) -> None:
+def test_results_below_do_not_make_a_folder_ours(tmp_path: Path, golden: Golden) -> None:
     write_results(tmp_path / "results", renderings(DOCUMENT))
     (tmp_path / "report.html").write_text("theirs")
 
-    with pytest.raises(UserError, match=r"report\.html was not written"):
+    with pytest.raises(UserError) as refused:
         ensure_replaceable(tmp_path)
+    golden(refused.value)
 
 
 @pytest.mark.parametrize("record", [lambda path: path.symlink_to("/dev/zero"), os.mkfifo, Path.mkdir])
@@ -109,14 +113,14 @@ def test_many_at_once_do_not_take_each_others_files_for_a_strangers(tmp_path: Pa
 
 @pytest.mark.parametrize("name", ["report.html", "summary.md", "junit.xml"])
 def test_a_run_refuses_before_it_measures(
-    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / name).write_text("my report")
 
     assert run_command_line(["run", str(PIZZERIA), "--out", ".", "--evaluations", "validate"]) == 2
     said = capsys.readouterr().err
-    assert f"{name} was not written by turncheck" in said
+    golden(said)
     assert "--out" in said
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert (tmp_path / name).read_text() == "my report"

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from golden_texts import Golden
 
 from turncheck.cli import run_command_line
 from turncheck.project.quarantine import QUARANTINE_FILE
@@ -28,13 +29,15 @@ _IN_ONE_LINE = f"{{{{case: {{}}, because: b, owner: c, until: {_day(1)}, expect:
 _ADD = ("--because", "asks: twice", "--owner", "ben")
 
 
-def test_an_entry_is_added_below_the_others_and_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_entry_is_added_below_the_others_and_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Golden
+) -> None:
     before = f"# known to fail\n{_entry('pays')}# the end"
     (tmp_path / QUARANTINE_FILE).write_text(before)
 
     assert _run(tmp_path, "add", "orders: 'a' \"pizza\"", *_ADD, "--issue", "https://example.org/1") == 0
     assert (tmp_path / QUARANTINE_FILE).read_text().startswith(before)
-    assert "It counts once this is merged." in capsys.readouterr().out
+    golden(capsys.readouterr().out.replace(_day(30), "DAY"))
 
     assert _run(tmp_path, "list") == 0
     out = capsys.readouterr().out
@@ -48,18 +51,20 @@ def test_an_entry_is_added_below_the_others_and_listed(tmp_path: Path, capsys: p
 
 @pytest.mark.parametrize("content", [None, "", "[]\n", "# nothing\n"])
 def test_the_first_entry_makes_the_file(
-    tmp_path: Path, content: str | None, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, content: str | None, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     if content is not None:
         (tmp_path / QUARANTINE_FILE).write_text(content)
     assert _run(tmp_path, "list") == 0
-    assert capsys.readouterr().out == "No test is in quarantine.\n"
+    golden(capsys.readouterr().out)
     assert _run(tmp_path, "add", "pays", *_ADD) == 0
     assert _run(tmp_path, "list") == 0
     assert "pays: flaky" in capsys.readouterr().out
 
 
-def test_what_is_around_a_released_entry_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_around_a_released_entry_stays(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Golden
+) -> None:
     first, second, third = _entry("one"), _entry("two", -3), _entry("three")
     path = tmp_path / QUARANTINE_FILE
     path.write_text(f"# top\n{first}\n# about two\n{second}# about three\n{third}# end\n")
@@ -71,7 +76,7 @@ def test_what_is_around_a_released_entry_stays(tmp_path: Path, capsys: pytest.Ca
     assert path.read_text() == "# top\n\n# about two\n# about three\n# end\n"
     capsys.readouterr()
     assert _run(tmp_path, "list") == 0
-    assert capsys.readouterr().out == "No test is in quarantine.\n"
+    golden(capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(

@@ -448,6 +448,7 @@ def test_progress_says_runs_cases_and_time_left() -> None:
     assert said == [
         "3 runs, 3 cases left, about 3 seconds for the first 2 runs of each",
         "6 runs, 1 case left, at most 28 seconds more",  # those that passed are not left
+        "7 runs, 1 case left, at most 27 seconds more",
     ]
 
 
@@ -500,6 +501,7 @@ def test_runs_of_the_base_cost_turns_and_its_end_ends_nothing() -> None:
     section = evaluated({"a": 1.0}, base, base_engine=Coins({"a": 0.0}, on_call=gone))
     assert of(section, "a").outcome == "regressed"
     assert of(section, "a").base.startswith("P" * 20)
+    assert section.remarks == ("The base was not asked in turn with this side to the end: the base is gone.",)
 
 
 # --- a suite ----------------------------------------------------------------------------------------------------------
@@ -584,6 +586,7 @@ def test_the_setting_is_read(given: Any, rules: RepeatRules) -> None:
         ({"false-alarms": 0}, "`false-alarms`: expected a share above 0"),
         ({"budget": 5}, "`budget` takes `turns` and `time`"),
         ({"budget": {"time": "15"}}, "`time`: expected a duration"),
+        ("turns: 5, budget: 15m", "the budget is written without its name: `turns: 5000, time: 15m`"),
         ("often", "expected `auto`, `off`, or rules"),
         ("", "expected `auto`, `off`, or rules"),
         (True, "expected `auto`, `off`, or rules"),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from golden_texts import Golden
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -101,7 +102,7 @@ def test_a_place_without_a_line_of_a_file_has_no_hash(place: Location, tmp_path:
 
 
 @pytest.mark.slow
-def test_of_too_many_findings_the_worst_are_kept_in_their_order_and_it_is_said() -> None:
+def test_of_too_many_findings_the_worst_are_kept_in_their_order_and_it_is_said(golden: Golden) -> None:
     found = findings(4_000, "info") + findings(3_000, "warning") + findings(1_500, "error")
 
     run, _, said = log_of(found)
@@ -111,21 +112,21 @@ def test_of_too_many_findings_the_worst_are_kept_in_their_order_and_it_is_said()
     assert (levels.count("error"), levels.count("warning"), levels.count("note")) == (1_500, 3_000, 500)
     assert levels[:500] == ["note"] * 500
     (note,) = said
-    assert note.startswith("3,500 of 8,500 findings were left out, the least severe ones")
+    golden(note)
     assert run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"] == note
 
 
 @pytest.mark.slow
 def test_a_log_is_never_larger_than_github_takes() -> None:
-    letters, alphabet = random.Random(1), [chr(code) for code in range(0x4E00, 0x9FFF)]
-    texts = ["".join(letters.choices(alphabet, k=5_000)) for _ in range(2_000)]
+    letters = np.random.default_rng(1).integers(0x4E00, 0x9FFF, (1_400, 5_000), dtype="<u2")  # 13 MB, compressed
+    texts = [text.tobytes().decode("utf-16-le") for text in letters]
     found = [Finding("a", "info", text, Location("x.yml", 1)) for text in texts]
     found += [Finding("b", "error", text[::-1], Location("x.yml", 2)) for text in texts[:100]]
 
     run, content, said = log_of(found)
 
     assert len(gzip.compress(content.encode(), compresslevel=6)) < 10_000_000
-    assert 500 < len(run["results"]) < 2_100
+    assert 500 < len(run["results"]) < 1_500
     assert sum(one["level"] == "error" for one in run["results"]) == 100
     assert said
 

@@ -20,6 +20,7 @@ from turncheck.render.wording.verdict import json_schemas
 
 DOCS = Path(__file__).parents[2] / "docs"
 documents = cache(write_schemas.documents)
+NAMES = sorted(path.name for path in DOCS.glob("*.schema.json"))
 
 
 @pytest.mark.parametrize("name", ["comparison", "verdict"])
@@ -61,7 +62,12 @@ def properties(schema: Any) -> Iterator[tuple[str, Any]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(documents()))
+def test_no_schema_is_left_over_or_missing() -> None:
+    assert sorted(documents()) == NAMES
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
 def test_every_property_is_described_and_the_schema_has_an_absolute_address(name: str) -> None:
     """The description of a document's property is the string below its field."""
     schema = json.loads(documents()[name])

@@ -87,11 +87,12 @@ def test_a_link_out_of_the_project_is_not_followed(tmp_path: Path, golden: Golde
     assert "secret" not in str(caught.value)
 
 
-def test_a_folder_of_that_name_is_no_settings_file(tmp_path: Path) -> None:
+def test_a_folder_of_that_name_is_no_settings_file(tmp_path: Path, golden: Golden) -> None:
     (tmp_path / "turncheck.yml").mkdir()
 
-    with pytest.raises(UserError, match="is not a file"):
+    with pytest.raises(UserError) as refused:
         read_settings_file(tmp_path)
+    golden(refused.value)
 
 
 def test_a_list_of_codes_whose_entries_are_all_commented_out_leaves_nothing_out(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from golden_texts import Golden
 
 from turncheck.engines.conversation import Parse, PredictedIntent
 from turncheck.evaluation.answers import EngineFacts
@@ -59,11 +60,12 @@ def test_answers_on_one_line_are_read_too(tmp_path: Path) -> None:
     assert dict(read_answers(tmp_path)) == {"story:a": 1, "story:b": "},"}
 
 
-def test_a_device_is_not_read(tmp_path: Path) -> None:
+def test_a_device_is_not_read(tmp_path: Path, golden: Golden) -> None:
     (tmp_path / HEAD_NAME).symlink_to("/dev/zero")
 
-    with pytest.raises(UserError, match="is not a file"):
+    with pytest.raises(UserError) as refused:
         read_head(tmp_path)
+    golden(refused.value)
 
 
 @pytest.mark.parametrize("content", [b"[1]", b'{"a":1', b'"a":1}{', b"{" * 100_000, b"\xff"])
@@ -151,7 +153,7 @@ def test_what_does_not_answer_a_unit_is_a_gap(unit: str, answer: object, tmp_pat
     ("limit", "value"), [("_MOST_UNPACKED", 100), ("_MOST_UNPACKED", 25), ("_LONGEST_LINE", 20), ("_MOST_VALUES", 3)]
 )
 def test_answers_that_would_fill_the_memory_are_refused(
-    limit: str, value: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    limit: str, value: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden
 ) -> None:
     folder = stored(
         tmp_path / "shard", {f"story:{number}": (1, 2, number) for number in range(10)}
@@ -159,8 +161,9 @@ def test_answers_that_would_fill_the_memory_are_refused(
     assert len(list(read_answers(folder))) == 10
     monkeypatch.setattr(document, limit, value)
 
-    with pytest.raises(UserError, match="too large to be merged"):
+    with pytest.raises(UserError) as refused:
         list(read_answers(folder))
+    golden(refused.value)
 
 
 def test_what_answers_have_in_common_is_in_memory_once() -> None:

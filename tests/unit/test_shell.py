@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from golden_texts import Golden
 
 from turncheck.commands.parse import ShellOptions, Terminal, message_lines, read_fixtures, talk
 from turncheck.engines.conversation import CustomAction, Turn
@@ -59,14 +60,13 @@ def test_what_a_custom_action_did_not_do_is_said() -> None:
     assert "(stopped: too long)" in text
 
 
-def test_with_json_what_a_custom_action_did_not_do_is_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_json_what_a_custom_action_did_not_do_is_on_standard_error(
+    capsys: pytest.CaptureFixture[str], golden: Golden
+) -> None:
     failed = CustomAction("action_x", "unreachable", "no action server answers")
     written = shown(["hello\n"], ShellOptions("jsonl"), custom_actions=(failed,), stopped="more than\x1b 10")
     assert len(written.splitlines()) == 1
-    assert capsys.readouterr().err.splitlines() == [
-        "turncheck: action_x: unreachable; no action server answers",
-        "turncheck: stopped: more than 10",
-    ]
+    golden(*capsys.readouterr().err.splitlines())
 
 
 def test_commands_answer_on_a_terminal() -> None:

@@ -6,7 +6,6 @@ import time
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
-from skops.io import loads
 
 from turncheck.engines.embedded.model_archive import dump
 
@@ -21,6 +20,8 @@ def test_equal_arrays_give_equal_bytes_whenever_they_are_written() -> None:
 
 
 def test_arrays_and_estimators_are_read_again() -> None:
+    from skops.io import loads  # takes two seconds, which a process without this test need not wait
+
     arrays = {"a": np.arange(5), "b": np.array([140331792347376, 2])}
     again = loads(dump(arrays))
     assert all((again[name] == values).all() for name, values in arrays.items())

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from golden_texts import Golden
 from test_strength import CASES, CONFIG, DOMAIN, NLU, RULES, STORIES, small_bot
 
 from turncheck.cli import build_parser, run_command_line
@@ -110,12 +111,12 @@ def test_each_suggested_test_kills_the_mutants_that_it_names(tmp_path: Path) -> 
         assert named(one) <= noticed(read_project(root), one, tmp_path)
 
 
-def test_they_are_marked_and_say_what_they_would_notice(tmp_path: Path) -> None:
+def test_they_are_marked_and_say_what_they_would_notice(tmp_path: Path, golden: Golden) -> None:
     root = small_bot(tmp_path, test_stories=STORIES)
     text = cases_text(measured(root, the_tests(root)).suggested)
 
     assert text.startswith(f"# {REVIEW}")
-    assert "# Would notice: 'utter_hello' says something else (domain.yml:12:3)" in text
+    golden(text, only="'utter_hello'")
     (hello,) = [case for case in yaml.safe_load(text)["test_cases"] if "say hello" in case["test_case"]]
     assert {"bot": "Hello there"} in hello["steps"]
 
@@ -223,7 +224,7 @@ def test_the_questions_of_a_form_are_noticed_and_each_way_to_answer_is_taken(tmp
     suggested = measured(root, the_tests(root)).suggested
 
     faults = {fault for test in suggested for _, fault, _ in named(test)}
-    assert "'utter_ask_nights' says something else" in faults
+    assert any("'utter_ask_nights'" in fault for fault in faults)
     assert {"exactly", "never"} <= {step.get("user") for test in suggested for step in test.steps}
     done = [(test.kind, test.steps, test.fixture) for test in suggested]
     assert all(one not in done[:number] for number, one in enumerate(done))
@@ -257,7 +258,9 @@ def test_training_sentences_are_those_that_help(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_files_are_written_beside_those_that_are_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_are_written_beside_those_that_are_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Golden
+) -> None:
     root = small_bot(tmp_path, test_stories=STORIES, e2e_test_cases=CASES)
     command = ["suggest", "--project", str(root), "--workers", "1", "-q"]
 
@@ -272,8 +275,7 @@ def test_files_are_written_beside_those_that_are_there(tmp_path: Path, capsys: p
 
     assert run_command_line([*command, "--write"]) == 0
     told = capsys.readouterr().out
-    assert f"Already in {path}, to be reviewed: {first.count('test_case:')} suggestion" in told
-    assert "There is nothing new to write." in told
+    golden(told)
     assert "Written" not in told
     assert path.read_text("utf-8") == first
     assert len(list(root.glob("tests/*suggested_*"))) == len(list(root.glob("tests/*suggested_1.*")))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from golden_texts import Golden
 from hypothesis import given
 from hypothesis import strategies as st
 from timing import Timing
@@ -10,8 +11,8 @@ from timing import Timing
 from turncheck.messages.phrasing import suggestion
 
 
-def test_a_close_name_is_suggested_and_a_far_one_is_not() -> None:
-    assert suggestion("utter_gret", {"utter_greet", "utter_bye"}) == "Did you mean 'utter_greet'?"
+def test_a_close_name_is_suggested_and_a_far_one_is_not(golden: Golden) -> None:
+    golden(suggestion("utter_gret", {"utter_greet", "utter_bye"}))
     assert suggestion("weather", ["utter_greet"]) == ""
     assert suggestion("", ["utter_greet"]) == ""
 
@@ -30,7 +31,7 @@ def test_a_close_name_is_suggested_and_a_far_one_is_not() -> None:
 )
 def test_a_renamed_one_is_found_by_its_words(name: str, meant: str) -> None:
     known = ["utter_ok", "utter_opening_hours", "utter_goodbye", "utter_ask_city", "action_check_order"]
-    assert suggestion(name, known) == f"Did you mean '{meant}'?"
+    assert f"'{meant}'" in suggestion(name, known)
 
 
 @pytest.mark.parametrize(
@@ -51,19 +52,19 @@ def test_what_names_of_a_kind_have_in_common_brings_them_no_nearer(name: str, kn
 
 @pytest.mark.parametrize(("slip", "meant"), [("ulr", "url"), ("rnu", "run"), ("teir", "tier"), ("jsn", "json")])
 def test_slips_in_short_words_are_seen(slip: str, meant: str) -> None:
-    assert suggestion(slip, [meant, "something"]) == f"Did you mean '{meant}'?"
+    assert f"'{meant}'" in suggestion(slip, [meant, "something"])
 
 
-def test_among_many_names_the_close_one_is_found() -> None:
+def test_among_many_names_the_close_one_is_found(golden: Golden) -> None:
     known = frozenset(f"ask_about_topic_{number}" for number in range(5000))
-    assert suggestion("ask_abuot_topic_4170", known) == "Did you mean 'ask_about_topic_4170'?"
-    assert suggestion("utter_gret", known | {"utter_greet"}) == "Did you mean 'utter_greet'?"
+    golden(suggestion("ask_abuot_topic_4170", known))
+    golden(suggestion("utter_gret", known | {"utter_greet"}))
 
 
 @given(st.text(alphabet="abcdefgh_", min_size=8, max_size=20), st.integers(0, 19))
 def test_a_name_with_one_letter_too_many_is_found_among_many(name: str, place: int) -> None:
     known = frozenset({name, *(f"ask_about_topic_{number}" for number in range(300))})
-    assert suggestion(f"{name[:place]}x{name[place:]}", known) == f"Did you mean '{name}'?"
+    assert f"'{name}'" in suggestion(f"{name[:place]}x{name[place:]}", known)
 
 
 @pytest.mark.slow

@@ -95,27 +95,32 @@ def client(seconds: float = 300.0, said: list[str] | None = None) -> GitHubClien
 
 
 @pytest.mark.parametrize("seconds", [0.5, 5.0, 20.0, 59.0, 1000.0])
-def test_calls_that_succeed_slowly_have_a_limit_together(slow: Callable[..., SlowHost], seconds: float) -> None:
+def test_calls_that_succeed_slowly_have_a_limit_together(
+    slow: Callable[..., SlowHost], seconds: float, golden: Golden
+) -> None:
     host = slow(seconds, [{"x": 1}])
     asked = client()
 
-    with pytest.raises(RestError, match=r"cannot be reached|no end|too long"):
+    with pytest.raises(RestError) as refused:
         list(asked.pages("/list", dict))
+    golden(refused.value)
 
     assert host.now <= 300 + 60
     assert min(host.limits) >= 1.0
 
 
-def test_nothing_more_is_asked_when_the_time_is_over(slow: Callable[..., SlowHost]) -> None:
+def test_nothing_more_is_asked_when_the_time_is_over(slow: Callable[..., SlowHost], golden: Golden) -> None:
     host = slow(20.0, [{"x": 1}])
     asked = client()
-    with pytest.raises(RestError, match="all calls together have taken 300 s"):
+    with pytest.raises(RestError) as refused:
         list(asked.pages("/list", dict))
+    golden(refused.value)
     calls = len(host.limits)
 
     for _ in range(5):
-        with pytest.raises(RestError, match="cannot be reached for GET /other: all calls together have taken 300 s"):
+        with pytest.raises(RestError, match="/other") as refused:
             asked.get("/other", dict)
+        golden(refused.value)
 
     assert len(host.limits) == calls == 15
 
@@ -144,11 +149,14 @@ def test_a_long_wait_that_the_host_asks_for_is_within_the_time(slow: Callable[..
     assert len(said) == (after == "299")
 
 
-def test_of_the_comments_of_a_pull_request_a_hundred_pages_are_read(slow: Callable[..., SlowHost]) -> None:
+def test_of_the_comments_of_a_pull_request_a_hundred_pages_are_read(
+    slow: Callable[..., SlowHost], golden: Golden
+) -> None:
     host = slow(0.01, [COMMENT])
 
-    with pytest.raises(RestError, match=r"has no end \(100 pages\)"):
+    with pytest.raises(RestError) as refused:
         list(IssueComments(client(), "acme/bots", 7).all())
+    golden(refused.value)
 
     assert host.pages == 100
 
@@ -178,7 +186,7 @@ def test_what_a_host_says_is_a_line_of_text_in_the_log(
     assert not any(line.startswith("::") or "\x1b" in line for line in said)
 
 
-def test_a_call_that_takes_long_is_named_while_it_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_that_takes_long_is_named_while_it_lasts(monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
     import threading
 
     named = threading.Event()
@@ -192,7 +200,7 @@ def test_a_call_that_takes_long_is_named_while_it_lasts(monkeypatch: pytest.Monk
     with RetryBudget(say=say).watched("GET /x (GitHub)"):
         assert named.wait(10)
 
-    assert said == ["Waiting for an answer to GET /x (GitHub)"]
+    golden(*said)
 
 
 GIVEN: dict[str, tuple[Any, dict[str, str]]] = {

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from golden_texts import Golden
 from tiny_bert import write_tiny_bert
 
 from turncheck.cli import run_command_line
@@ -123,19 +124,19 @@ def test_the_projects_own_settings_switch_them_on_for_a_run(bot: Path, encoded: 
 
 
 def test_that_nothing_learns_from_them_is_said(
-    bot: Path, encoded: list[str], capsys: pytest.CaptureFixture[str]
+    bot: Path, encoded: list[str], capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     pipeline = "[{name: WhitespaceTokenizer}, {name: KeywordIntentClassifier}]"
     (bot / "config.yml").write_text(f"pipeline: {pipeline}\n", encoding="utf-8")
     assert run_command_line(["parse", "--vectors", "hello there"]) == 0
-    assert "nothing in this pipeline learns from them" in capsys.readouterr().err
+    golden(capsys.readouterr().err)
 
 
-def test_a_real_rasa_has_features_of_its_own(bot: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_real_rasa_has_features_of_its_own(bot: Path, capsys: pytest.CaptureFixture[str], golden: Golden) -> None:
     flags = ["--engine", "rasa", "--rasa-url", "http://127.0.0.1:9"]
     for command in (["run", "--baseline", "none"], ["test", "nlu"]):
         assert run_command_line([*command, *flags, "--vectors", "--quiet"]) == 2
-        assert "--vectors is for the engine 'embedded'" in capsys.readouterr().err
+        golden(capsys.readouterr().err)
 
 
 def test_a_pipe_is_not_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from golden_texts import Golden
 
 from turncheck.cli import build_parser, run_command_line
 
@@ -56,11 +57,12 @@ def test_a_folder_is_never_a_word_to_fail_on(project: str) -> None:
 
 
 @pytest.mark.parametrize("flag", ["--data", "--stories", "--e2e"])
-def test_a_folder_that_could_be_both_is_asked_about(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_could_be_both_is_asked_about(
+    flag: str, capsys: pytest.CaptureFixture[str], golden: Golden
+) -> None:
     assert run_command_line(["run", flag, "tests", "bots/x"]) == 2
     said = capsys.readouterr().err
-    assert f"'bots/x' could belong to {flag} or be the project: write `--project bots/x`" in said
-    assert f"`--project .` if it belongs to {flag}" in said
+    golden(said)
 
 
 @pytest.mark.parametrize(
@@ -108,14 +110,15 @@ def test_a_flag_before_the_kind_is_not_forgotten() -> None:
     assert parsed("test", "--fail-fast", "e2e").fail_fast
 
 
-def test_a_kind_that_is_also_a_path_is_asked_about(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_kind_that_is_also_a_path_is_asked_about(
+    repository: Path, capsys: pytest.CaptureFixture[str], golden: Golden
+) -> None:
     (repository / "core").mkdir()
     (repository / "stories").mkdir()
     assert run_command_line(["test", "--stories", "plain", "core"]) == 2
     assert run_command_line(["data", "validate", "--data", "plain", "stories"]) == 2
     said = capsys.readouterr().err
-    assert "'core' could belong to --stories or say what is done" in said
-    assert "'stories' could belong to --data or say what is done" in said
+    golden(said)
 
 
 def test_stories_alone_may_be_said_at_the_end() -> None:
@@ -144,9 +147,9 @@ def test_a_suite_is_never_taken_for_the_file_of_its_json(words: str, to: str, na
     assert getattr(found, "run", None) == ("tr-1" if "tr-1" in words else None)
 
 
-def test_test_cases_are_never_taken_for_something_to_write(capsys: pytest.CaptureFixture[str]) -> None:
+def test_test_cases_are_never_taken_for_something_to_write(capsys: pytest.CaptureFixture[str], golden: Golden) -> None:
     assert run_command_line(["test", "e2e", "-o", "tests/cases.yml"]) == 2
-    assert "could belong to -o or be PATH" in capsys.readouterr().err
+    golden(capsys.readouterr().err)
     assert parsed("test", "e2e", "-o", "tests/results.yml").e2e_results == Path("tests/results.yml")
 
 

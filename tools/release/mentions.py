@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from packaging.specifiers import SpecifierSet
 from tools.release.place import PACKAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tools.release.place import Place
 
@@ -105,19 +105,34 @@ class Mention:
     form: Form
 
 
-def mentions(place: Place, commit: str = "HEAD") -> Iterator[Mention]:
-    """Yield all mentions in the text files of a commit, or of the checkout (`""`).
+def mentions(place: Place, commit: str = "HEAD") -> Iterable[Mention]:
+    """Return all mentions in the text files of a commit, or of the checkout (`""`).
 
     CHANGELOG.md is about earlier versions as well, and the data of tests is about any.
     """
+    if not commit:
+        return _found(place)
+    known = place.git("rev-parse", commit)
+    if known not in _OF_COMMITS:
+        _OF_COMMITS[known] = tuple(_found(place, known))
+    return _OF_COMMITS[known]
+
+
+_OF_COMMITS: Final[dict[str, tuple[Mention, ...]]] = {}
+"""What a commit names does not change, and a release asks for it at several steps."""
+
+
+def _found(place: Place, commit: str = "") -> Iterator[Mention]:
     words = (PACKAGE, "embedded [0-9]", "refs/tags/v[0-9]", "gh release", "is [`*_]*v[0-9]")
     asked = [f"-e{word}" for word in words]
-    found = place.git("grep", "-InziC4", *asked, *filter(None, [commit]), "--", ".", ":!tests", ":!CHANGELOG.md")
+    where = (*filter(None, [commit]), "--", ".", ":!tests", ":!CHANGELOG.md")
+    # The words are plain letters: to look for them in bytes takes a third of the time.
+    found = place.git("grep", "-InziC4", *asked, *where, env={"LC_ALL": "C"})
     for region in f"\n{found}".split("\n--\n"):
         lines = [line.split("\0", 2) for line in region.strip("\n").split("\n")]
         for path, part in _by_file(lines):
             text = "\n".join(line for _, line in part)
-            yield from in_text(path.removeprefix("HEAD:"), text, part[0][0])
+            yield from in_text(path.removeprefix(f"{commit}:" if commit else ""), text, part[0][0])
 
 
 def _by_file(lines: list[list[str]]) -> Iterator[tuple[str, list[tuple[int, str]]]]:

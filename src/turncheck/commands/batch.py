@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from turncheck.comparison.quarantine import entry_of
-from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites
+from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites, evaluate_suites_times
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import at_paths, count
@@ -42,7 +42,7 @@ class BatchOptions:
     """What is run and written. ``paths``: suites, files or folders; without any, those of the project.
 
     ``csv``: the platform's report layout; ``raw_csv``: without apostrophes before what spreadsheets take for formulas.
-    ``out``: a folder for all of it, ``None``: none.
+    ``out``: a folder for all of it, ``None``: none. ``repeat``: how often each suite is run.
     """
 
     paths: tuple[str, ...] = ()
@@ -52,6 +52,7 @@ class BatchOptions:
     raw_csv: bool = False
     json: Path | None = None
     out: Path | None = None
+    repeat: int = 1
 
 
 def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e`
@@ -87,6 +88,11 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
     def measure(bench: Bench) -> Batch:
         engine = bench.engine
         ensure_readable(project, engine.needs("batch"))
+        if options.repeat > 1 and engine.capabilities.uploads_suites:
+            raise UserError(
+                "--repeat asks for each utterance several times, and the platform runs each suite as a whole",
+                hint="Leave it out, or ask for one utterance at a time (--kore-way find-intent).",
+            )
         if not engine.capabilities.answers_suites:
             engine.make_ready(("nlu",), screen, lambda: None)
         for line in engine_lines(engine.info(conversations=False)):
@@ -94,7 +100,9 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
         cases = sum(len(suite.cases) for suite in read.suites)
         how = replace(run, by_stand_in=engine.capabilities.stands_in)
         with screen.step("batch", f"Running {count(cases, 'batch case')}"):
-            return evaluate_suites(engine, read.suites, how, screen)
+            if options.repeat == 1:
+                return evaluate_suites(engine, read.suites, how, screen)
+            return evaluate_suites_times(engine, read.suites, how, screen, options.repeat)
 
     alone = measured_alone("batch", settings, project, screen, measure, environment=environment, models=models)
     batch = alone.finished

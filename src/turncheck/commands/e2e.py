@@ -10,7 +10,7 @@ import yaml
 from turncheck.comparison.tally import tallies
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.evaluation.coverage import coverage, reached_by_conversations
-from turncheck.evaluation.e2e import evaluate_cases, none_run
+from turncheck.evaluation.e2e import evaluate_cases, none_run, of_one_that_answers
 from turncheck.evaluation.e2e_case import CaseOutcome, CaseRun
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.messages.finding import Finding, Location
@@ -89,7 +89,8 @@ def run_test_e2e(
             timed = screen.timer("e2e")
             run = replace(options.run, workers=max(options.run.workers, bench.engine.at_once))
             try:
-                return evaluate_cases(talking, read.cases, run, progress.finished, timed, ended=outcomes.append)
+                section = evaluate_cases(talking, read.cases, run, progress.finished, timed, ended=outcomes.append)
+                return of_one_that_answers(section)
             finally:
                 progress.end()
 

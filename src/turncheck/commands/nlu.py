@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 import sys
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +14,7 @@ from msgspec import structs
 
 from turncheck.ci.git import find_checkout
 from turncheck.evaluation.nlu import NluMeasurement, why_not_testable
+from turncheck.evaluation.nlu_repeats import ask_times
 from turncheck.evaluation.splits import Split, response_name, split_as_rasa
 from turncheck.evaluations.nlu.measure import measure_by_folds, measure_held_out
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, INTERRUPTED, CutShortError, UserError
@@ -114,6 +116,7 @@ class NluTestOptions:
     """What ``test nlu`` judges. Several configurations are compared by :mod:`turncheck.commands.compare_pipelines`.
 
     ``are_folds_named``: otherwise their number is the default of the Rasa that the project is written for.
+    ``repeat``: how often each sentence is asked.
     """
 
     settings: Settings
@@ -121,6 +124,7 @@ class NluTestOptions:
     cross_validation: bool = False
     pretrained: bool = False
     are_folds_named: bool = True
+    repeat: int = 1
 
     @property
     def project(self) -> Path:
@@ -193,6 +197,11 @@ def evaluate_nlu(
     Raises:
         UserError: nothing to read, nothing to judge, flags that do not fit together.
     """
+    if options.repeat > 1 and options.cross_validation:
+        raise UserError(
+            "--repeat asks for each sentence several times; a cross-validation trains anew, and asks for each once",
+            hint="Leave out one of them.",
+        )
     settings = options.settings
     project = read_answered_elsewhere(settings) if settings.nlu else read_assistant(settings)
     options = for_rasa_of(project, options)
@@ -226,7 +235,13 @@ def _measurement(bench: Bench, project: Project, options: NluTestOptions, screen
         engine = engines.nlu or engines.nlu_trainer.fit(with_story_sentences(project))
         with screen.step("nlu", f"Judging {sentences}"):
             return measure_held_out(
-                engines, engine, project, data, pretrained=options.pretrained, trained=engines.trained_sentences
+                engines,
+                engine,
+                project,
+                data,
+                pretrained=options.pretrained,
+                trained=engines.trained_sentences,
+                repeat=None if options.repeat == 1 else partial(ask_times, options.repeat),
             )
     if note := engines.before_folds(settings.folds):
         screen.note(note)

@@ -40,6 +40,14 @@ _ANNOTATED: Final = re.compile(r'(?<=\]\()[^)\s]+(?=\))|(?<="entity": ")[^"]+(?=
 """The type of an entity that is annotated in a sentence, in either notation."""
 _BY_NAME: Final = ("utter", "bot")
 _SLOTS: Final = ("slot_was_set", "slot_was_not_set")
+_ASSERTED: Final = (
+    "bot_uttered",
+    "bot_did_not_utter",
+    "action_executed",
+    "flow_started",
+    "flow_completed",
+    "flow_cancelled",
+)
 
 
 def step_key(kind: str, expected: str) -> Hashable:
@@ -426,7 +434,7 @@ def end_to_end_cases(report: Report, *, all_there: bool = False) -> list[Case]:
                     expectation=tuple((step.kind, step.expected) for step in case.steps),
                     location=(wrong.location if wrong and wrong.location else case.location),
                     passed=case.passed,
-                    expected=wrong.expected if wrong else "",
+                    expected=_as_written(wrong) if wrong else "",
                     actual=(wrong.actual or ("" if wrong.reason else "nothing")) if wrong else case.reason or "",
                     remark=(wrong.reason or "") if wrong and not wrong.actual else "",
                     judged=case.outcome != "skipped",
@@ -440,6 +448,12 @@ def end_to_end_cases(report: Report, *, all_there: bool = False) -> list[Case]:
                 )
             )
     return cases
+
+
+def _as_written(step: CaseStep) -> str:
+    """Return what a step expects; of an assertion with its type, as what was found instead has it, too."""
+    is_assertion = step.kind in _ASSERTED or (step.kind in _SLOTS and step.expected.startswith("[{"))
+    return f"{step.kind}: {step.expected}" if is_assertion else step.expected
 
 
 def first_wrong(case: CaseResult) -> CaseStep | None:

@@ -183,7 +183,7 @@ def changed_findings(
     of_base = before = findings_worst_first(base)
     after = findings_worst_first(head)
     for parts in _KEYS:
-        before, after = _left_over(before, after, parts), _left_over(after, before, parts)
+        before, after = _without_partners(before, after, parts)
     after = _not_of_parts(after, of_base)
     gone = () if is_read_in_part(head) else before
     return tuple(_finding_change(finding, renamed) for finding in after), tuple(map(_finding_change, gone))
@@ -223,12 +223,14 @@ def _suppressed(report: Report) -> tuple[Finding, ...] | None:
 def _unmatched(findings: list[Finding], others: list[Finding]) -> list[Finding]:
     """The findings without a counterpart in their file, nor, if it moved, in another one."""
     for parts in _KEYS:
-        findings, others = _left_over(findings, others, parts), _left_over(others, findings, parts)
+        findings, others = _without_partners(findings, others, parts)
     return findings
 
 
-def _left_over(findings: list[Finding], others: list[Finding], parts: tuple[str, ...]) -> list[Finding]:
-    """The findings that have no counterpart among the others; equal ones are counted."""
+def _without_partners(
+    before: list[Finding], after: list[Finding], parts: tuple[str, ...]
+) -> tuple[list[Finding], list[Finding]]:
+    """The findings of each side that have no counterpart on the other; equal ones are counted."""
 
     def key(finding: Finding) -> tuple[str, ...]:
         in_file = "path" in parts
@@ -240,11 +242,16 @@ def _left_over(findings: list[Finding], others: list[Finding], parts: tuple[str,
         }
         return tuple(written[part] if part in written else getattr(finding, part) for part in parts)
 
-    partners = Counter(map(key, others))
+    old, new = list(map(key, before)), list(map(key, after))
+    return _left_over(before, old, new), _left_over(after, new, old)
+
+
+def _left_over(findings: list[Finding], keys: list[tuple[str, ...]], others: list[tuple[str, ...]]) -> list[Finding]:
+    partners = Counter(others)
     left = []
-    for finding in findings:
-        if partners[key(finding)] > 0:
-            partners[key(finding)] -= 1
+    for finding, key in zip(findings, keys, strict=True):
+        if partners[key] > 0:
+            partners[key] -= 1
         else:
             left.append(finding)
     return left

@@ -84,7 +84,7 @@ from turncheck.comparison.renames import renamed_names, validation_beside
 from turncheck.comparison.significance import paired_predictions
 from turncheck.comparison.training_changes import cut_intents, relabelled, stripped, without_stripped
 from turncheck.comparison.understood_differently import not_yet_recorded, with_messages
-from turncheck.messages.phrasing import count
+from turncheck.messages.phrasing import count, first_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -251,14 +251,15 @@ def _beside(report: Report, validation: Validation | UnsetType, messages: Iterab
 
 
 def _used(baseline: Present) -> BaselineUsed:
-    source = baseline.report.source
+    source, stopped = baseline.report.source, baseline.report.stopped
+    cut_short = (f"the run of the base ended before its end: {first_line(stopped)}",) if stopped else ()
     return BaselineUsed(
         status="present",
         way=baseline.way,
         commit=baseline.commit or source.commit,
         run_id=baseline.run_id or source.run_id,
         passed_over=baseline.passed_over,
-        warnings=baseline.warnings,
+        warnings=(*baseline.warnings, *cut_short),
     )
 
 

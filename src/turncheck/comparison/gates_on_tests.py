@@ -45,11 +45,13 @@ if TYPE_CHECKING:
 def judge_failed_tests(report: Report) -> Judged:
     """Judge stories, end-to-end cases and batch cases. Wrong NLU examples are not failed tests: no model is perfect.
 
-    For the same reason a test that is only misunderstood counts as failed only if the settings say so.
+    For the same reason a test that is only misunderstood counts as failed only if the settings say so. A sentence that
+    the engine cannot answer has failed.
     """
     name = "test-failures"
     found = tallies(report)
     failed = tuple(cause for tally in found for cause in (*tally.failed, *tally.unexpected))
+    failed += tuple(unanswered_sentences(report))
     faults = faults_of(report, TESTS)
     if failed or faults:
         return Judged(name, "failed", "failed", causes=(*failed, *causes_of(faults)))
@@ -126,13 +128,15 @@ def _new_failures(
             for case in failing_of(report, cases)
         )
         errors = [finding for finding in comparison.new_findings if finding.severity == "error"]
-        new = (*new, *regressed_sentences(report, comparison), *_newly_unexpected(report, comparison))
+        unanswered = unanswered_sentences(report, comparison)
+        new = (*new, *regressed_sentences(report, comparison), *unanswered, *_newly_unexpected(report, comparison))
         return new, tuple(_bad(error, error.message_now or error.message) for error in errors)
     findings = [
         finding for finding in (report.validation.findings if report.validation else ()) if finding.severity == "error"
     ]
     found = tallies(report)
     failed = tuple(cause for tally in found for cause in (*tally.failed, *tally.tolerated, *tally.unexpected))
+    failed += tuple(unanswered_sentences(report))
     return failed, tuple(_bad(finding, finding.message) for finding in findings)
 
 
@@ -146,6 +150,18 @@ def regressed_sentences(report: Report, comparison: Comparison) -> Iterator[Fail
             test = FailedTest("nlu", case.name, repeats=case.repeats, location=case.location)
             if not is_excused(report, test):
                 yield test
+
+
+def unanswered_sentences(report: Report, comparison: Comparison | None = None) -> Iterator[FailedTest]:
+    """Yield the test sentences that the engine cannot answer, unless they are in quarantine.
+
+    With a ``comparison`` only those that it answered rightly on the base.
+    """
+    known = None if comparison is None else {case.name for case in comparison.examples.newly_failing}
+    for one in report.nlu.predictions if report.nlu else ():
+        test = FailedTest("nlu", one.text, repeats=one.repeats, location=one.location)
+        if one.unanswered and (known is None or one.text in known) and not is_excused(report, test):
+            yield test
 
 
 def _newly_unexpected(report: Report, comparison: Comparison) -> list[FailedTest]:
@@ -209,9 +225,10 @@ def judge_something_was_tested(report: Report, *, switched_off: bool) -> Judged:
         for skipped in report.skipped_to_report
     ]
     causes += [cause for tally in found for cause in (*tally.not_run, *tally.unclear)]
-    causes += unclear_sentences(report)
+    unknown: list[Cause] = [*unclear_sentences(report), *unanswered_sentences(report)]
+    causes += unknown
     ran = bool(report.nlu and report.nlu.examples) or any(tally.ran for tally in found)
-    all_held = ran and not any(tally.unclear for tally in found) and not any(unclear_sentences(report))
+    all_held = ran and not unknown and not any(tally.unclear for tally in found)
     return Judged(name, "failed", "all in quarantine" if all_held else "nothing tested", causes=tuple(causes))
 
 
@@ -220,7 +237,9 @@ def _judged_sentences(report: Report) -> int:
     if report.nlu is None:
         return 0
     held = sum(
-        nlu_prediction.unclear or entry_of(report, nlu_prediction.text, nlu_prediction.location) is not None
+        nlu_prediction.unclear
+        or nlu_prediction.unanswered
+        or entry_of(report, nlu_prediction.text, nlu_prediction.location) is not None
         for nlu_prediction in report.nlu.predictions
     )
     return report.nlu.examples - held

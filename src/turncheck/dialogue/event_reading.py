@@ -15,24 +15,26 @@ from turncheck.dialogue.events import (
     ActionExecutionRejected,
     ActionReverted,
     ActiveLoop,
-    AgentUttered,
     AllSlotsReset,
-    BotUttered,
     ConversationPaused,
     ConversationResumed,
     EntitiesAdded,
     Event,
     FollowupAction,
     LoopInterrupted,
-    ReminderCancelled,
-    ReminderScheduled,
     Restarted,
     SessionStarted,
     SlotSet,
-    StoryExported,
     UserFeaturization,
     UserUtteranceReverted,
     UserUttered,
+)
+from turncheck.dialogue.outward_events import (
+    AgentUttered,
+    BotUttered,
+    ReminderCancelled,
+    ReminderScheduled,
+    StoryExported,
 )
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -264,7 +263,10 @@ class Situation:
 
     def copy(self) -> Situation:
         """Return an independent copy of this situation."""
-        return copy.copy(self)
+        other = Situation.__new__(Situation)
+        for name in Situation.__slots__:  # `copy.copy` takes ten times as long, and dialogues are copied often
+            setattr(other, name, getattr(self, name))
+        return other
 
     @property
     def latest_action_name(self) -> str | None:

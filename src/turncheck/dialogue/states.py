@@ -129,7 +129,7 @@ _states: dict[tuple[int, ...], State] = {}
 def state_of(user: Part, slots: Part, action: Part, loop: Part) -> State:
     """Return the state of these parts, without those that are empty: the same object for the same parts."""
     # Only of objects that their state keeps alive; an empty part would not be.
-    key = tuple([id(part) if part else 0 for part in (user, slots, action, loop)])
+    key = (id(user) if user else 0, id(slots) if slots else 0, id(action) if action else 0, id(loop) if loop else 0)
     state = _states.get(key)
     if state is None:
         parts = {USER: user, SLOTS: slots, PREVIOUS_ACTION: action, ACTIVE_LOOP: loop}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
 from turncheck.dialogue.events import (
@@ -219,11 +218,12 @@ class Tracker:
 
     def copy(self) -> Self:
         """Return an independent copy of this tracker."""
-        other = copy.copy(self)
+        other = self.__new__(type(self))
+        other.domain, other.name, other.source, other.is_rule = self.domain, self.name, self.source, self.is_rule
         other.events = self.events.copy()
         other.situation = self.situation.copy()
         other._history = None  # noqa: SLF001 - its own class
-        other._remembered = {}  # noqa: SLF001
+        other._remembered, other._remembered_at = {}, 0  # noqa: SLF001
         return other
 
     def append(self, event: Event) -> None:

@@ -183,6 +183,7 @@ class StoryTracker(Tracker):
     def copy(self) -> Self:
         """Return an independent copy of this tracker."""
         other = super().copy()
+        other.location, other.parts, other.is_augmented = self.location, self.parts, self.is_augmented
         other.set_states(self._states)
         return other
 

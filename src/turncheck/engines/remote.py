@@ -17,7 +17,6 @@ from urllib3.exceptions import HTTPError
 
 from turncheck.engines.masking import Masks
 from turncheck.messages.errors import EngineError, PassingError, UserError
-from turncheck.process.screen import duration
 from turncheck.web.addresses import Network, origin_of, without_login
 from turncheck.web.exchange import AnswerTooLargeError, Call, exchange, read_body, seconds_to_wait
 from turncheck.web.timed import Deadline, session, within
@@ -244,8 +243,8 @@ class RemoteClient:
     def _allowed_wait(self, busy: BusyError, attempt: int) -> float:
         pause = PAUSE * 2 ** min(attempt, 8) if busy.wait is None else max(busy.wait, PAUSE)
         if self._waited + pause > LONGEST_WAIT:
-            asks = "" if busy.wait is None else f" It asks to wait for {duration(busy.wait)}:"
-            what = f"{busy.message}.{asks} a run waits for {duration(LONGEST_WAIT)} at most"
+            asks = "" if busy.wait is None else f" It asks to wait for {busy.wait:,.0f} seconds:"
+            what = f"{busy.message}.{asks} a run waits for {LONGEST_WAIT:,.0f} seconds in all at most"
             raise ServerError(what, hint="Does something else ask it? Try again later, or ask it less at once.")
         self._waited += pause
         return pause
@@ -346,7 +345,7 @@ def decoded(body: bytes) -> Any:
     if not body.strip():
         raise UnreadableError("an empty answer")
     try:
-        return msgspec.json.decode(body)
+        return msgspec.json.decode(body.removeprefix(b"\xef\xbb\xbf"))  # a byte order mark may be ignored (RFC 8259)
     except UnicodeDecodeError:
         raise UnreadableError("no UTF-8") from None
     except (msgspec.DecodeError, RecursionError) as error:

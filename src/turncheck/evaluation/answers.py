@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from turncheck.messages.errors import CutShortError
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from turncheck.engines.conversation import Decision, NluEngine, Parse, Policies
     from turncheck.report.model import EngineInfo
 
+_MOST_IN_A_ROW: Final = 10
+"""An engine that gives so many answers in a row not at all is gone."""
 Answer = TypeVar("Answer")
 Finished = TypeVar("Finished")
 
@@ -88,18 +90,44 @@ def unanswered(answers: Answers, units: Iterable[str]) -> list[str]:
     return [unit for unit in units if answers.is_asked(unit) and answers.known(unit) is None]
 
 
+def known_as(answers: Answers, unit: str, kind: type[Answer]) -> Answer | None:
+    """Return what is known of a unit.
+
+    Raises:
+        UnfitAnswerError: it is no answer of this kind.
+    """
+    known = answers.known(unit)
+    if known is not None and not isinstance(known, kind):
+        raise UnfitAnswerError(unit)
+    return known
+
+
+def answers_here(answers: Answers, units: Sequence[str], kind: type[Answer]) -> dict[int, Answer | None]:
+    """Return what is known of the units that are not answered elsewhere, by their indexes; ``None``: ask them.
+
+    Raises:
+        UnfitAnswerError: what is known of one is no answer of this kind.
+    """
+    found = ((index, unit, known_as(answers, unit, kind)) for index, unit in enumerate(units))
+    return {index: known for index, unit, known in found if known is not None or answers.is_asked(unit)}
+
+
 def answered(
-    answers: Answers, units: Sequence[str], ask: Callable[[Sequence[int]], Sequence[Answer]]
+    answers: Answers,
+    units: Sequence[str],
+    ask: Callable[[Sequence[int]], Sequence[Answer]],
+    kind: type[Answer] | None = None,
 ) -> Sequence[Answer]:
     """Return the answers to all units in their order; ``ask`` returns those for the units with the passed indexes.
 
     Raises:
+        UnfitAnswerError: what is known of a unit is no answer of this ``kind``.
         CutShortError: raised by ``ask``; ``finished`` holds one entry per unit, ``None`` for those without an answer.
         DelegatedError: some answers come from elsewhere.
     """
     if isinstance(answers, LocalAnswers):
         return ask(range(len(units)))
-    found: list[Answer | None] = [answers.known(unit) for unit in units]
+    found = [answers.known(unit) if kind is None else known_as(answers, unit, kind) for unit in units]
     missing = [index for index, unit in enumerate(units) if found[index] is None and answers.is_asked(unit)]
     stopped: CutShortError | None = None
     given: Sequence[Answer | None] = ()
@@ -119,6 +147,52 @@ def answered(
     if len(kept) < len(units):
         raise DelegatedError
     return kept
+
+
+def asked_twice(ask: Callable[[], Answer]) -> Answer | None:
+    """Ask an engine that several things can be asked at once for one of them; ``None``: it went wrong, twice.
+
+    An engine that asks again itself is not asked again: many questions in a row without an answer end a run.
+
+    Raises:
+        CutShortError: the engine is gone.
+    """
+    for _ in range(2):
+        try:
+            return ask()
+        except CutShortError as error:
+            if not error.passing:
+                raise
+            if error.unanswered:
+                return None
+    return None
+
+
+def first_answers(
+    ask: Callable[[Sequence[int]], Sequence[Answer]], wanted: Sequence[int]
+) -> tuple[dict[int, Answer], CutShortError | None]:
+    """Ask for each once, as many at a time as the engine can take: what goes wrong with one costs only that one.
+
+    Returns:
+        The answers, by what was wanted, and what ended it: an engine that is gone.
+    """
+    found: dict[int, Answer] = {}
+    left, in_a_row = list(wanted), 0
+    while left:
+        given: Sequence[Answer | None]
+        try:
+            given, error = ask(left), None
+        except CutShortError as cut:
+            given, error = cut.finished or [None] * len(left), cut
+        found.update((one, answer) for one, answer in zip(left, given, strict=True) if answer is not None)
+        if error is None:
+            break
+        without = [one for one, answer in zip(left, given, strict=True) if answer is None]
+        in_a_row = 1 if len(without) < len(left) else in_a_row + 1
+        left = without[1:]
+        if not error.passing or in_a_row >= _MOST_IN_A_ROW:
+            return found, error
+    return found, None
 
 
 def finished_part(evaluate: Callable[[], Finished]) -> tuple[Finished, CutShortError | None]:

@@ -16,6 +16,7 @@ from turncheck.yaml_tree.shapes import SEARCH_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+NO_FORMS: Final = "the engine reports no forms to fill in"
 NO_ANSWER: Final = "the engine reports no answer in JSON to look into"
 _CARD_TEXTS: Final = ("title", "subtitle", "text", "subtext", "content")
 """The keys of a card with what is read of it."""
@@ -69,11 +70,25 @@ class Message:
             if isinstance(one, (str, dict))
         ]
 
+    @property
+    def forms(self) -> list[tuple[str, str]]:
+        """The fields to fill in of its cards, and of the cards in them: each with name and label."""
+        found: list[tuple[str, str]] = []
+        cards = [*self._reported("cards", "cards"), *self._reported("cards", "elements")]
+        while cards:
+            card = cards.pop(0)
+            if isinstance(card, dict):
+                fields = (one for one in _listed(card.get("forms")) if isinstance(one, dict))
+                found += [(as_text(one.get("name")), as_text(one.get("label"))) for one in fields]
+                cards += _listed(card.get("cards"))
+        if not found and "answer" not in self.event:
+            raise NotJudgedError(NO_FORMS)
+        return found
+
     def _reported(self, kind: str, key: str) -> list[Any]:
         if kind in self.unseen:
             raise NotJudgedError(self.unseen[kind])
-        found = self._data.get(key)
-        return list(found) if isinstance(found, (list, tuple)) else []
+        return _listed(self._data.get(key))
 
     def selected(self, path: str) -> list[Any]:
         """Return what a path selects in the answer that the message came in.
@@ -84,14 +99,25 @@ class Message:
         """
         if "answer" not in self.event:
             raise NotJudgedError(NO_ANSWER)
-        return _selected(path, self.event["answer"])
+        return selected(path, self.event["answer"])
 
     def assigned(self, path: str) -> str:
-        """Return the value at a path of the message as Botium's connectors write it.
+        """Return the value at a path of the message, as text.
 
         Raises:
             NotJudgedError: there is none, and the engine does not report the answer.
             CannotCompareError: there is none.
+        """
+        if values := self.at(path):
+            return as_text(values[0])
+        raise CannotCompareError(f"nothing is at {path}")
+
+    def at(self, path: str) -> list[Any]:
+        """Return what a path selects in the message as Botium's connectors write it.
+
+        Raises:
+            NotJudgedError: there is nothing, and the engine does not report the answer.
+            CannotCompareError: it cannot be searched for the path.
         """
         intent = (self.heard or {}).get("intent") or {}
         entities = [one for one in (self.heard or {}).get("entities") or () if isinstance(one, dict)]
@@ -109,11 +135,10 @@ class Message:
         }  # fmt: skip
         if "answer" in self.event:
             shown["sourceData"] = self.event["answer"]
-        if values := _selected(path, shown):
-            return as_text(values[0])
-        if "answer" not in self.event:
+        found = selected(path, shown)
+        if not found and "answer" not in self.event:
             raise NotJudgedError(NO_ANSWER)
-        raise CannotCompareError(f"nothing is at {path}")
+        return found
 
     def with_list(self, pattern: str) -> Message:
         """Return the message with a button for each point of a list in its text.
@@ -137,7 +162,16 @@ class Message:
         return replace(self, listed=tuple({"title": point, "payload": point} for point in points))
 
 
-def _selected(path: str, content: Any) -> list[Any]:
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else []
+
+
+def selected(path: str, content: Any) -> list[Any]:
+    """Return what a path selects.
+
+    Raises:
+        CannotCompareError: it cannot be searched for.
+    """
     try:
         return JsonPath(path).values(content)
     except PathError as error:

@@ -11,21 +11,22 @@ from collections import deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from turncheck.evaluation.botium_conditions import Group, conditions_of, ends_group, is_met
 from turncheck.evaluation.botium_message import Message, NotJudgedError, as_text
 from turncheck.evaluation.botium_texts import (
     CannotCompareError,
     accepted_errors,
     cleaned,
     matches,
-    values_in,
-    with_values,
     word_error_rate,
 )
+from turncheck.evaluation.botium_values import Values, values_in
 from turncheck.evaluation.e2e_steps import Judged, compared_lines, json_text, near_miss, one_line, response_name
 from turncheck.messages.phrasing import count
 from turncheck.project.botium.vocabulary import (
     ASSIGN,
     COUNTS,
+    FORMS,
     IGNORES_CASE,
     LIST_HOOK,
     NLU,
@@ -53,7 +54,6 @@ NOT_RANKED: Final = "the engine reports one intent only"
 INTENT: Final = "intent"
 ENTITIES: Final = "entities"
 """What an engine names that does not report the intent or the entities of a message."""
-_NAMES: Final = {"$projectname": "Botium Project", "$testsessionname": "Botium Test Session"}
 _MODES: Final = {
     "TEXT_CONTAINS": "include",
     "TEXT_WILDCARDEXACT": "wildcardExact",
@@ -69,7 +69,8 @@ class ScriptRun:
     def __init__(self, script: Script) -> None:
         self._settings = script.settings
         self._waiting: deque[Message] = deque()
-        self._memory = {**_NAMES, **script.settings.names, "$testcasename": script.name}
+        self._given = {**script.settings.given, "TESTCASENAME": script.name}
+        self._memory: dict[str, str] = {}
         self._has_failed = False
         first = [hook for hook in script.hooks if hook.name == "SET_SCRIPTING_MEMORY"]
         self._set(first)
@@ -79,7 +80,7 @@ class ScriptRun:
         """Return the turn with the message that the user says now."""
         if turn.user is None or not self._settings.memory:
             return turn
-        return replace(turn, user=with_values(turn.user, self._memory))
+        return replace(turn, user=self._filled(turn.user))
 
     def judge(self, part: Part, turn: Turn, location: Location) -> list[Judged]:
         """Judge the sections that follow a message of the user's."""
@@ -104,6 +105,7 @@ class ScriptRun:
 
     def _replies(self, replies: Sequence[Reply]) -> list[Judged]:
         judged: list[Judged] = []
+        group = Group()
         silent = False  # an optional section found no message: further ones do not wait for one
         for number, reply in enumerate(replies, 1):
             optional = reply.section.optional
@@ -120,22 +122,50 @@ class ScriptRun:
                 continue
             try:
                 message = self._prepared(reply, self._waiting[0])
+                choice = self._choice(group, reply, replies[number:], message)
             except CannotCompareError as error:
                 self._waiting.popleft()
                 judged += self._not_met(reply, str(error))
+                continue
+            judged += choice.steps
+            if not choice.applies:
+                if not choice.leaves:
+                    self._waiting.popleft()
                 continue
             values = self._values(reply, message)
             found = self._judged(reply, message, {**values, **self._memory})
             if optional and number < len(replies) and any(one.failed for one in found):
                 continue  # the message is left to the next section
-            self._waiting.popleft()
+            if not choice.leaves:
+                self._waiting.popleft()
             self._memory |= values
             self._clear(reply.section.hooks)
-            self._set(reply.section.hooks)
+            found += self._set(reply.section.hooks, message)
             found += self._assigned(reply, message) if not any(one.failed for one in found) else []
             self._has_failed = self._has_failed or any(one.failed for one in found)
             judged += found
         return judged
+
+    def _choice(self, group: Group, reply: Reply, following: Sequence[Reply], message: Message) -> _Choice:
+        """Say whether a section applies, by its conditions and those before it in its group."""
+        conditions = conditions_of(reply)
+        if not conditions:
+            return _Choice()
+        applies, steps = False, list[Judged]()
+        if not group.is_met:
+            try:
+                for hook in conditions:  # of several, the last one counts
+                    args = [self._filled(arg, message=message) for arg in hook.args]
+                    applies = is_met(hook, args, message, self._given)
+            except NotJudgedError as error:
+                steps.append(_step_of(conditions[0]).skipped(str(error)))
+                group.is_met = True
+        ends = ends_group(reply, following)
+        if ends and not (applies or group.is_met or reply.section.optional):
+            self._has_failed = True
+            steps.append(_step_of(conditions[0]).failed(None, "no condition of its group is met"))
+        group.is_met = not ends and (group.is_met or applies)
+        return _Choice(applies, not ends or reply.section.optional, tuple(steps))
 
     def _prepared(self, reply: Reply, message: Message) -> Message:
         """Return the message as logic hooks make it before it is judged."""
@@ -148,8 +178,8 @@ class ScriptRun:
         for hook in reply.section.hooks:
             if hook.name != ASSIGN:
                 continue
-            args = tuple(with_values(arg, self._memory) for arg in hook.args)
             try:
+                args = tuple(self._filled(arg, message=message) for arg in hook.args)
                 value = message.assigned(_argument(hook.name, args, 1))
                 self._memory[f"${args[0]}"] = value
             except NotJudgedError as error:
@@ -179,13 +209,15 @@ class ScriptRun:
         step, response = _text_step(reply), response_name(message.event)
         said = cleaned(message.text, self._settings)
         wanted = [cleaned(text, self._settings) for text in reply.texts]
-        if self._settings.memory:
-            wanted = [with_values(text, memory) for text in wanted]
         actual = f"bot: {one_line(message.text)}"
         try:
+            if self._settings.memory:
+                wanted = [self._filled(text, memory, message) for text in wanted]
             fits = not wanted or any(matches(said, text, reply.matching, reply.word_errors) for text in wanted)
         except CannotCompareError as error:
             return step.failed(message.text, str(error), [f"- {actual}", f"+ bot: {one_line(step.expected)}"])
+        except NotJudgedError as error:
+            return step.skipped(str(error))
         if not wanted or fits is not reply.section.negated:
             return step.passed(response)
         if reply.section.negated:
@@ -198,8 +230,8 @@ class ScriptRun:
 
     def _check(self, check: Check, message: Message, memory: Mapping[str, str]) -> Judged:
         one, step = check.asserter, _step_of(check.asserter)
-        args = tuple(with_values(arg, memory) for arg in check.texts)
         try:
+            args = tuple(self._filled(arg, memory, message) for arg in check.texts)
             fits, actual = self._fits(one.name, args, message)
             if one.name in SHOWN and one.negated:
                 fits = self._some(one.name, args, message)
@@ -259,6 +291,10 @@ class ScriptRun:
     def _has(self, name: str, wanted: str, message: Message) -> bool:
         if name == "MEDIA":
             return any(self._same(uri, wanted) for uri in message.media)
+        if name == FORMS:
+            start = wanted.lower()
+            names = [own.lower() for own, _ in message.forms]
+            return start in names or any(label.lower().startswith(start) for _, label in message.forms if label)
         wanted = cleaned(wanted, self._settings)
         if name == "CARDS":
             return any(self._same(cleaned(text, self._settings), wanted) for card in message.cards for text in card)
@@ -351,13 +387,28 @@ class ScriptRun:
         if any(hook.name == "SKIP_BOT_UNCONSUMED" for hook in hooks):
             self._waiting.clear()
 
-    def _set(self, hooks: Sequence[Called]) -> None:
+    def _set(self, hooks: Sequence[Called], message: Message | None = None) -> list[Judged]:
+        """Set and clear variables; return the steps of those whose value the message does not have."""
+        lacking = []
         for hook in hooks:
-            args = [with_values(arg, self._memory) for arg in hook.args]
+            if hook.name not in {"SET_SCRIPTING_MEMORY", "CLEAR_SCRIPTING_MEMORY"}:
+                continue
+            try:
+                args = [self._filled(arg, message=message) for arg in hook.args]
+            except NotJudgedError as error:
+                lacking.append(_step_of(hook).skipped(str(error)))
+                continue
+            except CannotCompareError as error:
+                lacking.append(_step_of(hook).failed(None, str(error)))
+                continue
             if hook.name == "SET_SCRIPTING_MEMORY" and len(args) == 2:
                 self._memory[f"${args[0]}"] = args[1]
             elif hook.name == "CLEAR_SCRIPTING_MEMORY" and len(args) == 1:
                 self._memory.pop(f"${args[0]}", None)
+        return lacking
+
+    def _filled(self, text: str, memory: Mapping[str, str] | None = None, message: Message | None = None) -> str:
+        return Values(self._memory if memory is None else memory, self._given, message).filled(text)
 
 
 def _shown(name: str, message: Message) -> list[str]:
@@ -367,6 +418,8 @@ def _shown(name: str, message: Message) -> list[str]:
             return [str(one.get("title")) for one in message.buttons]
         case "CARDS":
             return [": ".join(card) for card in message.cards]
+        case "FORMS":
+            return [own or label for own, label in message.forms]
         case _:
             return message.media
 
@@ -411,6 +464,15 @@ def _number(name: str, written: str) -> int:
 
 def _unread(number: int) -> str:
     return "one message was not read" if number == 1 else f"{number} messages were not read"
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """Whether a section applies, whether it leaves its message to the next one, and what the report says of that."""
+
+    applies: bool = True
+    leaves: bool = False
+    steps: tuple[Judged, ...] = ()
 
 
 # Steps of the report.

@@ -1,16 +1,14 @@
-"""How Botium compares texts: cleaned, by one of its matching modes, with values from its scripting memory."""
+"""How Botium compares texts: cleaned, and by one of its matching modes."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final
 
-from turncheck.project.botium.vocabulary import FUNCTIONS, VARIABLE, as_pattern
+from turncheck.project.botium.vocabulary import as_pattern
 from turncheck.yaml_tree.shapes import SEARCH_SECONDS, EndlessSearchError, is_found
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from turncheck.project.botium.model import Capabilities
 
 MOST_WILDCARDS: Final = 10
@@ -164,41 +162,3 @@ def _distance(one: str, other: str) -> float:
                 line.append(min(above[column] + 1, line[column - 1] + 1, above[column - 1] + cost))
         above = line
     return above[-1] / longest
-
-
-# Scripting memory: `$name` in a text stands for a value, and takes one from a message.
-
-
-def with_values(text: str, memory: Mapping[str, str]) -> str:
-    """Return the text with each variable replaced by its value, longer names first."""
-    for name in sorted(memory, key=len, reverse=True):
-        text = text.replace(name, memory[name])
-    return text
-
-
-def values_in(said: str, wanted: Sequence[str], settings: Capabilities) -> dict[str, str]:
-    """Return the values that variables in the wanted texts have in a message, where they fit."""
-    kind = {"word": r"(\w+)", "joker": r"([\w\W]+)"}.get(settings.memory_words, r"(\S+)")
-    is_pattern = settings.matching in {"regexp", "regexpIgnoreCase"}
-    values: dict[str, str] = {}
-    for text in wanted:
-        names = VARIABLE.findall(text)
-        if not names:
-            continue
-        pattern = as_pattern(text) if is_pattern else re.escape(text).replace(r"\$", "$")
-        for name in names:
-            pattern = pattern.replace(name, kind)
-        match = _search(pattern, said)
-        found_here = dict(zip(names, match or (), strict=False))
-        values |= {n: value for n, value in found_here.items() if value is not None and n not in FUNCTIONS}
-    return values
-
-
-def _search(pattern: str, text: str) -> tuple[str | None, ...] | None:
-    import regex  # only where there are variables
-
-    try:
-        match = regex.search(pattern, text, flags=regex.VERSION0, timeout=SEARCH_SECONDS, concurrent=True)
-    except (regex.error, TimeoutError):
-        return None
-    return None if match is None else match.groups()

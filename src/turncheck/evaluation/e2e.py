@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import UnsetType
 from msgspec.structs import replace
 
 from turncheck.engines.base import Workers
-from turncheck.evaluation.answers import ASKED_HERE, Answers, DelegatedError, UnfitAnswerError, unanswered, units_of
+from turncheck.evaluation.answers import ASKED_HERE, Answers, DelegatedError, answers_here, unanswered, units_of
 from turncheck.evaluation.e2e_case import CaseOutcome, CaseRun, run_case, skipped_case
 from turncheck.evaluation.e2e_steps import Exercised, within_limits
 from turncheck.messages.errors import INTERRUPTED, CutShortError, EngineError, PassingError
+from turncheck.messages.phrasing import count
 from turncheck.report.model import Attempt, CaseResult, EndToEnd
 from turncheck.work.workplace import Executor, batches
 
@@ -58,11 +60,9 @@ def evaluate_cases(
         CutShortError: the engine failed during the run, or the run was interrupted; in ``finished``, cases that were
             not run to the end are skipped.
     """
-    everything = [(case, unit, answers.known(unit)) for case, unit in zip(cases, case_units(cases), strict=True)]
-    here = [(case, unit, known) for case, unit, known in everything if known is not None or answers.is_asked(unit)]
-    for _, unit, known in here:
-        if known is not None and not isinstance(known, CaseOutcome):
-            raise UnfitAnswerError(unit)
+    everything, units = cases, case_units(cases)
+    own = answers_here(answers, units, CaseOutcome)
+    here = [(everything[index], units[index], answer) for index, answer in own.items()]
     cases = [case for case, _, _ in here]
     lost: dict[int, EngineError] = {}
     workers = Workers(run.workers)
@@ -88,9 +88,9 @@ def evaluate_cases(
     section = section_of(outcomes, (NOT_FINISHED,) if interrupt is not None else ())
     if interrupt is not None:
         raise CutShortError(interrupt, section)
-    known = [number for number in sorted(lost) if not outcomes[number].left_out]
-    if known:
-        raise CutShortError(lost[known[0]], section)
+    first_lost = next((number for number in sorted(lost) if not outcomes[number].left_out), None)
+    if first_lost is not None:
+        raise CutShortError(lost[first_lost], section)
     if len(here) < len(everything):
         raise DelegatedError
     return section
@@ -234,6 +234,40 @@ class CasesRun:
     def keep(self, unit: str, answer: Any) -> None:
         """Pass the answer on to ``others``."""
         self.others.keep(unit, answer)
+
+
+_MET_BY_SILENCE: Final = frozenset({"bot_did_not_utter", "slot_was_not_set"})
+"""Steps that also pass if the assistant does nothing at all."""
+_ALWAYS_RUN: Final = frozenset({"action_session_start", "action_listen"})
+
+
+def of_one_that_answers(section: EndToEnd) -> EndToEnd:
+    """Return the section, unless cases passed only because the assistant never said or did anything, in any of them.
+
+    A single case may expect silence; an assistant that is silent in all of them is not there.
+
+    Raises:
+        CutShortError: so it is.
+    """
+    ran = [case for case in section.cases if case.outcome in {"passed", "failed", "unclear", "misunderstood"}]
+    if not any(case.passed for case in ran) or any(map(_shows_life, ran)):
+        return section
+    turns = sum(len(case.messages) for case in ran)
+    error = EngineError(
+        f"no reply in any of {count(turns, 'turn')}: the assistant said nothing, so that nothing was tested",
+        hint="Is it the right address, and are its replies where they are looked for (`replies` under `bot:`)?",
+    )
+    raise CutShortError(error, section)
+
+
+def _shows_life(case: CaseResult) -> bool:
+    """Whether the assistant did anything in a case: it said something, or a step passed that silence does not meet."""
+    traces = (case.opening, *(message.trace for message in case.messages))
+    events = [event for trace in traces if trace is not None for event in trace.events]
+    acted = any(event.kind == "bot" or (event.kind == "action" and event.name not in _ALWAYS_RUN) for event in events)
+    met = any(step.outcome == "passed" and step.kind not in _MET_BY_SILENCE for step in case.steps)
+    several = not isinstance(case.repeats, UnsetType) and len(set(case.repeats.runs.upper())) > 1
+    return acted or met or several
 
 
 def run_elsewhere(

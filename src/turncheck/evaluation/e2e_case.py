@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 NEEDS_FLOWS: Final = ("flow_started", "flow_completed", "flow_cancelled", "pattern_clarification_contains")
 CLARIFICATION_CONTAINS: Final = "pattern_clarification_contains"
+_MESSAGES: Final = frozenset({"bot", "utter", "bot_uttered"})
+"""The steps that wait for a message."""
 NEEDS_JUDGE: Final = ("generative_response_is_relevant", "generative_response_is_grounded")
 NO_FLOWS: Final = "it needs an assistant with flows, which this engine does not run"
 NOT_IN_TRACKER: Final = "what a clarification offers is not in the server's tracker"
@@ -338,22 +341,6 @@ class CaseOutcome:
     left_out: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatedRun:
-    """One of several runs of a case; ``base``: whether the base passed directly after it, if it was asked."""
-
-    outcome: CaseOutcome
-    base: Literal["", "p", "f"] = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RepeatedRuns:
-    """All runs of a case, in their order; ``why``: why there are no more, unless they say how it fares."""
-
-    runs: tuple[RepeatedRun, ...]
-    why: str = ""
-
-
 def run_case(
     engine: ConversationEngine, case: E2ECase, run: CaseRun, attempt: int = 0, *, again: bool = False
 ) -> CaseOutcome:
@@ -458,7 +445,7 @@ class _Talk:
             judged = judge_assertions(expected.assertions, turn, ordered=expected.ordered, has_flows=self.has_flows)
         else:
             judged = judge_steps(expected.expectations, turn, slot_order)
-        self.judged.append((expected, judged))
+        self.judged.append((expected, [_explained(one, turn) for one in judged]))
 
     def note(self, turn: Turn) -> None:
         """Record a turn's actions and how it ended."""
@@ -540,6 +527,14 @@ class _Talk:
                 if step.failed:
                     end = len(lines)
         return tuple(lines[:end] if end else lines)
+
+
+def _explained(judged: Judged, turn: Turn) -> Judged:
+    """Say with a message that did not come why the turn has none, if the engine knows."""
+    step, why = judged.step, turn.stopped or "; ".join(turn.remarks)
+    if not (why and judged.failed and step.actual is None and step.kind in _MESSAGES):
+        return judged
+    return dataclasses.replace(judged, step=replace(step, reason=f"{step.reason}: {why}" if step.reason else why))
 
 
 def _how(action: CustomAction) -> str:

@@ -10,13 +10,22 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import UnsetType, structs
 
-from turncheck.evaluation.answers import ASKED_HERE, DelegatedError, UnfitAnswerError
+from turncheck.evaluation.answers import ASKED_HERE, DelegatedError, UnfitAnswerError, answers_here
 from turncheck.evaluation.e2e import EXPECTS_NOTHING, NOT_FINISHED, case_units, section_of
-from turncheck.evaluation.e2e_case import CaseOutcome, RepeatedRun, RepeatedRuns, run_case, skipped_case
+from turncheck.evaluation.e2e_case import CaseOutcome, run_case, skipped_case
 from turncheck.evaluation.e2e_steps import Exercised
-from turncheck.evaluation.repeats import NO_RUNS, BaseRuns, Repeated, Rounds, Run, Share, in_words, raise_if_stopped
+from turncheck.evaluation.repeats import (
+    NO_RUNS,
+    BaseRuns,
+    Repeated,
+    RepeatedRuns,
+    Rounds,
+    Run,
+    Share,
+    in_words,
+    raise_if_stopped,
+)
 from turncheck.messages.errors import PassingError
-from turncheck.messages.phrasing import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -121,12 +130,9 @@ def evaluate_repeatedly(
         UnfitAnswerError: what is known of a case is not its runs.
         CutShortError: the engine failed, or the run was interrupted; ``finished`` has what was measured until then.
     """
-    own = [
-        (unit, case, known)
-        for case, unit in zip(cases, case_units(cases), strict=True)
-        if (known := _known(answers, unit)) is not None or answers.is_asked(unit)
-    ]
-    tests = [_test(number, case, known) for number, (_, case, known) in enumerate(own)]
+    units = case_units(cases)
+    own = [(units[index], cases[index], known) for index, known in answers_here(answers, units, RepeatedRuns).items()]
+    tests = [_test(number, *one) for number, one in enumerate(own)]
 
     def find_base(judged: Sequence[Repeated[CaseOutcome]]) -> None:
         results = [test.judged[0].result for test in judged]
@@ -152,9 +158,9 @@ def evaluate_repeatedly(
         find_base,
         run.workers,
         on_base=None if base_engine is None else partial(on, base_engine),
-        share=_part_of(share or Share(rules.turns, rules.seconds, len(cases)), [case for _, case, _ in own], cases),
+        share=share,
         say=say,
-        clock=clock if engine is not None else _no_time,
+        clock=clock,
     )
     rounds.run()
     spent(rounds.turns, rounds.seconds)
@@ -162,47 +168,26 @@ def evaluate_repeatedly(
     outcomes = [_outcome(case, test, why) for (_, case, _), test in zip(own, tests, strict=True)]
     for (unit, _, known), test in zip(own, tests, strict=True):
         if known is None and (rounds.stopped is None or test.verdict is not None):
-            runs = tuple(RepeatedRun(replace(one.answer, seconds=one.seconds), one.base) for one in test.answers)
-            answers.keep(unit, RepeatedRuns(runs, "" if test.verdict is not None else test.why_unclear(why)))
+            answers.keep(unit, test.written(lambda one: replace(one.answer, seconds=one.seconds), why))
     if timed is not None:
         for number, outcome in enumerate(outcomes):
             if outcome.seconds is not None:
                 timed(number, outcome.seconds)
     remarks = (NOT_FINISHED,) if rounds.interrupt is not None else ()
-    section = structs.replace(section_of(outcomes, remarks), repeats=rounds.how)
+    section = structs.replace(section_of(outcomes, (*rounds.remarks, *remarks)), repeats=rounds.how)
     raise_if_stopped(rounds, section)
     if len(own) < len(cases):
         raise DelegatedError
     return section
 
 
-def _no_time() -> float:
-    """Return the time that known runs take: the budget was kept where they were made."""
-    return 0.0
-
-
-def _known(answers: Answers, unit: str) -> RepeatedRuns | None:
-    known = answers.known(unit)
-    if known is not None and not isinstance(known, RepeatedRuns):
-        raise UnfitAnswerError(unit)
-    return known
-
-
-def _part_of(share: Share, own: Sequence[E2ECase], cases: Sequence[E2ECase]) -> Share:
-    """Return what some of the cases may cost: their part of the turns, by what their first runs take.
-
-    The time is not divided: whoever runs the other cases does so at the same time.
-    """
-    part, whole = (sum(turns_of(case) for case in some if _why_not_run(case) is None) for some in (own, cases))
-    return share if part == whole else replace(share, turns=share.turns * part // whole)
-
-
-def _test(number: int, case: E2ECase, known: RepeatedRuns | None) -> Repeated[CaseOutcome]:
+def _test(number: int, unit: str, case: E2ECase, known: RepeatedRuns | None) -> Repeated[CaseOutcome]:
     if known is not None:
-        runs = [
-            _run(repeated_run.outcome)._replace(base=repeated_run.base, seconds=repeated_run.outcome.seconds or 0.0)
-            for repeated_run in known.runs
-        ]
+        runs = []
+        for run in known.runs:
+            if not isinstance(run.answer, CaseOutcome):
+                raise UnfitAnswerError(unit)
+            runs.append(_run(run.answer)._replace(base=run.base, seconds=run.answer.seconds or 0.0))
         return Repeated(number, turns_of(case), runs, known.why)
     test: Repeated[CaseOutcome] = Repeated(number, turns_of(case))
     if (why_not := _why_not_run(case)) is not None:
@@ -223,8 +208,7 @@ def _run(outcome: CaseOutcome) -> Run[CaseOutcome]:
 def _error_of(test: Repeated[CaseOutcome]) -> CaseResult:
     """Return the result of a case whose runs end in errors: an assistant that is gone must not pass for a chance."""
     error = next(run.answer.result for run in reversed(test.answers) if run.sign == "error")
-    words = f"{test.errors} runs ended in an error; {test.passed} of {count(len(test.runs), 'other')} passed"
-    return structs.replace(error, reason="; ".join(part for part in (words, error.reason) if part))
+    return structs.replace(error, reason="; ".join(part for part in (test.errors_in_words, error.reason) if part))
 
 
 def _outcome(case: E2ECase, test: Repeated[CaseOutcome], why_unclear: str) -> CaseOutcome:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
+from turncheck.engines.conversation import Parse
 from turncheck.evaluation.answers import (
     ASKED_HERE,
     Answers,
@@ -54,6 +56,7 @@ from turncheck.messages.errors import CutShortError
 from turncheck.messages.phrasing import count
 from turncheck.project.config import DUCKLING_DIMENSIONS
 from turncheck.report.model import (
+    Attempt,
     EngineInfo,
     EntityScores,
     Nlu,
@@ -68,11 +71,13 @@ from turncheck.work.workplace import INLINE, Executor
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from turncheck.engines.conversation import NluEngine, NluTrainer, Parse
+    from turncheck.engines.conversation import NluEngine, NluTrainer
     from turncheck.evaluation.nlu_repeats import Repetition
     from turncheck.project.model import Component, Config, Project
     from turncheck.project.nlu_data import Example, NluData
     from turncheck.report.trust import ConfidenceMap
+
+    Repeat = Callable[[Sequence[Example], Answers, Callable[[Sequence[int]], Sequence[Parse]]], Repetition]
 
 _SCORES_PRETRAINED: Final = 0
 """The version of Rasa that evaluates spaCy and Duckling, too."""
@@ -118,7 +123,7 @@ def evaluate_held_out(
     unknown_entities: Mapping[str, str] = NOTHING,
     team_confidences: ConfidenceMap | None = None,
     answers: Answers = ASKED_HERE,
-    repeat: Callable[[Sequence[Example], Sequence[Parse]], Repetition] | None = None,
+    repeat: Repeat | None = None,
 ) -> NluMeasurement:
     """Judge test sentences with an existing engine.
 
@@ -132,7 +137,7 @@ def evaluate_held_out(
         unknown_entities: entities that the engine cannot find, and why; their annotations are not judged.
         team_confidences: maps to confidences of the team's own model, with which the fallback's figures are counted.
         answers: each sentence is a unit, and so is what the report says about the engine.
-        repeat: asks the sentences again, after each was asked once, if the engine's answers vary.
+        repeat: asks for each sentence several times, if the engine's answers vary.
 
     Raises:
         ValueError: there are no test sentences.
@@ -144,19 +149,29 @@ def evaluate_held_out(
         raise ValueError(reason)
     examples = without_entities(test_data.examples, unknown_entities)
 
-    def ask(missing: Sequence[int]) -> list[Parse]:
-        parses = [shortened(parse) for parse in engine.parse([examples[index].text for index in missing])]
+    @cache
+    def keep_facts() -> None:
         answers.keep(ENGINE_UNIT, EngineFacts(engine.info, engine.extractors))
-        return parses
+
+    def ask(missing: Sequence[int]) -> list[Parse]:
+        try:
+            parses = engine.parse([examples[index].text for index in missing])
+        except CutShortError:
+            keep_facts()
+            raise
+        keep_facts()
+        return [shortened(parse) for parse in parses]
 
     parses: Sequence[Parse | None]
-    parses, stopped = finished_part(
-        lambda: answered(answers, units_of("sentence", (example.text for example in examples)), ask)
-    )
     repetition: Repetition | None = None
-    if repeat is not None and stopped is None:
-        repetition = repeat(examples, [parse for parse in parses if parse is not None])
+    stopped: CutShortError | None
+    if repeat is None:
+        units = units_of("sentence", (example.text for example in examples))
+        parses, stopped = finished_part(lambda: answered(answers, units, ask, Parse))
+    else:
+        repetition = repeat(examples, answers, ask)
         parses = repetition.parses
+        stopped = None if repetition.stopped is None else CutShortError(repetition.stopped)
     judged = [Judged(example, parse) for example, parse in zip(examples, parses, strict=True) if parse is not None]
     if trained is not None:
         kept = tuple(example for example in project.nlu.examples if example.text in trained)
@@ -178,11 +193,10 @@ def evaluate_held_out(
     measurement = _with_remarks(measurement, remarks_on_unknown(test_data.examples, unknown_entities))
     if repetition is not None:
         measurement = _with_runs(measurement, repetition)
-        if repetition.stopped is not None:
-            raise CutShortError(repetition.stopped, measurement)
     if stopped is not None:
-        left = f"Not run: {len(examples) - len(judged)} of {count(len(examples), 'sentence')}."
-        raise CutShortError(stopped, _with_remarks(measurement, [left]))
+        not_run = len(examples) - len(judged)
+        left = f"Not run: {not_run} of {count(len(examples), 'sentence')}."
+        raise CutShortError(stopped, _with_remarks(measurement, [left] if not_run else []))
     return measurement
 
 
@@ -275,9 +289,11 @@ def _with_remarks(measurement: NluMeasurement, remarks: Iterable[str]) -> NluMea
 
 def _with_runs(measurement: NluMeasurement, repetition: Repetition) -> NluMeasurement:
     section = measurement.section
+    pairs = zip(repetition.parses, repetition.repeats, strict=True)
+    judged = [repeats for parse, repeats in pairs if parse is not None]
     predictions = tuple(
-        structs.replace(prediction, repeats=repeats)
-        for prediction, repeats in zip(section.predictions, repetition.repeats, strict=True)
+        structs.replace(prediction, **{"attempts" if isinstance(repeats, Attempt) else "repeats": repeats})
+        for prediction, repeats in zip(section.predictions, judged, strict=True)
     )
     section = structs.replace(section, predictions=predictions, repeats=repetition.how)
     return _with_remarks(replace(measurement, section=section), repetition.remarks)

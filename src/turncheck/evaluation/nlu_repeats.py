@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
+from turncheck.engines.conversation import Parse, PredictedIntent
+from turncheck.evaluation.answers import (
+    Answers,
+    DelegatedError,
+    UnfitAnswerError,
+    answers_here,
+    asked_twice,
+    first_answers,
+    units_of,
+)
 from turncheck.evaluation.predictions import Judged, shortened
-from turncheck.evaluation.repeats import Repeated, Repeating, Run, Sign, answered, base_runs, by_key
+from turncheck.evaluation.repeats import (
+    BaseRuns,
+    Repeated,
+    RepeatedRuns,
+    Repeating,
+    Run,
+    base_runs,
+    by_key,
+)
+from turncheck.messages.errors import CutShortError
 from turncheck.messages.phrasing import count
+from turncheck.report.model import Attempt
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from turncheck.engines.base import Engine
-    from turncheck.engines.conversation import Parse
     from turncheck.messages.errors import EngineError
     from turncheck.project.nlu_data import Example
     from turncheck.report.model import HowRepeated, Nlu, Repeats
@@ -23,56 +43,165 @@ if TYPE_CHECKING:
 class Repetition(NamedTuple):
     """What became of sentences that were repeated: of each the parse that shows it, and its runs.
 
-    ``stopped``: what ended it before its time. ``remarks``: what a reader must know.
+    A sentence without a parse was not asked, or has no answer yet. ``stopped``: what ended it before its time.
+    ``remarks``: what a reader must know.
     """
 
-    parses: list[Parse]
-    repeats: list[Repeats | UnsetType]
-    how: HowRepeated
-    stopped: EngineError | KeyboardInterrupt | None
-    remarks: tuple[str, ...]
+    parses: list[Parse | None]
+    repeats: list[Repeats | Attempt | UnsetType]
+    how: HowRepeated | UnsetType = UNSET
+    stopped: EngineError | KeyboardInterrupt | None = None
+    remarks: tuple[str, ...] = ()
 
 
 def repeat_sentences(
-    engine: Engine, examples: Sequence[Example], parses: Sequence[Parse], how: Repeating[Nlu]
+    engine: Engine,
+    how: Repeating[Nlu],
+    examples: Sequence[Example],
+    answers: Answers,
+    ask_first: Callable[[Sequence[int]], Sequence[Parse]],
 ) -> Repetition:
-    """Ask again, after all sentences were asked once; those without an intent are not.
+    """Ask for all sentences once, and then again; those without an intent are not asked again.
 
-    A question that goes wrong says nothing of the assistant: it is asked once more, and then counts as an error.
+    A question that goes wrong says nothing of the assistant: it is asked once more, and then counts as an error. A
+    sentence is a unit of ``answers``: its runs are kept as they were, and judged again where all sentences are known.
+
+    Args:
+        engine: what answers, if any sentence is asked here.
+        how: how they are repeated.
+        examples: the sentences.
+        answers: the runs that are known, and where those go that are made here.
+        ask_first: asks for the sentences with these indexes once.
+
+    Raises:
+        DelegatedError: other sentences are asked elsewhere.
+        UnfitAnswerError: what is known of a sentence is not its runs.
+        CutShortError: the engine cannot answer any sentence, or failed where only a part is asked.
     """
+    units = units_of("sentence", (example.text for example in examples))
+    own = answers_here(answers, units, RepeatedRuns)
+    first, stopped = first_answers(ask_first, [index for index, known in own.items() if known is None])
+    if stopped is not None:
+        if not first or len(own) < len(examples):
+            stopped.finished = None
+            raise stopped
+        return Repetition([first.get(index) for index in own], [UNSET] * len(own), stopped=stopped)
+    tests = [
+        _test(index, examples[index], first.get(index))
+        if known is None
+        else _known(index, units[index], examples[index], known)
+        for index, known in own.items()
+    ]
 
     def ask(asked: Engine, number: int) -> Run[Parse]:
-        nlu = asked.nlu
-        parse = None if nlu is None else answered(lambda: shortened(nlu.parse([examples[number].text])[0]))
-        return Run(parses[number], "error") if parse is None else Run(parse, _sign(Judged(examples[number], parse)))
+        nlu, example = asked.nlu, examples[number]
+        return _run(example, None if nlu is None else asked_twice(lambda: shortened(nlu.parse([example.text])[0])))
 
-    def find_base(judged: Sequence[Repeated[Parse]]) -> None:
-        known = how.base()
-        before = known.predictions if known is not None and known.mode == "held-out" else ()
-        runs = (
-            (
-                (nlu_prediction.text, nlu_prediction.expected.intent, nlu_prediction.expected.response),
-                base_runs(nlu_prediction.repeats, passed=nlu_prediction.correct),
-            )
-            for nlu_prediction in before
-        )
-        asked = (examples[test.number] for test in judged)
-        keys = [(example.text, example.base_intent, example.retrieval_label) for example in asked]
-        for test, found in zip(judged, by_key(keys, runs), strict=True):
-            test.base = found
+    def find_base(_: Sequence[Repeated[Parse]]) -> None:
+        keys = [(example.text, example.base_intent, example.retrieval_label) for example in examples]
+        found = by_key(keys, _runs_of_base(how.base()))
+        for test in tests:
+            test.base = found[test.number]
 
-    tests: list[Repeated[Parse]] = [Repeated(number, asked=1) for number in range(len(examples))]
-    for test, example, parse in zip(tests, examples, parses, strict=True):
-        test.add(Run(parse, _sign(Judged(example, parse))), usual=True)
-    rounds = how.rounds(tests, ask, engine, find_base, "sentence")
-    repeats = [test.repeats() if test.runs else UNSET for test in tests]
-    unclear = sum(one.outcome == "unclear" for one in repeats if not isinstance(one, UnsetType))
-    remarks = (f"{count(unclear, 'sentence')} unclear: {rounds.why_no_more}.",) if unclear else ()
-    shown = [test.shown if test.runs else parse for test, parse in zip(tests, parses, strict=True)]
-    return Repetition(shown, repeats, rounds.how, rounds.stopped or rounds.broken, remarks)
+    rounds = how.rounds(tests, ask, engine, find_base, number=len(examples), what="sentence")
+    why = rounds.why_no_more
+    for test in tests:
+        if own[test.number] is None and (rounds.stopped is None or test.verdict is not None):
+            written = test.written(lambda run: None if run.sign == "error" else run.answer, why)
+            answers.keep(units[test.number], written)
+    if len(own) < len(examples):
+        if rounds.stopped is not None:
+            raise CutShortError(rounds.stopped)
+        raise DelegatedError
+    parses = [_shown(examples[test.number], test, is_over=rounds.stopped is None) for test in tests]
+    repeats: list[Repeats | Attempt | UnsetType] = [
+        test.repeats() if test.runs or test.errors else UNSET for test in tests
+    ]
+    return Repetition(parses, repeats, rounds.how, rounds.stopped, (*rounds.remarks, *_remarks(tests, why)))
 
 
-def _sign(judged: Judged) -> Sign:
-    if not judged.example.base_intent:
-        return "left out"
-    return "passed" if judged.correct else "failed"
+def ask_times(
+    times: int, examples: Sequence[Example], _: Answers, ask: Callable[[Sequence[int]], Sequence[Parse]]
+) -> Repetition:
+    """Ask for all sentences so many times; the first run that fails shows how a sentence fares.
+
+    Raises:
+        CutShortError: the engine failed before it had answered anything.
+    """
+    parses: list[list[Parse]] = [[] for _ in examples]
+    stopped: CutShortError | None = None
+    while stopped is None and times:
+        times -= 1
+        given: Sequence[Parse | None]
+        try:
+            given = ask(range(len(examples)))
+        except CutShortError as error:
+            stopped, given = error, error.finished or ()
+        for of_one, parse in zip(parses, given, strict=False):
+            of_one.extend([] if parse is None else [parse])
+    if stopped is not None and not any(parses):
+        raise stopped
+    runs = [
+        [Judged(example, parse).correct for parse in of_one] for example, of_one in zip(examples, parses, strict=True)
+    ]
+    shown = [
+        of_one[passed.index(False) if False in passed else 0] if of_one else None
+        for of_one, passed in zip(parses, runs, strict=True)
+    ]
+    attempts: list[Repeats | Attempt | UnsetType] = [
+        Attempt(passed=sum(passed), of=len(passed), runs=tuple(passed)) if example.base_intent else UNSET
+        for example, passed in zip(examples, runs, strict=True)
+    ]
+    return Repetition(shown, attempts, stopped=stopped)
+
+
+def _run(example: Example, parse: Parse | None) -> Run[Parse]:
+    if parse is None:
+        return Run(_not_understood(example), "error")
+    if not example.base_intent:
+        return Run(parse, "left out")
+    return Run(parse, "passed" if Judged(example, parse).correct else "failed")
+
+
+def _not_understood(example: Example) -> Parse:
+    return Parse(example.text, PredictedIntent(None, 0.0))
+
+
+def _test(number: int, example: Example, parse: Parse | None) -> Repeated[Parse]:
+    test: Repeated[Parse] = Repeated(number, asked=1)
+    test.add(_run(example, parse), usual=True)
+    return test
+
+
+def _known(number: int, unit: str, example: Example, known: RepeatedRuns) -> Repeated[Parse]:
+    if not known.runs:
+        raise UnfitAnswerError(unit)
+    runs = []
+    for run in known.runs:
+        if run.answer is not None and not isinstance(run.answer, Parse):
+            raise UnfitAnswerError(unit)
+        runs.append(_run(example, run.answer)._replace(base=run.base))
+    return Repeated(number, known=runs, why_known=known.why)
+
+
+def _runs_of_base(known: Nlu | None) -> Iterator[tuple[tuple[str, str | None, str | None], BaseRuns]]:
+    for prediction in known.predictions if known is not None and known.mode == "held-out" else ():
+        key = prediction.text, prediction.expected.intent, prediction.expected.response
+        yield key, base_runs(prediction.repeats, prediction.attempts, passed=prediction.correct)
+
+
+def _shown(example: Example, test: Repeated[Parse], *, is_over: bool) -> Parse | None:
+    """Return the parse that shows how a sentence fares: one that has no answer was not understood.
+
+    ``is_over``: whether it was asked as often as it may be; else one without an answer counts as not asked.
+    """
+    if test.runs and not test.is_broken:
+        return test.shown
+    left_out = next((run.answer for run in test.answers if run.sign == "left out"), None)
+    return left_out or (_not_understood(example) if is_over or test.is_broken else None)
+
+
+def _remarks(tests: Sequence[Repeated[Parse]], why_no_more: str) -> Iterator[str]:
+    unclear = [test for test in tests if test.verdict is None and (test.runs or test.errors)]
+    for why, number in Counter(test.why_unclear(why_no_more) for test in unclear).items():
+        yield f"{count(number, 'sentence')} unclear: {why}."

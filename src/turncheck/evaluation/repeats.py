@@ -6,27 +6,27 @@ import time
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from msgspec import UnsetType
 
 from turncheck.comparison.repeats import RunBesideBase, Weighed, alarms, rate_test, weigh_pairs
-from turncheck.engines.base import Engine, Workers
+from turncheck.engines.base import Engine, UtteranceAnswer, Workers
 from turncheck.messages.errors import INTERRUPTED, CutShortError, EngineError
 from turncheck.messages.phrasing import count
 from turncheck.process.screen import duration
-from turncheck.report.model import LONGEST_BASE, HowRepeated, RepeatedOutcome, Repeats
+from turncheck.report.model import LONGEST_BASE, MOST_ERRORS, Attempt, HowRepeated, RepeatedOutcome, Repeats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
     from concurrent.futures import Future
 
+    from turncheck.engines.conversation import Parse
+    from turncheck.evaluation.e2e_case import CaseOutcome
     from turncheck.settings.repeats import RepeatRules
 
 _RUNS_THAT_TELL: Final = 5
 """A test that passes in half of its runs fails in so many of them once in 32 times."""
-_MOST_ERRORS: Final = 3
-"""After so many runs that ended in an error, a test is not run any more."""
 _OTHER_BASE: Final = "its shard took it for judged: it compared with other runs of the base"
 _EVERY: Final = 15.0
 """Seconds between two messages about the progress of a round."""
@@ -50,10 +50,11 @@ class BaseRuns:
 NO_RUNS: Final = BaseRuns()
 
 
-def base_runs(repeats: Repeats | UnsetType, *, passed: bool) -> BaseRuns:
+def base_runs(repeats: Repeats | UnsetType, attempts: Attempt | UnsetType, *, passed: bool) -> BaseRuns:
     """Return the runs that a test of the base says something about; one that was run once has one."""
     if isinstance(repeats, UnsetType):
-        return BaseRuns("P" if passed else "F", not passed)
+        runs = (passed,) if isinstance(attempts, UnsetType) else attempts.runs
+        return BaseRuns("".join("P" if one else "F" for one in runs)[-LONGEST_BASE:], not passed)
     return BaseRuns(repeats.usual_runs, not passed and repeats.outcome != "unclear")
 
 
@@ -88,19 +89,26 @@ class Asked(Protocol[Answer]):
         """
 
 
-def answered(ask: Callable[[], Answer]) -> Answer | None:
-    """Ask an engine that several things can be asked at once for one of them; ``None``: it went wrong, twice.
+# Runs that were made elsewhere.
 
-    Raises:
-        CutShortError: the engine is gone.
+
+@dataclass(frozen=True, slots=True)
+class RepeatedRun:
+    """One of several runs of a test; ``answer`` is ``None`` if a sentence had none.
+
+    ``base``: whether the base passed directly after it, if it was asked.
     """
-    for _ in range(2):
-        try:
-            return ask()
-        except CutShortError as error:
-            if not error.passing:
-                raise
-    return None
+
+    answer: CaseOutcome | Parse | UtteranceAnswer | None
+    base: Literal["", "p", "f"] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedRuns:
+    """All runs of a test, in their order; ``why``: why there are no more, unless they say how it fares."""
+
+    runs: tuple[RepeatedRun, ...]
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +142,14 @@ class Repeating(Generic[Section]):
         ask: Callable[[Engine, int], Run[Answer]],
         here: Engine,
         find_base: Callable[[Sequence[Repeated[Answer]]], None],
+        *,
+        number: int,
         what: str,
     ) -> Rounds[Answer]:
-        """Run the tests, each a ``what``, in rounds; ``ask`` asks an engine for one of them by its number."""
+        """Run the tests in rounds; ``ask`` asks an engine for one of all tests by its number, below ``number``.
+
+        Each is a ``what``.
+        """
 
         def on(engine: Engine, number: int, _: int) -> Run[Answer]:
             return ask(engine, number)
@@ -146,6 +159,7 @@ class Repeating(Generic[Section]):
             tests, self.rules, partial(on, here), find_base, self.workers, there, self.share, self.say, what=what
         )
         rounds.run()
+        rounds.ensure_still_there(number)
         self.spent(rounds.turns, rounds.seconds)
         return rounds
 
@@ -192,12 +206,12 @@ class Repeated(Generic[Answer]):
     def is_over(self) -> bool:
         """Whether it is not run again: what it says is known, or it cannot be judged."""
         left_out = bool(self.answers) and self.answers[-1].sign == "left out"
-        return self.verdict is not None or self.errors >= _MOST_ERRORS or left_out
+        return self.verdict is not None or self.errors >= MOST_ERRORS or left_out
 
     @property
     def is_broken(self) -> bool:
         """Whether so many of its runs ended in an error that it is not known how it fares."""
-        return self.verdict is None and self.errors >= _MOST_ERRORS
+        return self.verdict is None and self.errors >= MOST_ERRORS
 
     @property
     def is_wanted(self) -> bool:
@@ -243,9 +257,19 @@ class Repeated(Generic[Answer]):
         """Return its runs as the report has them."""
         return Repeats(runs=self.runs, outcome=self.verdict or "unclear", errors=self.errors, base=self.base.runs)
 
+    def written(self, of: Callable[[Run[Answer]], Any], why_unclear: str) -> RepeatedRuns:
+        """Return its runs to be judged elsewhere; ``of``: returns what is kept of a run."""
+        runs = tuple(RepeatedRun(of(run), run.base) for run in self.answers)
+        return RepeatedRuns(runs, "" if self.verdict is not None else self.why_unclear(why_unclear))
+
+    @property
+    def errors_in_words(self) -> str:
+        """``3 runs ended in an error; 1 of 1 other passed``."""
+        return f"{self.errors} runs ended in an error; {self.passed} of {count(len(self.runs), 'other')} passed"
+
     def why_unclear(self, otherwise: str) -> str:
         """Return why its runs do not say how it fares."""
-        if self.errors >= _MOST_ERRORS:
+        if self.errors >= MOST_ERRORS:
             return f"{self.errors} runs ended in an error"
         return otherwise if self.known is None else self.why_known or _OTHER_BASE
 
@@ -286,6 +310,8 @@ class Rounds(Generic[Answer]):
     is_short: bool = False
     """Whether a test was not run since its turns were too many for what was left."""
     lost: dict[int, EngineError] = field(default_factory=dict)
+    base_lost: EngineError | None = None
+    """Why the base is not asked any more."""
     interrupt: KeyboardInterrupt | None = None
 
     def __post_init__(self) -> None:
@@ -303,17 +329,16 @@ class Rounds(Generic[Answer]):
         return self.clock() - self.begin
 
     @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader must know of how the base was asked."""
+        if self.base_lost is None:
+            return ()
+        return (f"The base was not asked in turn with this side to the end: {self.base_lost.message}.",)
+
+    @property
     def stopped(self) -> EngineError | KeyboardInterrupt | None:
         """What ended it before its time."""
         return self.interrupt or (self.lost[min(self.lost)] if self.lost else None)
-
-    @property
-    def broken(self) -> EngineError | None:
-        """Why tests that were answered before are not any more: an engine that is gone must not pass for a chance."""
-        number = sum(test.is_broken and bool(test.runs) for test in self.tests)
-        if not number:
-            return None
-        return EngineError(f"{count(number, 'answer')} could not be had again: {_MOST_ERRORS} tries each went wrong")
 
     @property
     def why_no_more(self) -> str:
@@ -336,6 +361,8 @@ class Rounds(Generic[Answer]):
     def _out_of_budget(self) -> str:
         """Why no more runs are made; empty: there may be more."""
         share = self._allowed
+        if all(test.known is not None for test in self.tests):  # the budget was kept where they were run
+            return ""
         if self._seconds_left <= 0:
             return _used_up(f"{share.seconds:,.0f} seconds", is_all=share.seconds >= self.rules.seconds)
         if self.is_short or self.turns >= share.turns:
@@ -375,6 +402,27 @@ class Rounds(Generic[Answer]):
             if self.interrupt is not None or self._runs == before:
                 break
             self._decide()
+
+    def ensure_still_there(self, number: int) -> None:
+        """Note that the engine is gone, if tests end in errors, and it does not answer others either.
+
+        If it does, the errors say something of these tests alone: they cost nothing but these. ``number``: how many
+        tests there are, those of others included.
+        """
+        broken = [test.number for test in self.tests if test.is_broken and test.known is None]
+        if not broken or self.stopped is not None:
+            return
+        good = [test.number for test in self.tests if test.judged and not test.is_broken]
+        own = {test.number for test in self.tests}
+        try:
+            for other in [*good, *(one for one in range(number) if one not in own)][:MOST_ERRORS]:
+                if self.here(other, 0).sign != "error":
+                    return
+        except EngineError as error:
+            self.lost[broken[0]] = error
+            return
+        what = f"{count(len(broken), 'answer')} could not be had: {MOST_ERRORS} tries each went wrong"
+        self.lost[broken[0]] = EngineError(what)
 
     def _compare(self) -> None:
         """Find the runs of the base; also of tests that never failed, which a later change is compared with."""
@@ -429,8 +477,8 @@ class Rounds(Generic[Answer]):
             return here
         try:
             there = base(test.number, attempt).sign
-        except EngineError:
-            self.on_base = None
+        except EngineError as error:
+            self.on_base, self.base_lost = None, error
             return here
         return here._replace(base="p" if there == "passed" else "f" if there == "failed" else "")
 

@@ -19,8 +19,10 @@ from turncheck.engines.base import SuiteAnswers, UtteranceAnswer
 from turncheck.engines.conversation import Parse, PredictedEntity, PredictedIntent, SelectedResponse
 from turncheck.evaluation.annotated import AnnotatedText, Entity
 from turncheck.evaluation.answers import EngineFacts
-from turncheck.evaluation.e2e_case import CaseOutcome, RepeatedRun, RepeatedRuns
+from turncheck.evaluation.batch.repeats import RepeatedSuite
+from turncheck.evaluation.e2e_case import CaseOutcome
 from turncheck.evaluation.e2e_steps import Exercised
+from turncheck.evaluation.repeats import RepeatedRun, RepeatedRuns
 from turncheck.evaluation.splits import FoldRun
 from turncheck.evaluation.stories import StoryAnswer
 from turncheck.evaluation.story_run import MisparsedMessage, StoryRun
@@ -55,7 +57,7 @@ _TYPES: Final[Mapping[str, type]] = {
         *(EngineFacts, FoldRun, StoryAnswer, StoryRun, MisparsedMessage, AnnotatedText, CaseOutcome, Exercised),
         *(UserUttered, Location, Alternative, Attempt, CaseMessage, CaseResult, CaseStep, EngineInfo, EntitySpan),
         *(Misunderstanding, NearSentence, RankedIntent, StoryParse, StoryStep, Substitution, WrittenStep),
-        *(TurnEvent, TurnTrace, BatchSetting, RepeatedRun, RepeatedRuns),
+        *(TurnEvent, TurnTrace, BatchSetting, RepeatedRun, RepeatedRuns, RepeatedSuite),
     )
 }
 _NEVER: Final = frozenset({"repeats"})
@@ -82,10 +84,10 @@ _SECTIONS: Final[Mapping[str, type]] = {one.__name__: one for one in (Robustness
 ANSWER_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "engine": (EngineFacts,),
     "fold": (FoldRun,),
-    "sentence": (Parse,),
+    "sentence": (Parse, RepeatedRuns),
     "story": (StoryAnswer,),
     "case": (CaseOutcome, RepeatedRuns),
-    "suite": (SuiteAnswers,),
+    "suite": (SuiteAnswers, RepeatedSuite),
     "section": tuple(_SECTIONS.values()),
 }
 """The types of answers by the kind of their units."""

@@ -120,7 +120,7 @@ class CutShortError(EngineError):
 
     ``finished``: what was done before, in the shape of the result that would have been returned, or ``None``. Missing
     answers among several are ``None``. ``interrupted``: a person or a cancelled job ended it. ``passing``: the problem
-    may be temporary.
+    may be temporary. ``unanswered``: it is about one question alone, which was asked again already.
     """
 
     def __init__(self, cause: UserError | KeyboardInterrupt, finished: Any = None) -> None:
@@ -130,6 +130,7 @@ class CutShortError(EngineError):
             super().__init__(cause.message, location=cause.location, hint=cause.hint)
         self.interrupted = isinstance(cause, KeyboardInterrupt) or getattr(cause, "interrupted", False)
         self.passing = isinstance(cause, PassingError)
+        self.unanswered = isinstance(cause, UnansweredError)
         self.finished = finished
 
     def __reduce__(self) -> Any:

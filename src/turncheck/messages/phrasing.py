@@ -43,6 +43,16 @@ def first_line(text: str) -> str:
     return next(iter(text.splitlines()), "")
 
 
+def on_one_line(text: str) -> str:
+    """Return the lines of a message, what is wrong and what to do, as sentences of one line.
+
+    >>> on_one_line("the bot is gone\\nIs it running?")
+    'the bot is gone. Is it running?'
+    """
+    *lines, last = text.splitlines() or [""]
+    return " ".join([*(line if line.endswith((".", "?", "!", ":")) else f"{line}." for line in lines), last])
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
     """Return ``Did you mean 'x'?`` for a name that is close to a known one, else an empty string."""
     near = nearest(name, known)

@@ -1,4 +1,4 @@
-"""Reading what somebody else may have put there or packed: only regular files, never more than a bound.
+"""Reading what somebody else may have put there: only regular files, of a bounded size.
 
 In the place of a file there may be a pipe that nobody writes to, a link to a device without an end, a sparse file of
 many gigabytes. Every file that is read is opened here.
@@ -7,15 +7,14 @@ many gigabytes. Every file that is read is opened here.
 from __future__ import annotations
 
 import errno
-import gzip
-import io
 import os
 import stat
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from io import BufferedReader
+
 
 _PART: Final = 16 * 1024 * 1024
 _FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -129,39 +128,3 @@ def file_and_case(named: Path | str) -> tuple[Path, str | None]:
     else:
         file, length = Path(words[0]), 1
     return file, "::".join(words[length:]) if words[length:] else None
-
-
-class UnpacksToTooMuchError(ValueError):
-    """What is packed is larger than expected of its kind."""
-
-
-class BoundedGzip(gzip.GzipFile):
-    """A packed stream that unpacks to at most so many bytes, the headers of an archive in it included."""
-
-    def __init__(self, file: IO[bytes], most: int) -> None:
-        super().__init__(fileobj=file, mode="rb")
-        self._left = most
-
-    def read(self, size: int | None = -1) -> bytes:
-        """Read as usual.
-
-        Raises:
-            UnpacksToTooMuchError: there is more than the bound.
-        """
-        wanted = self._left + 1 if size is None or size < 0 else min(size, self._left + 1)
-        content = super().read(wanted)
-        self._left -= len(content)
-        if self._left < 0:
-            raise UnpacksToTooMuchError("it unpacks to more than is read of its kind")
-        return content
-
-
-def gunzip(content: bytes, most: int) -> bytes:
-    """Return the unpacked content.
-
-    Raises:
-        OSError, EOFError, zlib.error: it is damaged.
-        UnpacksToTooMuchError: it has more than ``most`` bytes.
-    """
-    with BoundedGzip(io.BytesIO(content), most) as file:
-        return file.read()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from turncheck.yaml_tree.tree import YamlDocument, YamlMapping
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from turncheck.yaml_tree.source import Source
 
@@ -21,6 +22,26 @@ CONVO: Final = ".convo.txt"
 BOTIUM_FILES: Final = (CONVO, ".pconvo.txt", ".utterances.txt", ".scriptingmemory.txt")
 """How the names of Botium's files end: conversations, partial ones, utterance lists, tables of values."""
 BOTIUM_SETTINGS: Final = "botium.json"
+_OBJECT_KEYS: Final = rb"convos|partialConvos|utterances|scriptingMemory"
+_IN_YAML: Final = re.compile(rb"^(?:\xef\xbb\xbf)?['\"]?(" + _OBJECT_KEYS + rb")['\"]?[ \t]*:", re.MULTILINE)
+_IN_JSON: Final = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{\s*"(?:' + _OBJECT_KEYS + rb')"\s*:')
+_CONVOS_IN_JSON: Final = re.compile(rb'"convos"\s*:')
+
+
+def is_in_objects(name: str, content: Callable[[], bytes]) -> bool:
+    """Whether a file is a suite of Botium's in YAML or JSON, as far as its keys say."""
+    if name.endswith((".yml", ".yaml")):
+        return _IN_YAML.search(content()) is not None
+    return name.endswith(".json") and name != BOTIUM_SETTINGS and _IN_JSON.search(content()) is not None
+
+
+def holds_convos(name: str, content: Callable[[], bytes]) -> bool:
+    """Whether such a file has conversations."""
+    if name.endswith(".json"):
+        return is_in_objects(name, content) and _CONVOS_IN_JSON.search(content()) is not None
+    return name.endswith((".yml", ".yaml")) and any(key == b"convos" for key in _IN_YAML.findall(content()))
+
+
 CONVO_FOLDER: Final = "spec/convo"
 """Where Botium itself looks for conversations."""
 SUITE_FOLDERS: Final = (CONVO_FOLDER, "tests", "e2e_tests")

@@ -21,7 +21,15 @@ from turncheck.process.regular_file import (
 )
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder, absolute_name, is_assistant, is_foreign, own_folders
 from turncheck.project.formats.registry import recognised
-from turncheck.project.project_file import CONVO, CONVO_FOLDER, NLU_KEYS, SHARED_FILE, STORY_KEYS
+from turncheck.project.project_file import (
+    CONVO,
+    CONVO_FOLDER,
+    NLU_KEYS,
+    SHARED_FILE,
+    STORY_KEYS,
+    holds_convos,
+    is_in_objects,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -32,6 +40,7 @@ if TYPE_CHECKING:
 TESTS_FOLDER: Final = "tests"
 TEST_STORY_PREFIX: Final = "test_"
 MARKDOWN: Final = ".md"
+JSON: Final = ".json"
 TEST_NLU_FILE: Final = "test_data.yml"
 E2E_KEYS: Final = ("test_cases", "fixtures", "metadata")
 DOMAIN_KEYS: Final = ("intents", "slots", "responses", "actions", "forms", "entities")
@@ -115,7 +124,7 @@ def find_files_without_tests(root: Path) -> list[str]:
     named = [
         path
         for path in _files(root, folder, lambda name: name.startswith(TEST_STORY_PREFIX) or "nlu" in name.lower())
-        if _format(root, path)
+        if _format(root, path) and not is_in_objects(path.name, partial(ProjectFolder(root).content, path))
     ]
     known = {*_with_keys(root, named, (*NLU_KEYS, *STORY_KEYS, *E2E_KEYS, *DOMAIN_KEYS))}
     return sorted(shown_path(path.relative_to(root)) for path in named if path not in known)
@@ -147,10 +156,12 @@ def find_e2e_cases(root: Path) -> list[Path]:
     ``tests/e2e_test_cases.yml``, the default of ``rasa test e2e``, counts even without cases. Sorted by path.
     """
     default = root / E2E_CASES_FILE
-    folders = [folder for name in E2E_FOLDERS if is_folder(folder := root / name)]
-    below = [path for folder in folders for path in _files(root, folder, _may_have_cases)]
-    if is_folder(convos := root / CONVO_FOLDER):
-        below += _files(root, convos, _is_convo)
+    folders = [folder for name in (*E2E_FOLDERS, CONVO_FOLDER) if is_folder(folder := root / name)]
+    below = [
+        path
+        for folder in folders
+        for path in _files(root, folder, lambda name: _may_have_cases(name) or name.endswith(JSON))
+    ]
     paths = {*_with_cases(root, below), *([default] if is_file(default) else [])}
     return sorted(paths, key=absolute_name)
 
@@ -198,7 +209,11 @@ def _may_have_cases(name: str) -> bool:
 
 def _is_convo(name: str) -> bool:
     """Whether a file name is that of a conversation of Botium's that is not to be skipped."""
-    return name.endswith(CONVO) and not name.lower().startswith(("skip.", "skip-", "skip_", "."))
+    return name.endswith(CONVO) and not _is_left_out(name)
+
+
+def _is_left_out(name: str) -> bool:
+    return name.lower().startswith(("skip.", "skip-", "skip_", "."))
 
 
 def _with_cases(root: Path, paths: Iterable[Path]) -> list[Path]:
@@ -206,8 +221,12 @@ def _with_cases(root: Path, paths: Iterable[Path]) -> list[Path]:
     found = []
     for path in paths:
         content = ProjectFolder(root).read_bytes(path) if is_file(path) else None
-        if path.name.endswith(CONVO):
+        is_convo = (
+            content is not None and not _is_left_out(path.name) and holds_convos(path.name, partial(bytes, content))
+        )
+        if path.name.endswith(CONVO) or is_convo:
             found.append(path)
+        if path.name.endswith((CONVO, JSON)) or is_convo:
             continue
         unread = content is None and path.is_relative_to(root / E2E_FOLDERS[-1])
         if unread or (content is not None and _CASES_LINE.search(content)):

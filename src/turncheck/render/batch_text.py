@@ -7,6 +7,8 @@ import io
 import re
 from typing import TYPE_CHECKING, Final
 
+from msgspec import UnsetType
+
 from turncheck.comparison.cases import batch_actual, batch_expected
 from turncheck.comparison.engines import folded_name
 from turncheck.messages.phrasing import count
@@ -125,6 +127,8 @@ def _failure(case: BatchCase) -> str:
         return f"{said}: {text(batch_actual(case), 400)}"
     remark = f" ({text(case.reason)})" if case.reason else ""
     words = f"{said}: {expected_got(text(batch_expected(case)), text(batch_actual(case)))}{remark}"
+    if not isinstance(case.attempts, UnsetType) and not case.attempts.passed:
+        words += f"; passed 0 of {case.attempts.of} times"
     return f"{case.result.upper()} {words}"
 
 

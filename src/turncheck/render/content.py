@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
@@ -14,7 +15,7 @@ from turncheck.comparison.metrics import MetricDelta, metrics_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.tally import lacks_actions
 from turncheck.comparison.training_changes import intent_of, is_f1_of_an_intent
-from turncheck.messages.phrasing import count
+from turncheck.messages.phrasing import count, on_one_line
 from turncheck.render import entries
 from turncheck.render.batch_text import batch_remarks, tested_at
 from turncheck.render.case_keys import (
@@ -54,6 +55,7 @@ from turncheck.render.spans import (
     Entry,
     Line,
     NeutralSection,
+    Place,
     Prose,
     Row,
     Section,
@@ -71,18 +73,20 @@ from turncheck.render.wording.tests import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from turncheck.comparison.model import Comparison
     from turncheck.messages.finding import Location
     from turncheck.render.wording.verdict import GateResult, Verdict
-    from turncheck.report.model import BatchNumbers, Report
+    from turncheck.report.model import BatchNumbers, CaseResult, Report
     from turncheck.report.understanding import CoveredKind
 
 
 # How the run went: its gates, what was left out, what was replaced, how it was measured.
 
 _OUTCOMES: Final = ("failed", "not judged", "passed")
+_MOST_REASONS: Final = 10
+_MOST_PLACES: Final = 3
 
 
 def run_sections(
@@ -385,19 +389,50 @@ def _remarks(report: Report, compared: Comparison | None) -> list[Entry]:
     remarks = [Entry(caution, sign="caution") for caution in cautions]
     if report.stopped is not None:
         remarks.append(
-            Entry(line("Stopped before the end: ", Prose(report.stopped, 600, names_paths=True)), sign="stopped")
+            Entry(
+                line("Stopped before the end: ", Prose(on_one_line(report.stopped), 600, names_paths=True)),
+                sign="stopped",
+            )
         )
-    skipped_cases = [case for case in (report.e2e.cases if report.e2e else ()) if case.outcome == "skipped"]
-    if skipped_cases:
-        reason = Prose(skipped_cases[0].reason or "no reason was given", 200, names_paths=True)
-        hint = line(Prose(f". To run them, {HOW_TO_RUN_ACTIONS}")) if lacks_actions(report) else ()
-        words = f"{count(len(skipped_cases), 'end-to-end case')} skipped: "
-        remarks.append(Entry(line(words, reason, hint), sign="caution"))
-    warned = report.e2e.warned if report.e2e else ()
-    if warned:
-        words = f"{count(len(warned), 'end-to-end case')} passed with a warning: "
-        remarks.append(Entry(line(words, Prose(warned[0].warning or "", 300, names_paths=True)), sign="caution"))
+    if report.e2e is not None:
+        skipped = [
+            (case.reason or "no reason was given", case) for case in report.e2e.cases if case.outcome == "skipped"
+        ]
+        hint = line(Prose(f"To run them, {HOW_TO_RUN_ACTIONS}")) if lacks_actions(report) else ()
+        remarks += _by_reason(skipped, "skipped", hint)
+        remarks += _by_reason([(case.warning or "", case) for case in report.e2e.warned], "passed with a warning")
     return remarks
+
+
+def _by_reason(cases: Iterable[tuple[str, CaseResult]], what: str, hint: Line = ()) -> list[Entry]:
+    """Return how many end-to-end cases share each reason, and where they are, the most frequent reason first."""
+    places: dict[str, list[Location]] = defaultdict(list)
+    for reason, case in cases:
+        places[reason].append(case.location)
+    by_number = sorted(places.items(), key=lambda one: -len(one[1]))
+    found_lines = [
+        Entry(
+            line(
+                f"{count(len(found), 'end-to-end case')} {what}: ", Prose(reason, 200, names_paths=True), _where(found)
+            ),
+            sign="caution",
+        )
+        for reason, found in by_number[:_MOST_REASONS]
+    ]
+    others = sum(len(found) for _, found in by_number[_MOST_REASONS:])
+    if others:
+        reasons = count(len(by_number) - _MOST_REASONS, "other reason")
+        found_lines.append(
+            Entry(line(f"{count(others, 'more end-to-end case')} {what}, for {reasons}"), sign="caution")
+        )
+    if hint and found_lines:
+        found_lines.append(Entry(hint, sign="caution"))
+    return found_lines
+
+
+def _where(places: Sequence[Location]) -> Line:
+    more = f" and {len(places) - _MOST_PLACES:,} more" if len(places) > _MOST_PLACES else ""
+    return line(" (", listed([line(Place(place)) for place in places[:_MOST_PLACES]]), f"{more})")
 
 
 def _failures(lists: Lists, report: Report) -> Iterable[NeutralSection]:

@@ -313,8 +313,9 @@ class SuiteWriter:
         return written
 
     def _is_worse(self, example: NluPrediction) -> bool:
-        """Whether a sentence fails more often than on the base, and that is not excused."""
-        if isinstance(example.repeats, UnsetType) or example.repeats.outcome != "regressed":
+        """Whether a sentence fails more often than on the base, or is not answered, and that is not excused."""
+        is_worse = not isinstance(example.repeats, UnsetType) and example.repeats.outcome == "regressed"
+        if not is_worse and not example.unanswered:
             return False
         test = FailedTest("nlu", example.text, repeats=example.repeats, location=example.location)
         return not is_excused(self._report, test)

@@ -44,7 +44,8 @@ def varying(rooted: PathResolver, example: NluPrediction) -> str:
     """A sentence that does not pass each time, at its place, with its runs; empty for any other."""
     if isinstance(repeats := example.repeats, UnsetType) or repeats.outcome == "passed":
         return ""
-    return f"{rooted.location(example.location)}: '{example.text}' {repeats.outcome}: {runs_in_words(repeats)}"
+    outcome = "not answered" if repeats.is_unanswered else repeats.outcome
+    return f"{rooted.location(example.location)}: '{example.text}' {outcome}: {runs_in_words(repeats)}"
 
 
 def heard(rooted: PathResolver, result: CaseResult) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import jinja2
 
 import turncheck
-from turncheck.messages.phrasing import count
+from turncheck.messages.phrasing import count, on_one_line
 from turncheck.render.assistants import Assistants, Run, comment_key
 from turncheck.render.content import DEGRADATION, DETAILS, ORDER, without_old
 from turncheck.render.document import Document, build_document
@@ -338,7 +338,7 @@ def _rows(assistants: Assistants) -> list[Markdown]:
     for run in assistants.worst_first:
         outcome, why = run.verdict.in_words, run.summary()
         if run.report.stopped is not None:
-            outcome, why = "not measured completely", run.report.stopped
+            outcome, why = "not measured completely", on_one_line(run.report.stopped)
         words = join([trusted("**"), prose(outcome), trusted("**: "), prose(why, _LONGEST_REASON)])
         rows.append(_row(run.sign, run.name, words, prose("; ".join(first_figures(run.report, run.comparison)))))
     return rows

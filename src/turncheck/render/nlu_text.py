@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import UnsetType
+
 from turncheck.evaluations.nlu import NOTHING_TO_FIND
 from turncheck.messages.phrasing import count
 from turncheck.render.phrases import covered_lines, how_judged, overlap_remarks, substitution_lines, unjudged_remark
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from turncheck.report.model import EngineInfo, Nlu, Report, Spread
 
 _MOST_CONFUSED = 10
+_MOST_FAILING = 50
 
 
 def nlu_text(nlu: Nlu, engine: EngineInfo | None = None, folder: str = "", trust: str = "") -> str:
@@ -35,7 +38,9 @@ def nlu_text(nlu: Nlu, engine: EngineInfo | None = None, folder: str = "", trust
     ``folder``: the project's path from the current folder, for the places named. ``trust`` follows the substitutions:
     how reliable they are.
     """
-    return "\n".join([*_head(nlu, engine, trust), *_figures(nlu), *_where_to_look(nlu, folder), ""])
+    return "\n".join(
+        [*_head(nlu, engine, trust), *_figures(nlu), *_repeated(nlu, folder), *_where_to_look(nlu, folder), ""]
+    )
 
 
 def _head(nlu: Nlu, engine: EngineInfo | None, trust: str) -> Iterator[str]:
@@ -102,6 +107,25 @@ def _table(title: str, figures: Mapping[str, float | None], folds: Mapping[str, 
         spread = folds.get(name)
         mean = f"   mean of folds {spread.mean:.3f} ± {spread.deviation:.3f}" if spread else ""
         yield f"  {name:<10}{'pooled ' if spread else ''}{value:.3f}{mean}"
+
+
+def _repeated(nlu: Nlu, folder: str) -> Iterator[str]:
+    """Yield how the sentences fared that were asked a number of times, and those that did not pass each time."""
+    asked = [(one, one.attempts) for one in nlu.predictions if not isinstance(one.attempts, UnsetType)]
+    if not asked:
+        return
+    failing = [(one, attempts) for one, attempts in asked if attempts.passed < attempts.of]
+    flaky = sum(attempts.passed > 0 for _, attempts in failing)
+    times = max(attempts.of for _, attempts in asked)
+    passed = f"{len(asked) - len(failing):,} passed each time"
+    often = "once" if times == 1 else f"{times:,} times"
+    yield f"Asked {often}: {passed}, {flaky:,} flaky, {len(failing) - flaky:,} never passed"
+    for one, attempts in failing[:_MOST_FAILING]:
+        is_flaky = "flaky: " if attempts.passed else ""
+        runs = f"{is_flaky}passed {attempts.passed} of {attempts.of} times"
+        yield f"  {place(one.location, folder)}: “{text(one.text)}”: {runs}"
+    if len(failing) > _MOST_FAILING:
+        yield f"  … and {len(failing) - _MOST_FAILING:,} more in the report"
 
 
 def _where_to_look(nlu: Nlu, folder: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from turncheck.messages.finding import Location
 from turncheck.report.part import Count, Figure, Part
-from turncheck.report.repeats import HowRepeated, Repeats, refuse_other_result
+from turncheck.report.repeats import Attempt, HowRepeated, Repeats, refuse_other_result
 from turncheck.report.understanding import CoveredIntents
 
 if TYPE_CHECKING:
@@ -161,6 +161,8 @@ class BatchCase(Part, frozen=True, kw_only=True):
     """Why it was not evaluated, or what makes it wrong, if that is not obvious."""
     repeats: Repeats | UnsetType = UNSET
     """Its runs, if the assistant's answers vary."""
+    attempts: Attempt | UnsetType = UNSET
+    """Its runs, if it was asked a number of times (``test batch --repeat``): it passed if all did."""
 
     def __post_init__(self) -> None:
         """Refuse a result that its runs contradict.

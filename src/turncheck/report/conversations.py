@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from turncheck.messages.finding import Location
 from turncheck.report.part import Count, Figure, Part
-from turncheck.report.repeats import HowRepeated, Repeats
+from turncheck.report.repeats import Attempt, HowRepeated, Repeats
 from turncheck.report.understanding import Confusion, EntitySpan, ExpectedParse, RankedIntent
 
 if TYPE_CHECKING:
@@ -295,17 +295,6 @@ _OUTCOMES: Final[Mapping[str, Outcome]] = {
     "unclear": "unclear",
 }
 """What became of a case, by the outcome of its runs."""
-
-
-class Attempt(Part, frozen=True, kw_only=True):
-    """How a case that was repeated fared."""
-
-    passed: Count
-    """How many times it passed."""
-    of: Count
-    """How many times it was run."""
-    runs: tuple[bool, ...] = ()
-    """Whether it passed, run by run."""
 
 
 class TurnEvent(Part, frozen=True, kw_only=True):

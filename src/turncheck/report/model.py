@@ -25,7 +25,6 @@ from turncheck.report.batch import (
 )
 from turncheck.report.conversations import (
     Alternative,
-    Attempt,
     CaseMessage,
     CaseResult,
     CaseStep,
@@ -48,7 +47,7 @@ from turncheck.report.conversations import (
 from turncheck.report.evaluations import Evaluation
 from turncheck.report.part import Count, Figure, Moment, Part
 from turncheck.report.quarantine import Quarantine, QuarantinedTest
-from turncheck.report.repeats import LONGEST_BASE, HowRepeated, RepeatedOutcome, Repeats
+from turncheck.report.repeats import LONGEST_BASE, MOST_ERRORS, Attempt, HowRepeated, RepeatedOutcome, Repeats
 from turncheck.report.strength import MutantGroup, MutantResult, Strength
 from turncheck.report.trust import Trust
 from turncheck.report.understanding import (

@@ -11,9 +11,23 @@ from turncheck.report.part import Count, Part
 LONGEST_BASE: Final = 100
 """How many runs of the base a test is compared with at most: the latest."""
 
+MOST_ERRORS: Final = 3
+"""After so many runs that ended in an error, a test is not run any more."""
+
 Runs = Annotated[str, msgspec.Meta(pattern=r"^[PFpf]*(?!\n)$", max_length=1000)]
 """Runs in their order: ``P`` passed, ``F`` failed; small letters: run because others of the test had failed."""
 RepeatedOutcome = Literal["passed", "flaky", "failed", "regressed", "unclear"]
+
+
+class Attempt(Part, frozen=True, kw_only=True):
+    """How a test fared that was run a number of times."""
+
+    passed: Count
+    """How many times it passed."""
+    of: Count
+    """How many times it was run."""
+    runs: tuple[bool, ...] = ()
+    """Whether it passed, run by run."""
 
 
 class Repeats(Part, frozen=True, kw_only=True):
@@ -62,6 +76,11 @@ class Repeats(Part, frozen=True, kw_only=True):
     def base_passed(self) -> int:
         """How many of the base's runs passed."""
         return self.base.count("P") + self.base.count("p")
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether so many runs ended in an error that it was not run any more."""
+        return self.outcome == "unclear" and self.errors >= MOST_ERRORS
 
     @property
     def usual_runs(self) -> str:

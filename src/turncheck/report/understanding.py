@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from turncheck.messages.finding import Location
 from turncheck.report.part import Count, Figure, Part, Whole
-from turncheck.report.repeats import HowRepeated, Repeats, refuse_other_result
+from turncheck.report.repeats import Attempt, HowRepeated, Repeats, refuse_other_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -400,6 +400,8 @@ class NluPrediction(Part, frozen=True, kw_only=True):
     """The fold that judged it, in cross-validation."""
     repeats: Repeats | UnsetType = UNSET
     """Its runs, if the assistant's answers vary: a run passes if its intent is right."""
+    attempts: Attempt | UnsetType = UNSET
+    """Its runs, if it was asked a number of times (``test nlu --repeat``): it is correct if all were."""
 
     def __post_init__(self) -> None:
         """Refuse a result that its runs contradict.
@@ -412,7 +414,12 @@ class NluPrediction(Part, frozen=True, kw_only=True):
     @property
     def unclear(self) -> bool:
         """Whether its runs do not say how it fares."""
-        return not isinstance(self.repeats, UnsetType) and self.repeats.outcome == "unclear"
+        return not isinstance(self.repeats, UnsetType) and self.repeats.outcome == "unclear" and not self.unanswered
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether the engine cannot answer it, time and again, though it answers others."""
+        return not isinstance(self.repeats, UnsetType) and self.repeats.is_unanswered
 
 
 class UnjudgedIntent(Part, frozen=True, kw_only=True):

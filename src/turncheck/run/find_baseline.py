@@ -380,7 +380,7 @@ class BaselineSearch:
             deployed = asked_at_base(own)
             if deployed is None:
                 # On somebody's own machine, nothing says where the base would run: there is none to compare with.
-                self._out_of_reach |= ENGINES[own.engine].on_base is None or bool(self.host.name)
+                self._out_of_reach |= bool(self.host.name)
                 self._troubles.append(_cannot_measure(own.engine))
                 return None
             own = deployed
@@ -528,7 +528,8 @@ def _settings_file_of(folder: Path) -> tuple[SettingsFile, bool]:
 def _cannot_measure(engine: str) -> str:
     on_base = ENGINES[engine].on_base
     without = "" if on_base is None else f" without --{on_base[1].replace('_', '-')}"
-    return f"the engine '{engine}' cannot measure another commit here{without}"
+    instead = "run it on the base's branch first, which leaves its report, or name a report with --baseline"
+    return f"the engine '{engine}' cannot measure another commit here{without} ({instead})"
 
 
 def is_tracked(named: str, checkout: Checkout | None) -> bool:

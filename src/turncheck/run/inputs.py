@@ -74,6 +74,7 @@ class PrecomputedAnswers:
     ``parts``: the substitutions in the parts of the engine that were trained elsewhere. ``refused``: why an
     evaluation could not be trained there. ``engines``: creates those of a project if what the settings name is not
     available here. ``ensure``: called with what was read, raises a ``UserError`` if the answers are about other data.
+    ``too_many``: whether there were too many sentences and utterances to ask all of them again; ``None``: see here.
     """
 
     answers: Answers = ASKED_HERE
@@ -81,6 +82,7 @@ class PrecomputedAnswers:
     refused: Mapping[Evaluation, UserError] = field(default_factory=dict)
     engines: Callable[[Project], Engine] | None = None
     ensure: Callable[[Inputs, Project, Tests], None] | None = None
+    too_many: bool | None = None
 
 
 NONE_PRECOMPUTED = PrecomputedAnswers()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.comparison.judged import read_threshold
 from turncheck.comparison.repeats import runs_needed
-from turncheck.evaluation.answers import ASKED_HERE
+from turncheck.evaluation.answers import units_of
+from turncheck.evaluation.e2e import case_units
+from turncheck.evaluation.e2e_repeats import turns_of
 from turncheck.evaluation.repeats import Repeating
 from turncheck.evaluations.kind import JUDGED_BY_BOUND, section_of
 from turncheck.messages.errors import UserError
@@ -21,7 +24,7 @@ from turncheck.settings.engines import ENGINES
 from turncheck.settings.repeats import AUTO, ONCE, RepeatRules, repeat_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from turncheck.engines.base import Engine
     from turncheck.report.evaluations import Evaluation
@@ -66,42 +69,69 @@ def plan_of(run: RunInProgress) -> RepeatPlan:
     if rules.once:
         return RepeatPlan(rules, {})
     found: dict[Evaluation, RepeatedTests] = {}
-    cases = [case for case in run.cases.cases if not case.expects_nothing] if run.why_not("e2e") is None else []
-    if cases:
-        turns = rules.first * sum(max(1, sum(turn.user is not None for turn in case.turns)) for case in cases)
-        found["e2e"] = RepeatedTests(len(cases), turns, rules)
-    one_by_one: dict[Evaluation, int] = {}
-    if run.precomputed.answers is ASKED_HERE:  # the shards of a run ask for each sentence and utterance once
-        one_by_one = {"nlu": _sentences(run), "batch": _utterances(run)}
-    number = sum(one_by_one.values())
+    cases = _Sizes(run, _cases(run))
+    if cases.number:
+        found["e2e"] = RepeatedTests(cases.number, rules.first * cases.size, rules, cases.part)
+    one_by_one: dict[Evaluation, _Sizes] = {"nlu": _Sizes(run, _sentences(run)), "batch": _Sizes(run, _utterances(run))}
+    number = sum(sizes.size for sizes in one_by_one.values())
     more = (rules.first - 1) * number
-    in_cases = found["e2e"].turns if cases else 0
-    is_much = in_cases + more > rules.turns or run.engines.least_seconds(more) > rules.seconds
-    of_one = replace(rules, first=1) if is_much and run.settings.repeats == AUTO else rules
+    too_many = run.precomputed.too_many
+    if too_many is None:
+        too_many = rules.first * cases.size + more > rules.turns or _least_seconds(run, more) > rules.seconds
+    too_many = too_many and run.settings.repeats == AUTO
+    of_one = replace(rules, first=1) if too_many else rules
     if of_one.first < rules.first and number:
         run.screen.note(
             f"repeats: {count(number, 'sentence or utterance', 'sentences and utterances')} are too many for the"
             f" budget ({rules.turns:,} turns, {duration(rules.seconds)}): only those that fail are asked again."
         )
     for name, tests in one_by_one.items():
-        if tests:
-            found[name] = RepeatedTests(tests, (of_one.first - 1) * tests, of_one)
-    return RepeatPlan(rules, found)
+        if tests.number:
+            found[name] = RepeatedTests(tests.number, (of_one.first - 1) * tests.number, of_one, tests.part)
+    return RepeatPlan(rules, found, too_many)
 
 
-def _sentences(run: RunInProgress) -> int:
+class _Sizes:
+    """Of tests of one kind how many there are, how many messages a run of them sends, and what part is run here."""
+
+    def __init__(self, run: RunInProgress, sizes: Iterable[tuple[str, Sequence[int]]]) -> None:
+        """``sizes``: the names of units of answers, with how many messages each of their tests sends."""
+        units = list(sizes)
+        self.number = sum(len(of_unit) for _, of_unit in units)
+        self.size = sum(sum(of_unit) for _, of_unit in units)
+        here = sum(sum(of_unit) for unit, of_unit in units if run.precomputed.answers.is_asked(unit))
+        self.part = Fraction(here, self.size or 1)
+
+
+def _cases(run: RunInProgress) -> Iterator[tuple[str, Sequence[int]]]:
+    if run.why_not("e2e") is None:
+        cases = run.cases.cases
+        for unit, case in zip(case_units(cases), cases, strict=True):
+            yield unit, () if case.expects_nothing else (turns_of(case),)
+
+
+def _sentences(run: RunInProgress) -> Iterator[tuple[str, Sequence[int]]]:
     tests = run.tests.nlu
-    if tests is None or run.why_not("nlu") is not None or not run.engines.understands:
-        return 0
-    return sum(bool(example.base_intent) for example in tests.examples)
+    if tests is not None and run.why_not("nlu") is None and run.engines.understands:
+        units = units_of("sentence", (example.text for example in tests.examples))
+        for unit, example in zip(units, tests.examples, strict=True):
+            yield unit, (1,) if example.base_intent else ()
 
 
-def _utterances(run: RunInProgress) -> int:
-    """How many utterances are asked one by one: no part of a suite that its platform runs as a whole is."""
+def _utterances(run: RunInProgress) -> Iterator[tuple[str, Sequence[int]]]:
+    """The suites whose utterances are asked one by one: those that its platform runs as a whole are not."""
     if not run.tests.batch or run.engines.capabilities.uploads_suites or run.not_now("batch") is not None:
-        return 0
-    refused = run.suites.refused() or run.not_possible("batch")
-    return 0 if refused is not None else len(run.suites.texts)
+        return
+    if run.suites.refused() is None and run.not_possible("batch") is None:
+        suites = run.suites.read.suites
+        for unit, suite in zip(units_of("suite", (suite.name for suite in suites)), suites, strict=True):
+            yield unit, (1,) * len(suite.cases)
+
+
+def _least_seconds(run: RunInProgress, messages: int) -> float:
+    """Return how many seconds so many messages of the whole run take at least: a shard sends its part of them."""
+    shard = run.settings.shard
+    return run.engines.least_seconds(messages if shard is None else -(-messages // shard.count))
 
 
 @contextmanager
@@ -116,7 +146,8 @@ def repeating(run: RunInProgress, evaluation: Evaluation) -> Iterator[Repeating[
         base = run.base_report()
         return None if base is None else section_of(base, evaluation)
 
-    with engine_of_base(run, run.screen.note) as on_base:
+    with ExitStack() as stack:
+        on_base = stack.enter_context(engine_of_base(run, run.screen.note)) if tests.part else None
         yield Repeating(
             tests.rules,
             section_of_base,
@@ -186,7 +217,7 @@ def ensure_repeats_are_possible(run: RunInProgress) -> None:
             hint="Raise `turns` in `budget`, or lower `first`.",
         )
     more = sum(one.turns for name, one in tests.items() if name != "e2e")
-    if (seconds := run.engines.least_seconds(more)) > rules.seconds:
+    if (seconds := _least_seconds(run, more)) > rules.seconds:
         raise UserError(
             f"repeats: the budget of {duration(rules.seconds)} is too small: {more:,} more messages take at least"
             f" {duration(seconds)} by the limits of the platform",

@@ -127,6 +127,8 @@ class Bot:
     media: JsonPath | None = None
     cards: JsonPath | None = None
     ended: JsonPath | None = None
+    times: tuple[tuple[str, Location], ...] = field(default=(), compare=False)
+    """Where ``quiet`` and ``wait`` are written."""
     lines: tuple[str, ...] = ()
     """All of it, one ``request.path: /chat`` each."""
     location: Location = field(default=NOWHERE, compare=False)
@@ -372,6 +374,7 @@ class _Reader:
             self._path("media"),
             self._path("cards"),
             self._path("ended"),
+            tuple((name, self._locate(name)) for name in ("quiet", "wait") if self._is_written(name)),
             tuple(_lines(self.data)),
             self.node.location,
         )
@@ -411,10 +414,6 @@ class _Reader:
         if (is_named or "callback" in sent) and "poll" in self.data:
             raise self._fault("messages are either fetched (`poll`) or posted (`callback`)", "poll")
         if not is_named and not {"callback"} & sent:
-            for name in ("quiet", "wait"):
-                if name in self.data and "poll" not in self.data:
-                    hint = "Write under `poll` how they are fetched, or {callback} where the bot takes an address."
-                    raise self._fault(f"`{name}` is for messages that come later", name, hint=hint)
             return None
         session = self._path("callback", "session")
         if session is None and "callback" not in sent:

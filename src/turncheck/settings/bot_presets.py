@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+LEAVE_EMPTY_OUT: Final = frozenset({"dialogflow-cx", "lex-v2"})
+"""Those whose answers have no list of messages where the bot says nothing."""
+
 PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
     "rest": {},
     "openai": {
@@ -60,7 +63,6 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
         "confidence": "$.interpretations[0].nluConfidence.score",
         "entities": {"path": "$.interpretations[0].intent.slots", "value": "$.value.interpretedValue"},
         "slots": {"path": "$.sessionState.intent.slots", "value": "$.value.interpretedValue"},
-        "ended": "$.sessionState.dialogAction[?@ == 'Close']",
         "token": {"signature": "aws", "service": "lex"},
     },
     "voiceflow": {
@@ -71,7 +73,7 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
             "path": "/state/user/{session}/interact",
             "body": {"action": {"type": "text", "payload": "{text}"}},
         },
-        "replies": "$[?@.type == 'text' || @.type == 'speak'].payload.message",
+        "replies": "$[?@.type == 'text' || (@.type == 'speak' && @.payload.type != 'audio')].payload.message",
         "ended": "$[?@.type == 'end']",
         "token": {"header": "Authorization", "prefix": ""},
     },

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.messages.phrasing import not_one_of
+from turncheck.settings.parsers import WrongWordError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,7 +73,7 @@ def read_repeats(value: Any) -> str:
     named = dict(_flat(value)) if isinstance(value, Mapping) else _lines(value)
     rules = RepeatRules(**dict(_fields(named)))
     if rules.first > rules.most:
-        raise ValueError(f"`first` ({rules.first}) is more than `most` ({rules.most})")
+        raise WrongWordError(f"`first` ({rules.first}) is more than `most` ({rules.most})")
     return str(rules)
 
 
@@ -93,6 +94,8 @@ def _lines(value: Any) -> dict[str, str]:
     named = {}
     for part in (part.strip() for part in re.split(r"[,\n]", value)):
         name, colon, text = part.partition(":")
+        if name.strip() == "budget":
+            raise WrongWordError("on one line, the budget is written without its name: `turns: 5000, time: 15m`")
         if part and not (colon and text.strip()):
             raise ValueError("expected `auto`, `off`, or rules such as `first: 2, most: 30`")
         if part:
@@ -116,7 +119,7 @@ def _fields(named: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             case "time":
                 yield "seconds", _time(value)
             case _:
-                raise ValueError(not_one_of(name, _NAMES))
+                raise WrongWordError(not_one_of(name, _NAMES))
 
 
 def _whole(name: str, value: Any, least: int, most: int) -> int:

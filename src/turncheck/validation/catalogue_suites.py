@@ -326,11 +326,11 @@ CASE_CHECKS: Final = (
     _case_check(
         "botium-not-judged",
         "A conversation of Botium's is not judged",
-        "It has an asserter, a logic hook or a user input that needs a plug-in, a connector or a condition of"
-        " Botium's, or it is in one of Botium's formats that are not read. It counts as skipped; the message says which line is to"
-        " blame. Write it with asserters about texts, intents, entities or buttons, or run it with Botium.",
-        "book\n\n#me\na table\n\n#bot\nFORMS date",
-        "book\n\n#me\na table\n\n#bot\nTEXT_CONTAINS_ANY When",
+        "It has an asserter, a logic hook or a user input that needs a plug-in or a connector of Botium's, or a function"
+        " that is not answered, such as `$env`; or it is in one of Botium's formats that are not read. It counts as skipped;"
+        " the message says which line is to blame. Write it without that, or run it with Botium.",
+        "book\n\n#me\nFORM date|today\n\n#bot\nFor how many?",
+        "book\n\n#me\ntoday\n\n#bot\nFor how many?",
     ),
     _case_check(
         "e2e-unknown-name",

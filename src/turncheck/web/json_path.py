@@ -129,6 +129,8 @@ def compiled(text: str) -> JSONPath:
     """
     from jsonpath import JSONPathError
 
+    if not text.startswith("$"):
+        raise PathError("it does not begin with $")
     try:
         return _environment().compile(text)  # type: ignore[return-value] # strict paths are never compound
     except (JSONPathError, RecursionError) as error:

@@ -207,6 +207,9 @@ def add_test_batch(subparsers: argparse._SubParsersAction[Any]) -> None:
     run.add_argument("--name", metavar="NAME", help="name of the suite (default: the file's name)")
     run.add_argument("--description", default="", metavar="TEXT", help="what the suite is for")
     run.add_argument("--notes", default="", metavar="TEXT", help="notes on this run, up to 1,024 characters")
+    run.add_argument(
+        "--repeat", type=repetitions, default=1, metavar="N", help="ask for each utterance N times, to find flaky ones"
+    )
     run.add_argument("--strict", action="store_true", help="treat unknown keys as errors, and advise on names")
     output = parser.add_argument_group("output")
     output.add_argument("--csv", type=Path, metavar="FILE", help="write the results in the platform's report layout")
@@ -235,6 +238,7 @@ def _test_batch(namespace: argparse.Namespace) -> int:
         namespace.raw_csv,
         namespace.json,
         namespace.out,
+        namespace.repeat,
     )
     return run_test_batch(options, settings, models, os.environ, screen_of(namespace), sys.stdout)
 

@@ -19,6 +19,7 @@ from turncheck.commands.flags.shared import (
     add_workers,
     folds,
     output_path,
+    repetitions,
     screen_of,
     share,
     whole_number,
@@ -46,6 +47,9 @@ def add_test_nlu(subparsers: argparse._SubParsersAction[Any]) -> None:
         description="Test NLU data with a trained model or by cross-validation, or compare pipelines.",
     )
     add_nlu_flags(parser)
+    parser.add_argument(
+        "--repeat", type=repetitions, default=1, metavar="N", help="ask for each sentence N times, to find flaky ones"
+    )
     add_engine_flags(parser)
     add_output_flags(parser)
     add_verbosity(parser)
@@ -73,7 +77,7 @@ def add_nlu_flags(parser: argparse.ArgumentParser) -> None:
     measure.add_argument(
         "-f", "--folds", type=folds, metavar="N", help="number of folds (default: 5; for Rasa 0 and 1: 10)"
     )
-    parser.set_defaults(are_folds_named=True)
+    parser.set_defaults(are_folds_named=True, repeat=1)
     add_seed(measure, "folds and training")
     add_workers(measure)
     measure.add_argument("--cluster", metavar="ADDRESS", help="train on a Dask cluster: tcp://host:port")
@@ -183,7 +187,13 @@ def test_nlu(namespace: argparse.Namespace) -> int:
         return run_test_nlu(options, output, screen)
 
     from turncheck.commands.compare_pipelines import run_compare_nlu
+    from turncheck.messages.errors import UserError
 
+    if options.repeat > 1:
+        raise UserError(
+            "--repeat is for one configuration: of several, each is trained and tested as often as --runs says",
+            hint="Name one configuration, or leave out --repeat.",
+        )
     return run_compare_nlu(
         options,
         configs,
@@ -206,6 +216,7 @@ def nlu_options(namespace: argparse.Namespace) -> tuple[NluTestOptions, NluOutpu
         cross_validation=namespace.cross_validation,
         pretrained=namespace.pretrained,
         are_folds_named=namespace.are_folds_named,
+        repeat=namespace.repeat,
     )
     return options, _output(namespace, DEFAULT_FOLDER)
 

@@ -7,14 +7,20 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from turncheck.messages.errors import UserError
 from turncheck.process.regular_file import is_file, read_regular
+from turncheck.settings.bot import read_bot
 from turncheck.settings.bot_forbidden import is_secret
 from turncheck.settings.bot_placeholders import placeholders
-from turncheck.web.addresses import address_of, without_login
+from turncheck.web.addresses import Origin, address_of, origin_of, without_login
 from turncheck.web.json_path import PathError, compiled
+from turncheck.yaml_tree.source import EscapeError, YamlSource
+from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlSequence, parse_yaml
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from turncheck.messages.finding import Location
 
 FILE: Final = "botium.json"
 _LIMIT: Final = 1 << 20
@@ -28,7 +34,24 @@ _PATHS: Final = {
     "cards": "SIMPLEREST_CARDS_JSONPATH",
 }
 """Where the paths of further keys are written."""
+_READ: Final = frozenset(
+    {
+        *_PATHS.values(),
+        *("SIMPLEREST_URL", "SIMPLEREST_METHOD", "SIMPLEREST_VERB", "SIMPLEREST_HEADERS_TEMPLATE"),
+        *("SIMPLEREST_BODY_TEMPLATE", "SIMPLEREST_BODY_JSONPATH", "SIMPLEREST_CONTEXT_JSONPATH"),
+        *("SIMPLEREST_BUTTONS_TEXT_SUBJSONPATH", "SIMPLEREST_BUTTONS_PAYLOAD_SUBJSONPATH"),
+        *(f"SIMPLEREST_{call}_{key}" for call in ("START", "POLL") for key in ("URL", "VERB", "BODY")),
+        "SIMPLEREST_START_UPDATE_CONTEXT",
+    }
+)
+"""What is read; whatever else is given, but for hooks and paths to messages, is named in a note."""
 _USUAL: Final = frozenset({"content-type", "accept"})
+_REPLIES: Final = "SIMPLEREST_RESPONSE_JSONPATH"
+_TO_WRITE: Final = {
+    "request": {"method": "POST", "path": "/", "body": {"session": "{session}", "message": "{text}"}},
+    "replies": "$.text",
+}
+"""What is written where nothing can be taken over."""
 _METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH"})
 
 
@@ -70,19 +93,17 @@ class _Reader:
     def __init__(self, capabilities: dict[str, Any]) -> None:
         self.capabilities = capabilities
         self.notes: list[str] = []
+        self.context_id = ""
+        """What of the context is the conversation's id: the first that is sent, if a call begins conversations."""
+        self.unread: set[str] = set()
 
     def read(self) -> Imported | None:
-        url = self._filled(self.capabilities["SIMPLEREST_URL"])
-        address = address_of(re.sub(r"\{\w+\}", "x", url))
+        address = address_of(re.sub(r"\{+[^{}]*\}+", "x", self.capabilities["SIMPLEREST_URL"]))
         if address is None:
             return None
-        rest = url.partition("://")[2]
-        path = rest[rest.index("/") :] if "/" in rest else "/"
-        method = str(self.capabilities.get("SIMPLEREST_METHOD") or self.capabilities.get("SIMPLEREST_VERB") or "GET")
-        request: dict[str, Any] = {"method": method.upper(), "path": self._path_without_secrets(path.partition("#")[0])}
-        if request["method"] not in _METHODS:
-            self.notes.append(f"the method {request['method'][:20]} is not sent: POST is written instead.")
-            request["method"] = "POST"
+        opened = self._opened(address.origin)
+        method = self.capabilities.get("SIMPLEREST_METHOD") or self.capabilities.get("SIMPLEREST_VERB")
+        request: dict[str, Any] = {"method": self._method(method), "path": self._below("SIMPLEREST_URL") or "/"}
         headers, token = self._headers()
         if headers:
             request["headers"] = headers
@@ -96,12 +117,95 @@ class _Reader:
         if "session" not in sent:
             self.notes.append("nothing of `request` has the conversation's id: does the bot set a cookie, as here?")
             shape["session"] = "cookie"
+            self.unread = {"SIMPLEREST_START_URL"}
+        elif opened is not None:
+            shape["session"] = {"open": self._with_id(opened)}
+        if (poll := self._call("POLL", address.origin)) is not None:
+            shape["poll"] = poll
         if token:
             shape["token"] = token
-        for name in sorted(self.capabilities):
-            if name.startswith("SIMPLEREST_") and name.endswith("_HOOK"):
-                self.notes.append(f"{name} is code, and is not run.")
-        return Imported(without_login(address.origin.root), shape, self.notes)
+        self._note_what_is_left()
+        return Imported(without_login(address.origin.root), self._accepted(shape), self.notes)
+
+    def _method(self, written: Any) -> str:
+        method = str(written or "GET").upper()
+        if method in _METHODS:
+            return method
+        self.notes.append(f"the method {method[:20]} is not sent: POST is written instead.")
+        return "POST"
+
+    def _below(self, name: str) -> str:
+        """Return what follows the host in an address; a secret in its query becomes the token."""
+        rest = self._filled(str(self.capabilities[name])).partition("://")[2]
+        path, question, query = f"/{rest.partition('/')[2]}".partition("#")[0].partition("?")
+        if "/" not in rest.partition("?")[0]:
+            path, question, query = "/", *rest.partition("#")[0].partition("?")[1:]
+        pairs = []
+        for pair in query.split("&"):
+            key, equals, value = pair.partition("=")
+            if is_secret(key, value):
+                self.notes.append(f"the value of {key[:40]} is given with --bot-token.")
+                pairs.append(f"{key}{equals}{{token}}")
+            else:
+                pairs.append(pair)
+        return f"{path}{question}{'&'.join(pairs)}"
+
+    def _call(self, name: str, origin: Origin) -> dict[str, Any] | None:
+        """Return a call that is not that of a message: it begins a conversation, or fetches messages."""
+        url = self.capabilities.get(f"SIMPLEREST_{name}_URL")
+        if not isinstance(url, str) or not url:
+            return None
+        if origin_of(re.sub(r"\{+[^{}]*\}+", "x", url)) != origin:
+            self.notes.append(f"SIMPLEREST_{name}_URL is at another host, and is not called.")
+            return None
+        method = self._method(self.capabilities.get(f"SIMPLEREST_{name}_VERB"))
+        call: dict[str, Any] = {"method": method, "path": self._below(f"SIMPLEREST_{name}_URL")}
+        body = self._without_secrets(self._filled_all(self._json(f"SIMPLEREST_{name}_BODY")))
+        if isinstance(body, dict | list):
+            call["body"] = body
+        elif body:
+            self.notes.append(f"SIMPLEREST_{name}_BODY is not JSON: write `body` as a map.")
+        return call
+
+    def _opened(self, origin: Origin) -> dict[str, Any] | None:
+        """Return the call that begins a conversation, and find out what of its answer is sent with messages."""
+        opened = self._call("START", origin)
+        if opened is not None and isinstance(self.capabilities.get("SIMPLEREST_CONTEXT_JSONPATH"), str):
+            sent = "".join(str(self.capabilities.get(name)) for name in ("SIMPLEREST_URL", "SIMPLEREST_BODY_TEMPLATE"))
+            match = re.search(r"\{\{\{?\s*(context\.[\w.]+)", sent)
+            self.context_id = match[1] if match else ""
+        return opened
+
+    def _with_id(self, opened: dict[str, Any]) -> dict[str, Any]:
+        path = str(self.capabilities.get("SIMPLEREST_CONTEXT_JSONPATH"))
+        if self.context_id:
+            return {**opened, "id": f"{path}{self.context_id.removeprefix('context')}"}
+        if "session" not in placeholders((opened["path"], opened.get("body"))):
+            opened["path"] += f"{'&' if '?' in opened['path'] else '?'}session={{session}}"
+            self.notes.append("the call that begins a conversation names no id: write `id`, or where it belongs.")
+        return opened
+
+    def _note_what_is_left(self) -> None:
+        given = sorted(name for name, value in self.capabilities.items() if name.startswith("SIMPLEREST_") and value)
+        hooks = [name for name in given if name.endswith("_HOOK")]
+        self.notes += [f"{name} is code, and is not run." for name in hooks]
+        read = {*_READ, *hooks} - self.unread
+        left = [name for name in given if name not in read and not name.startswith(_REPLIES)]
+        if "SIMPLEREST_CONTEXT_JSONPATH" in given and not self.context_id:
+            left.append("SIMPLEREST_CONTEXT_JSONPATH")
+        if left:
+            self.notes.append(f"not taken over: {', '.join(left)}.")
+
+    def _accepted(self, shape: dict[str, Any]) -> dict[str, Any]:
+        """Leave out what ``bot:`` may not say, such as a host, each with a note."""
+        while (error := _refused(shape)) is not None:
+            message, keys = error
+            if not keys:
+                self.notes.append(f"the file says what `bot:` does not take, and is left to you: {message}.")
+                return {"kind": "rest", **_TO_WRITE}
+            self.notes.append(f"`{'.'.join(keys)}` is left out: {message}.")
+            shape = _without(shape, keys)
+        return shape
 
     def _headers(self) -> tuple[dict[str, str], dict[str, str]]:
         """Return the headers without secrets, and where the token goes."""
@@ -111,7 +215,7 @@ class _Reader:
         for name, value in written.items() if isinstance(written, dict) else ():
             if str(name).lower() in _USUAL:
                 continue
-            if is_secret(str(name), value) or _MUSTACHE.search(str(value)):
+            if is_secret(str(name), str(value) or name) or _MUSTACHE.search(str(value)):
                 prefix = re.match(r"(?:Bearer|Token|Basic|ApiKey|Api-Key) ", str(value), re.IGNORECASE)
                 token = {"header": str(name), "prefix": prefix[0] if prefix else ""}
                 self.notes.append(f"the value of the header {str(name)[:40]} is given with --bot-token.")
@@ -126,15 +230,6 @@ class _Reader:
         self.notes.append("SIMPLEREST_BODY_TEMPLATE is not JSON: write `body` as a map.")
         return {"session": "{session}", "message": "{text}"}
 
-    def _path_without_secrets(self, path: str) -> str:
-        def replaced(match: re.Match[str]) -> str:
-            if not is_secret(match[1], match[2]):
-                return match[0]
-            self.notes.append(f"the value of {match[1][:40]} is given with --bot-token.")
-            return match[0].replace(f"={match[2]}", "={token}")
-
-        return re.sub(r"[?&;]([^=&;]+)=([^&;]*)", replaced, path)
-
     def _without_secrets(self, value: Any) -> Any:
         if isinstance(value, dict):
             done = {}
@@ -148,14 +243,19 @@ class _Reader:
         return [self._without_secrets(one) for one in value] if isinstance(value, list) else value
 
     def _replies(self) -> str:
-        written = self.capabilities.get("SIMPLEREST_RESPONSE_JSONPATH")
-        paths = [str(one).strip() for one in (written if isinstance(written, list) else str(written or "").split(","))]
-        good = [path for path in paths if path and _is_path(path)]
+        paths: list[str] = []
+        for name, written in self.capabilities.items():  # Botium takes all that begin so, such as …_0 and …_1
+            if name.startswith(_REPLIES) and written:
+                paths += map(str, written) if isinstance(written, list) else str(written).split(",")
+        paths = [path.strip() for path in paths if path.strip()]
+        good = [path for path in paths if _is_path(path)]
         if not good:
-            self.notes.append("SIMPLEREST_RESPONSE_JSONPATH is not JSONPath: write where the answers have messages.")
+            why = f"{_REPLIES} is not JSONPath" if paths else f"there is no {_REPLIES}"
+            self.notes.append(f"{why}: write where the answers have messages.")
             return "$.text"
         if len(paths) > 1:
-            self.notes.append(f"of several paths to messages the first is taken, not {', '.join(paths[1:])}.")
+            others = ", ".join(path for path in paths if path != good[0])
+            self.notes.append(f"of several paths to messages the first is taken, not {others}.")
         return good[0]
 
     def _further(self) -> dict[str, Any]:
@@ -202,11 +302,60 @@ class _Reader:
             name = match[1]
             if name.startswith(("#", "/")):
                 return ""  # {{#fnc.jsonify}} … {{/fnc.jsonify}}: values are always put in as JSON here
+            if name == self.context_id:
+                return "{session}"
             if name not in _KNOWN:
                 self.notes.append(f"{match[0][:60]} has no counterpart: write what belongs there.")
             return _KNOWN.get(name, "")
 
         return _MUSTACHE.sub(replaced, text)
+
+
+def _refused(shape: dict[str, Any]) -> tuple[str, tuple[str, ...]] | None:
+    """Return what is wrong with a shape, and the keys that lead there; ``None``: it can be read."""
+    try:
+        root = parse_yaml(YamlSource("turncheck.yml", Imported("", shape).text)).root
+    except EscapeError:
+        root = None
+    if not isinstance(root, YamlMapping):
+        return "it cannot be written as YAML", ()
+    bot = root.items["bot"]
+    try:
+        read_bot(bot)
+    except UserError as error:
+        return error.message, _keys_of(bot, error.location)
+    return None
+
+
+def _keys_of(node: YamlNode, location: Location | None) -> tuple[str, ...]:
+    """Return the keys that lead to what stands at a place; none if nothing below does."""
+    if isinstance(node, YamlMapping):
+        for key, below in node.items.items():
+            if deeper := _keys_of(below, location):
+                return (str(key), *deeper)
+            if below.location == location or node.key_location(key) == location:
+                return (str(key),)
+    if isinstance(node, YamlSequence):
+        for number, below in enumerate(node.items):
+            if below.location == location or _keys_of(below, location):
+                return (str(number), *_keys_of(below, location))
+    return ()
+
+
+def _without(value: Any, keys: tuple[str, ...]) -> Any:
+    """Return a value without what is at the end of these keys."""
+    first, *rest = keys
+    if isinstance(value, dict):
+        return {
+            key: _without(below, tuple(rest)) if str(key) == first else below
+            for key, below in value.items()
+            if rest or str(key) != first
+        }
+    return [
+        _without(below, tuple(rest)) if str(number) == first else below
+        for number, below in enumerate(value)
+        if rest or str(number) != first
+    ]
 
 
 def _is_path(path: str) -> bool:

@@ -18,7 +18,8 @@ from turncheck.dialogue.domain import (
     SLOT_SESSION_METADATA,
     DialogueDomain,
 )
-from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, BotUttered, Event, SlotSet, UserUttered
+from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, Event, SlotSet, UserUttered
+from turncheck.dialogue.outward_events import BotUttered
 from turncheck.dialogue.tracker import Tracker
 from turncheck.engines.action_server.server import CallFailedError
 from turncheck.engines.conversation import (

@@ -25,7 +25,8 @@ from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
 from turncheck.process.cache import MOST_BYTES, Cache
 from turncheck.process.output_files import whole_file
-from turncheck.process.regular_file import BoundedGzip, UnpacksToTooMuchError, open_regular
+from turncheck.process.packed import BoundedGzip, UnpacksToTooMuchError
+from turncheck.process.regular_file import open_regular
 from turncheck.project.model import (
     Action,
     Component,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.engines.http.messages import KINDS, Message, messages_of
+from turncheck.settings.bot_presets import LEAVE_EMPTY_OUT
 from turncheck.web.json_path import JsonPath, PathError, outline
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Matched:
         self.found.update(name for name, value in has.items() if value)
 
     def nothing_at(self) -> tuple[str, ...]:
-        """Say which paths have never matched, a sentence each."""
+        """Say which paths have never matched, and which keys have no effect, a sentence each."""
         bot = self.bot
         paths = {
             "intent": bot.intent,
@@ -90,7 +91,12 @@ class Matched:
             "media": bot.media,
             "cards": bot.cards,
         }
-        return tuple(
+        idle = tuple(
+            f"`{name}` under `bot:` ({location}) has no effect: no message comes later, as there is neither `poll` nor"
+            " {callback}."
+            for name, location in (() if bot.messages_come_later else bot.times)
+        )
+        return idle + tuple(
             f"None of the bot's {self.answers:,} answers had anything at `{name}: {path.text}` ({path.location});"
             f" the last one had {outline(self.last)}."
             for name, path in paths.items()
@@ -104,7 +110,8 @@ def read_answer(bot: Bot, answer: Any, *, lenient: bool = False) -> Said:
     Raises:
         AnswerError: it has another shape.
     """
-    texts, remark = _replies(bot.replies, answer, lenient=lenient)
+    may_be_absent = bot.kind in LEAVE_EMPTY_OUT and not bot.replies.is_written
+    texts, remark = _replies(bot.replies, answer, lenient=lenient or (may_be_absent and isinstance(answer, dict)))
     messages = messages_of(bot.replies, texts, _shown(bot, answer), answer)
     if len(messages) > MOST_REPLIES:
         raise AnswerError(f"has {len(messages):,} messages, at most {MOST_REPLIES} are read in a turn")

@@ -32,9 +32,11 @@ def messages_of(
     shown: Mapping[str, Iterable[tuple[Place, Any]]],
     answer: Any,
 ) -> tuple[Message, ...]:
-    """Return the messages in their order: what is shown belongs to the text in the same entry of the list of messages.
+    """Return the messages in the order in which their texts are selected.
 
-    An entry without text is a message without text; what is outside of the list belongs to every message.
+    What is shown belongs to the text in the same entry of the list of messages. An entry without text is a message
+    without text, in its place if the texts are selected in the order of the list, else after them. What is outside of
+    the list belongs to every message.
     """
     said: dict[Place, list[str | None]] = {}
     data: dict[Place, dict[str, list[Any]]] = {}
@@ -45,7 +47,11 @@ def messages_of(
             data.setdefault(replies.entry_of(place), {}).setdefault(kind, []).append(value)
     outside = data.pop((), {}) if said or len(data) > 1 else {}
     messages: list[Message] = []
-    for entry in sorted({*said, *data}):
+    in_order = list(said)
+    entries = sorted({*said, *data})
+    if in_order != sorted(in_order):
+        entries = in_order + [entry for entry in entries if entry not in said]
+    for entry in entries:
         own = {kind: (*data.get(entry, {}).get(kind, ()), *outside.get(kind, ())) for kind in KINDS}
         present = {kind: values for kind, values in own.items() if values}
         messages += [Message(text, present, answer) for text in said.get(entry, [None])]

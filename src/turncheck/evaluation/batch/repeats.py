@@ -2,88 +2,170 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import structs
 
 from turncheck.comparison.cases import batch_expectation
-from turncheck.evaluation.repeats import Repeated, Run, answered, base_runs, by_key, in_words
+from turncheck.engines.base import Engine, SuiteAnswers, UtteranceAnswer
+from turncheck.evaluation.answers import UnfitAnswerError, asked_twice
+from turncheck.evaluation.repeats import (
+    BaseRuns,
+    Repeated,
+    RepeatedRun,
+    RepeatedRuns,
+    Repeating,
+    Run,
+    base_runs,
+    by_key,
+    in_words,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
-    from turncheck.engines.base import Engine
-    from turncheck.evaluation.repeats import Repeating, Sign
     from turncheck.messages.errors import EngineError
-    from turncheck.project.batch.model import Suite
+    from turncheck.project.batch.model import Suite, SuiteCase
     from turncheck.report.batch import Batch, BatchCase
     from turncheck.report.model import HowRepeated
 
+    Judge = Callable[[SuiteCase, UtteranceAnswer], BatchCase]
+
+NO_ANSWER: Final = UtteranceAnswer(error="it was asked twice, and each time the engine gave no answer")
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedSuite:
+    """The answers to a suite that was asked once, and all runs of its utterances, in their order.
+
+    ``utterances``: none, if they were not repeated, since none could be evaluated.
+    """
+
+    first: SuiteAnswers
+    utterances: tuple[RepeatedRuns, ...] = ()
+
 
 class BatchRepetition(NamedTuple):
-    """What became of utterances that were repeated. ``stopped``: what ended it before its time."""
+    """What became of utterances that were repeated: the cases of suites by their indexes.
 
-    cases: list[BatchCase]
+    ``written``: of those that were asked here, what is kept to judge them elsewhere. ``stopped``: what ended it before
+    its time.
+    """
+
+    cases: Mapping[int, tuple[BatchCase, ...]]
+    written: Mapping[int, RepeatedSuite]
     how: HowRepeated
     stopped: EngineError | KeyboardInterrupt | None
+
+
+class _Told(NamedTuple):
+    answer: UtteranceAnswer
+    case: BatchCase
 
 
 def repeat_utterances(
     engine: Engine,
     suites: Sequence[Suite],
-    cases: Sequence[BatchCase],
+    here: Mapping[int, RepeatedSuite],
     how: Repeating[Batch],
-    judge: Callable[[Engine, Suite], BatchCase],
+    ask_one: Callable[[Engine, Suite], UtteranceAnswer],
+    *,
+    judge: Judge,
 ) -> BatchRepetition:
     """Ask again, after all utterances were asked once.
 
     Args:
-        engine: what answers.
-        suites: the suites.
-        cases: the results of all their utterances, in order.
+        engine: what answers, if any utterance is asked here.
+        suites: all suites.
+        here: by their indexes those that were asked here, once, and those whose runs are known.
         how: how they are repeated.
-        judge: has an engine answer a suite of one utterance, and judges it.
+        ask_one: has an engine answer a suite of one utterance.
+        judge: judges an answer.
+
+    Raises:
+        UnfitAnswerError: what is known of a suite is not about its utterances.
     """
-    single = [replace(suite, cases=(case,)) for suite in suites for case in suite.cases]
+    places = [(index, place) for index, suite in enumerate(suites) for place in range(len(suite.cases))]
+    single = [replace(suites[index], cases=(suites[index].cases[place],)) for index, place in places]
 
-    def ask(asked: Engine, number: int) -> Run[BatchCase]:
-        case = answered(lambda: judge(asked, single[number]))
-        return Run(cases[number], "error") if case is None else Run(case, _sign(case))
+    def told(number: int, answer: UtteranceAnswer) -> Run[_Told]:
+        case = judge(single[number].cases[0], answer)
+        is_unknown = case.result == "not-evaluated"
+        return Run(_Told(answer, case), "error" if is_unknown else "passed" if case.passed else "failed")
 
-    def find_base(judged: Sequence[Repeated[BatchCase]]) -> None:
-        known = how.base()
-        before = () if known is None else known.cases
-        runs = (
-            (_key(batch_case), base_runs(batch_case.repeats, passed=batch_case.passed))
-            for batch_case in before
-            if batch_case.result != "not-evaluated"
-        )
-        for test, found in zip(judged, by_key([_key(cases[test.number]) for test in judged], runs), strict=True):
-            test.base = found
+    def ask(asked: Engine, number: int) -> Run[_Told]:
+        return told(number, asked_twice(lambda: ask_one(asked, single[number])) or NO_ANSWER)
 
-    tests: list[Repeated[BatchCase]] = [Repeated(number, asked=1) for number in range(len(cases))]
-    for test, case in zip(tests, cases, strict=True):
-        test.add(Run(case, _sign(case)), usual=True)
-    rounds = how.rounds(tests, ask, engine, find_base, "utterance")
+    def test_of(number: int, index: int, place: int) -> Repeated[_Told]:
+        suite = here[index]
+        if suite.utterances:
+            known = suite.utterances[place]
+            runs = [told(number, answer)._replace(base=run.base) for run, answer in _answers(suites[index], known)]
+            return Repeated(number, known=runs, why_known=known.why)
+        test: Repeated[_Told] = Repeated(number, asked=1)
+        test.add(told(number, suite.first.answers[place]), usual=True)
+        return test
+
+    tests = {where: test_of(number, *where) for number, where in enumerate(places) if where[0] in here}
+
+    def find_base(_: Sequence[Repeated[_Told]]) -> None:
+        keys = [
+            _key(tests[index, place].answers[0].answer.case)
+            if (index, place) in tests
+            else _key(judge(suites[index].cases[place], NO_ANSWER))
+            for index, place in places
+        ]
+        for where, found in zip(places, by_key(keys, _runs_of_base(how.base())), strict=True):
+            if where in tests:
+                tests[where].base = found
+
+    rounds = how.rounds(list(tests.values()), ask, engine, find_base, number=len(places), what="utterance")
     why = rounds.why_no_more
-    results = [_result(case, test, why) if test.runs else case for case, test in zip(cases, tests, strict=True)]
-    return BatchRepetition(results, rounds.how, rounds.stopped or rounds.broken)
+    cases = {
+        index: tuple(_result(tests[index, place], why) for place in range(len(suites[index].cases))) for index in here
+    }
+    written = {
+        index: RepeatedSuite(
+            suite.first,
+            tuple(tests[index, place].written(_answer, why) for place in range(len(suites[index].cases))),
+        )
+        for index, suite in here.items()
+        if not suite.utterances
+    }
+    return BatchRepetition(cases, written, rounds.how, rounds.stopped)
 
 
-def _key(case: BatchCase) -> object:
+def _answer(run: Run[_Told]) -> UtteranceAnswer:
+    return run.answer.answer
+
+
+def _answers(suite: Suite, known: RepeatedRuns) -> list[tuple[RepeatedRun, UtteranceAnswer]]:
+    if not all(isinstance(run.answer, UtteranceAnswer) for run in known.runs) or not known.runs:
+        raise UnfitAnswerError(f"suite:{suite.name}")
+    return [(run, run.answer) for run in known.runs if isinstance(run.answer, UtteranceAnswer)]
+
+
+def _runs_of_base(known: Batch | None) -> Iterator[tuple[Hashable, BaseRuns]]:
+    for case in known.cases if known is not None else ():
+        if case.result != "not-evaluated":
+            yield _key(case), base_runs(case.repeats, case.attempts, passed=case.passed)
+
+
+def _key(case: BatchCase) -> Hashable:
     return case.text, batch_expectation(case)
 
 
-def _sign(case: BatchCase) -> Sign:
-    if case.result == "not-evaluated":
-        return "error"
-    return "passed" if case.passed else "failed"
+def _result(test: Repeated[_Told], why_unclear: str) -> BatchCase:
+    """Return a case's result: that of the first run that shows what became of it, with all of its runs.
 
-
-def _result(first: BatchCase, test: Repeated[BatchCase], why_unclear: str) -> BatchCase:
-    """Return a case's result: that of the first run that shows what became of it, with all of its runs."""
-    repeats, shown = test.repeats(), test.shown
+    One whose runs end in errors could not be evaluated: an assistant that is gone must not pass for a chance.
+    """
+    if not test.runs or test.is_broken:
+        error = next(run.answer.case for run in reversed(test.answers) if run.sign == "error")
+        words = test.errors_in_words if test.runs else ""
+        return structs.replace(error, reason="; ".join(part for part in (words, error.reason) if part) or None)
+    repeats, shown = test.repeats(), test.shown.case
     words = "" if repeats.outcome == "passed" else in_words(repeats, test.why_unclear(why_unclear))
     reason = "; ".join(part for part in (words, shown.reason) if part) or None
-    return structs.replace(shown, location=first.location, passed=test.passes, reason=reason, repeats=repeats)
+    return structs.replace(shown, passed=test.passes, reason=reason, repeats=repeats)

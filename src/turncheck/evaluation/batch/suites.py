@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
 from turncheck.engines.base import Capabilities, Engine, SuiteAnswers, UtteranceAnswer
-from turncheck.evaluation.answers import ASKED_HERE, Answers, DelegatedError, UnfitAnswerError, units_of
+from turncheck.evaluation.answers import (
+    ASKED_HERE,
+    Answers,
+    DelegatedError,
+    UnfitAnswerError,
+    answers_here,
+    first_answers,
+    units_of,
+)
 from turncheck.evaluation.batch.judging import judged_case
-from turncheck.evaluation.batch.repeats import repeat_utterances
+from turncheck.evaluation.batch.repeats import NO_ANSWER, RepeatedSuite, repeat_utterances
 from turncheck.evaluation.nlu_remarks import ENTITY, covered_intents
 from turncheck.messages.errors import CutShortError, EngineError
 from turncheck.messages.phrasing import count, first_line
@@ -30,9 +37,10 @@ from turncheck.report.batch import (
     numbers_of,
     share,
 )
+from turncheck.report.model import Attempt
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from turncheck.engines.conversation import NluEngine, Parse
     from turncheck.evaluation.repeats import Repeating
@@ -139,44 +147,114 @@ def evaluate_suites(
         DelegatedError: other suites are run elsewhere.
         UnfitAnswerError: a known answer is not that of its suite.
     """
-    judged: list[BatchSuite] = []
+    units = units_of("suite", (suite.name for suite in suites))
+    here: dict[int, RepeatedSuite] = {}
+    known_here: list[int] = []
     stopped: CutShortError | None = None
-    elsewhere = False
-    for suite, unit in zip(suites, units_of("suite", (suite.name for suite in suites)), strict=True):
-        suite_answers: SuiteAnswers | None = answers.known(unit)
-        if suite_answers is None and not answers.is_asked(unit):
-            elsewhere = True
-            continue
-        if suite_answers is None and stopped is not None:
-            suite_answers = _unanswered(suite, stopped)
-        elif suite_answers is None:
-            suite_answers, stopped = _answers(engines, suite, screen)
-            if stopped is None:
-                answers.keep(unit, suite_answers)
-        if len(suite_answers.answers) != len(suite.cases):
-            raise UnfitAnswerError(unit)
-        judged.append(judged_suite(suite, suite_answers, run))
-    if elsewhere and stopped is None:
+    kind: type[SuiteAnswers | RepeatedSuite] = SuiteAnswers if repeating is None else RepeatedSuite
+    for index, known in answers_here(answers, units, kind).items():
+        suite = suites[index]
+        if known is not None:
+            known_here.append(index)
+            here[index] = RepeatedSuite(known) if isinstance(known, SuiteAnswers) else known
+            _ensure_fits(here[index], suite, units[index])
+        elif stopped is not None:
+            here[index] = RepeatedSuite(_unanswered(suite, stopped))
+        else:
+            first, stopped = _answers(engines, suite, screen, is_repeated=repeating is not None)
+            here[index] = RepeatedSuite(first)
+            if stopped is None and repeating is None:
+                answers.keep(units[index], first)
+    judged = {index: judged_suite(suites[index], suite.first, run) for index, suite in here.items()}
+    entities = _expected_entities(suites)
+    batch = batch_of(list(judged.values()), run, entities)
+    if repeating is not None and stopped is None:
+        written = {index: suite for index, suite in here.items() if not suite.utterances}
+        if not _why_not_judged(batch):
+            if unfit := [index for index in known_here if not here[index].utterances and suites[index].cases]:
+                raise UnfitAnswerError(units[unfit[0]])
+            names = run.known or KnownNames()
+            repetition = repeat_utterances(
+                engines,
+                suites,
+                here,
+                repeating,
+                lambda engine, one: _answered(engine, one, screen).answers[0],
+                judge=lambda case, answer: judged_case(case, answer, names),
+            )
+            judged = {index: _with_cases(suite, repetition.cases[index], run) for index, suite in judged.items()}
+            batch = structs.replace(batch_of(list(judged.values()), run, entities), repeats=repetition.how)
+            if repetition.stopped is not None:
+                raise CutShortError(repetition.stopped, batch)
+            written = dict(repetition.written)
+        for index, suite_runs in written.items():
+            answers.keep(units[index], suite_runs)
+    if len(here) < len(suites) and stopped is None:
         raise DelegatedError
-    entities = {comparable(entity.name) for suite in suites for case in suite.cases for entity in case.entities}
-    batch = batch_of(judged, run, entities)
-    if repeating is not None and stopped is None and not _why_not_judged(batch):
-
-        def judge(engine: Engine, one: Suite) -> BatchCase:
-            return judged_case(one.cases[0], _answered(engine, one, screen).answers[0], run.known or KnownNames())
-
-        batch_repetition = repeat_utterances(engines, suites, batch.cases, repeating, judge)
-        left = iter(batch_repetition.cases)
-        judged = [_with_cases(suite, tuple(islice(left, len(suite.cases))), run) for suite in judged]
-        batch = structs.replace(batch_of(judged, run, entities), repeats=batch_repetition.how)
-        if batch_repetition.stopped is not None:
-            raise CutShortError(batch_repetition.stopped, batch)
     if stopped is not None:
         answered = any(case.result != "not-evaluated" for case in batch.cases)
         raise CutShortError(_cause(stopped), batch if answered else None)
     if engines.capabilities.answers_suites and (why := _why_not_judged(batch)):
         raise CutShortError(EngineError(why), batch)
     return batch
+
+
+def evaluate_suites_times(
+    engines: Engine, suites: Sequence[Suite], run: SuiteRun, screen: Console, times: int
+) -> Batch:
+    """Run suites so many times: a case has passed if it passed each time, else it is as in the first that failed.
+
+    Raises:
+        CutShortError: as in :func:`evaluate_suites`; ``finished`` has the runs until then.
+    """
+    batches: list[Batch] = []
+    stopped: CutShortError | None = None
+    while stopped is None and len(batches) < times:
+        try:
+            batches.append(evaluate_suites(engines, suites, run, screen))
+        except CutShortError as error:
+            if not batches:
+                raise
+            stopped = error
+            batches += [error.finished] if error.finished is not None else []
+    found = []
+    for index, suite in enumerate(batches[0].suites):
+        of_suite = zip(*(batch.suites[index].cases for batch in batches), strict=True)
+        ended = stopped is not None and len(batches) > 1
+        cases = tuple(_of_times(runs, ended=ended) for runs in of_suite)
+        found.append(_with_cases(suite, cases, run))
+    batch = batch_of(found, run, _expected_entities(suites))
+    if stopped is not None:
+        raise CutShortError(_cause(stopped), batch)
+    return batch
+
+
+def _of_times(runs: Sequence[BatchCase], *, ended: bool) -> BatchCase:
+    """Return the result of a case that was run several times; ``ended``: the last run may not have come to it."""
+    if ended and runs[-1].result == "not-evaluated":
+        runs = runs[:-1]
+    passed = tuple(case.passed for case in runs)
+    shown = next((case for case in runs if not case.passed), runs[0])
+    attempts = Attempt(passed=sum(passed), of=len(passed), runs=passed)
+    if not 0 < attempts.passed < attempts.of:
+        return structs.replace(shown, attempts=attempts)
+    flaky = f"flaky: passed {attempts.passed} of {attempts.of} times"
+    return structs.replace(shown, attempts=attempts, reason=f"{flaky}; {shown.reason}" if shown.reason else flaky)
+
+
+def _expected_entities(suites: Iterable[Suite]) -> set[str]:
+    return {comparable(entity.name) for suite in suites for case in suite.cases for entity in case.entities}
+
+
+def _ensure_fits(known: RepeatedSuite, suite: Suite, unit: str) -> None:
+    """Make sure that what is known of a suite is about its cases.
+
+    Raises:
+        UnfitAnswerError: it is about more or fewer.
+    """
+    numbers = {len(known.first.answers), len(known.utterances) or len(suite.cases)}
+    if numbers != {len(suite.cases)}:
+        raise UnfitAnswerError(unit)
 
 
 def _why_not_judged(batch: Batch) -> str:
@@ -253,7 +331,19 @@ def batch_of(suites: Sequence[BatchSuite], run: SuiteRun, entities: Collection[s
     )
 
 
-def _answers(engines: Engine, suite: Suite, screen: Console) -> tuple[SuiteAnswers, CutShortError | None]:
+def _answers(
+    engines: Engine, suite: Suite, screen: Console, *, is_repeated: bool
+) -> tuple[SuiteAnswers, CutShortError | None]:
+    """Return the answers to a suite; if it ``is_repeated``, what goes wrong with an utterance costs only that one."""
+    can, nlu = engines.capabilities, engines.nlu if is_repeated else None
+    if nlu is not None and not can.answers_suites:
+        cases = suite.cases
+        parses, stopped = first_answers(lambda these: nlu.parse([cases[one].text for one in these]), range(len(cases)))
+        why = NO_ANSWER if stopped is None else UtteranceAnswer(error=f"not run: {first_line(stopped.message)}")
+        found = (
+            why if (parse := parses.get(one)) is None else answer_of(case, parse, can) for one, case in enumerate(cases)
+        )
+        return SuiteAnswers(tuple(found)), stopped
     try:
         return _answered(engines, suite, screen), None
     except CutShortError as error:

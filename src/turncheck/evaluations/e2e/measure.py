@@ -10,7 +10,7 @@ from msgspec import structs
 
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.evaluation.answers import unanswered
-from turncheck.evaluation.e2e import case_units, evaluate_cases, run_elsewhere
+from turncheck.evaluation.e2e import case_units, evaluate_cases, of_one_that_answers, run_elsewhere
 from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.evaluation.e2e_repeats import evaluate_repeatedly
 from turncheck.messages.phrasing import at_paths, count
@@ -61,7 +61,7 @@ def measure(run: RunInProgress) -> EndToEnd | None:
         run.skip(with_tests(why_not, [case.name for case in read.cases]))
         return None
     with run.screen.step("e2e", f"Running {count(len(read.cases), 'end-to-end case')}"):
-        return run.evaluated("e2e", lambda: _judged(run, read.cases))
+        return run.evaluated("e2e", lambda: of_one_that_answers(_judged(run, read.cases)))
 
 
 def _judged(run: RunInProgress, cases: Sequence[E2ECase]) -> EndToEnd:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from turncheck.evaluation.answers import ASKED_HERE, Answers, lazy_nlu
 from turncheck.evaluation.nlu import NluMeasurement, cross_validate, evaluate_held_out, why_not_testable
-from turncheck.evaluation.nlu_repeats import Repetition, repeat_sentences
+from turncheck.evaluation.nlu_repeats import repeat_sentences
 from turncheck.evaluation.splits import FoldRun, fold_unit, stable_folds
 from turncheck.evaluation.written_answers import UnreadableError, UnwritableError, read_answer, write_answer
 from turncheck.messages.phrasing import at_paths, count
 from turncheck.process.cache import MOST_BYTES, Cache
-from turncheck.process.regular_file import gunzip
+from turncheck.process.packed import gunzip
 from turncheck.process.screen import Console, duration
 from turncheck.report.model import Nlu, Skipped
 from turncheck.run.reading import not_understood, unreadable
@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from turncheck.engines.base import Engine
-    from turncheck.engines.conversation import NluEngine, Parse
+    from turncheck.engines.conversation import NluEngine
+    from turncheck.evaluation.nlu import Repeat
     from turncheck.project.model import Project
-    from turncheck.project.nlu_data import Example, NluData
+    from turncheck.project.nlu_data import NluData
     from turncheck.report.evaluations import Evaluation
     from turncheck.run.under_way import RunInProgress
     from turncheck.settings.options import Settings
@@ -62,7 +63,7 @@ def measure(run: RunInProgress) -> Nlu | None:
 def _measured(run: RunInProgress, tests: NluData | None) -> NluMeasurement:
     if tests is not None and (engine := lazy_nlu(run.engines)) is not None:
         with repeating(run, "nlu") as how:
-            repeat = None if how is None else partial(repeat_sentences, run.engines, how=how)
+            repeat = None if how is None else partial(repeat_sentences, run.engines, how)
             return measure_held_out(
                 run.engines, engine, run.project, tests, answers=run.precomputed.answers, repeat=repeat
             )
@@ -148,7 +149,7 @@ def measure_held_out(
     answers: Answers = ASKED_HERE,
     pretrained: bool = False,
     trained: Collection[str] | None = None,
-    repeat: Callable[[Sequence[Example], Sequence[Parse]], Repetition] | None = None,
+    repeat: Repeat | None = None,
 ) -> NluMeasurement:
     """Test the engine of the whole project; ``pretrained``, ``trained``, ``repeat``: see :func:`evaluate_held_out`."""
     annotated = (entity.entity for example in tests.examples for entity in example.entities)

@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Final
 from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import nearest
 from turncheck.project.botium.expansion import Expanded, FaultyConvoError, expanded
-from turncheck.project.botium.folder import CONVO, Suite, is_skipped
+from turncheck.project.botium.folder import Suite, is_skipped
+from turncheck.project.botium.functions import FUNCTIONS, refused_calls
 from turncheck.project.botium.lines import as_data
 from turncheck.project.botium.model import Check, Part, Reply, Script
 from turncheck.project.botium.vocabulary import (
     ARGUMENTS,
     ASSERTERS_NOT_JUDGED,
     ASSIGN,
-    FUNCTIONS,
+    CONDITIONS,
     HOOKS_NOT_RUN,
     INPUTS_NOT_SENT,
     LIST_HOOK,
+    MEMORY_HOOKS,
     MODES,
-    NAMES,
     PATHS,
     QUEUE,
     TEXTS,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 _WORD: Final = re.compile(r"(?:[Uu][Tt][Tt]_\w+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)")
 """A word that is hardly meant as text but as the name of an utterance list."""
 _PARAMETERS: Final = frozenset({"matchingMode", "matchingModeWer", "stepTimeout"})
-_FUNCTION: Final = re.compile("|".join(map(re.escape, sorted(FUNCTIONS, key=len, reverse=True))))
 
 
 def read_file(path: str, shared: Callable[[], Suite] | None) -> E2ECases:
@@ -50,22 +50,20 @@ def read_file(path: str, shared: Callable[[], Suite] | None) -> E2ECases:
     if is_skipped(path.rpartition("/")[2]):
         message = f"'{path}' is left out, as its name begins with 'skip'."
         return E2ECases(findings=(_finding(message, Location(path, 1, 1), hint="Rename it."),), files=(path,))
-    if not path.endswith(CONVO):
-        return E2ECases(files=(path,))
-    return read_convo_cases(Suite() if shared is None else shared(), path)
+    suite = Suite() if shared is None else shared()
+    read = [_cases_of(suite, convo, path) for convo in suite.convos.get(path, ())]  # others are among its findings
+    cases = tuple(case for one in read for case in one.cases)
+    return E2ECases(cases, findings=tuple(finding for one in read for finding in one.findings), files=(path,))
 
 
-def read_convo_cases(suite: Suite, path: str) -> E2ECases:
-    """Return the cases of the conversation in this file, and what is wrong with it."""
-    convo = suite.convos.get(path)
-    if convo is None:
-        return E2ECases(files=(path,))  # why it cannot be read is among the suite's findings
+def _cases_of(suite: Suite, convo: Convo, path: str) -> E2ECases:
+    """Return the cases of a conversation in this file, and what is wrong with it."""
     name = convo.name or path.rpartition("/")[2]
     if is_skipped(name):
         left_out = NotJudged(f"it is left out, as its name begins with '{name[:5]}'", convo.location)
         return E2ECases((E2ECase(name, convo.location, (), not_judged=left_out, source=as_data(convo)),), files=(path,))
     try:
-        found = expanded(suite, path)
+        found = expanded(suite, convo)
     except FaultyConvoError as error:
         return E2ECases(findings=(error.finding,), files=(path,))
     except RecursionError:
@@ -90,10 +88,26 @@ def _finding(message: str, location: Location, severity: Severity = "warning", h
 
 
 def _why_not_judged(suite: Suite, sections: Sequence[Section]) -> NotJudged | None:
-    return next((reason for section in sections for reason in _reasons(suite, section)), None)
+    variables = _variables(suite, sections)
+    found = (reason for section in sections for reason in _reasons(suite, section, variables))
+    return next(found, None)
 
 
-def _reasons(suite: Suite, section: Section) -> Iterator[NotJudged]:
+def _variables(suite: Suite, sections: Sequence[Section]) -> frozenset[str]:
+    """Return the names that are set, by tables and logic hooks or from messages, rather than computed."""
+    hooks = (hook for section in sections for hook in section.hooks if hook.name in MEMORY_HOOKS and hook.args)
+    expected = (text for one in sections if one.sender == "bot" and one.text for text in _texts(suite, one.text))
+    taken = {name for text in expected for name in VARIABLE.findall(text)} - FUNCTIONS
+    return frozenset(
+        {*(f"${hook.args[0]}" for hook in hooks), *(name for row in suite.rows for name in row.values)} | taken
+    )
+
+
+def _texts(suite: Suite, written: str) -> tuple[str, ...]:
+    return suite.texts(written) or (written,)
+
+
+def _reasons(suite: Suite, section: Section, variables: frozenset[str]) -> Iterator[NotJudged]:
     plugins = suite.settings.plugins.names
     for kinds, called in (
         (ASSERTERS_NOT_JUDGED, section.asserters),
@@ -112,7 +126,7 @@ def _reasons(suite: Suite, section: Section) -> Iterator[NotJudged]:
         yield NotJudged(f"the message of #{section.sender} is JSON for one of Botium's connectors", section.location)
     if section.sender == "me":
         yield from _unsayable(suite, section)
-    yield from _computed(suite, section)
+    yield from _refused(suite, section, variables)
 
 
 def _config(suite: Suite) -> str:
@@ -123,12 +137,23 @@ def _unsearchable(section: Section) -> Iterator[NotJudged]:
     """Paths of a dialect that is not searched for here, without variables that may change them."""
     named = [(one, one.args[0]) for one in section.asserters if one.name in PATHS and one.args]
     named += [(one, one.args[1]) for one in section.hooks if one.name == ASSIGN and len(one.args) == 2]
+    named += [(one, path) for one in section.hooks if (path := _path_of_condition(one))]
     for one, path in named:
         try:
             compiled(path)
         except PathError as error:
             if not VARIABLE.search(path):
                 yield NotJudged(f"{one.name}: '{path}' is not a JSONPath by RFC 9535: {error}", one.location)
+
+
+def _path_of_condition(hook: Called) -> str:
+    """Return the path in the parameters of a condition, which are JSON."""
+    try:
+        parameters = json.loads(hook.args[0]) if hook.name in CONDITIONS and hook.args else None
+    except (ValueError, RecursionError):
+        return ""  # its section says so when it is judged
+    path = parameters.get("jsonPath") if isinstance(parameters, dict) else None
+    return path if isinstance(path, str) else ""
 
 
 def _odd_parameters(hook: Called) -> Iterator[NotJudged]:
@@ -151,15 +176,13 @@ def _unsayable(suite: Suite, section: Section) -> Iterator[NotJudged]:
         yield NotJudged(f"the utterance list '{utterance_list.name}' is empty", section.location)
 
 
-def _computed(suite: Suite, section: Section) -> Iterator[NotJudged]:
-    """Texts with what changes from run to run, such as ``$now``."""
-    texts = suite.texts(section.text) or (section.text,) if section.text and suite.uses_memory else ()
+def _refused(suite: Suite, section: Section, variables: frozenset[str]) -> Iterator[NotJudged]:
+    """Calls of functions that are not answered here, such as ``$env(HOME)``."""
+    texts = _texts(suite, section.text) if section.text and suite.uses_memory else ()
     args = [arg for one in (*section.asserters, *section.hooks, *section.inputs) for arg in one.args]
-    for match in (match for text in (*texts, *args) for match in _FUNCTION.finditer(text)):
-        variable = re.compile(r"\w*").match(match.string, match.end())
-        is_longer = variable is not None and bool(variable[0])
-        if match[0] not in NAMES and not is_longer:
-            yield NotJudged(f"{match[0]} is computed by Botium, and different in each run", section.location)
+    for text in (*texts, *args):
+        for name, why in refused_calls(text, variables, suite.settings.given, of_bot=section.sender == "bot"):
+            yield NotJudged(f"{name}: {why}", section.location)
 
 
 def _parameters(hook: Called) -> Mapping[str, str]:
@@ -193,6 +216,9 @@ def _doubts(suite: Suite, convo: Convo, sections: Sequence[Section]) -> Iterator
             )
             verb = "said" if section.sender == "me" else "compared"
             yield _finding(f"There is no utterance list '{word}': it is {verb} as it is.", section.location, hint=hint)
+        for one in section.hooks:
+            if one.name in CONDITIONS and section.sender != "bot":
+                yield _finding(f"{one.name} has no effect in #{section.sender}.", one.location)
         for one in section.asserters:
             if section.sender == "begin" or (section.sender == "end" and one.name not in QUEUE):
                 yield _finding(f"{one.name} has no effect in #{section.sender}.", one.location)

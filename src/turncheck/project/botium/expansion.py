@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from turncheck.messages.finding import Location
     from turncheck.project.botium.folder import Suite
-    from turncheck.project.botium.model import MemoryRow, Section
+    from turncheck.project.botium.model import Convo, MemoryRow, Section
 
 MOST_CASES: Final = 10_000
 """This many test cases may come from one conversation."""
@@ -42,14 +42,13 @@ class FaultyConvoError(Exception):
         self.finding = Finding("botium-syntax", "error", message, location, hint)
 
 
-def expanded(suite: Suite, path: str) -> tuple[Expanded, ...]:
-    """Return the test cases of the conversation in this file, none if its author leaves it out.
+def expanded(suite: Suite, convo: Convo) -> tuple[Expanded, ...]:
+    """Return the test cases of a conversation, none if its author leaves it out.
 
     Raises:
         FaultyConvoError: what is included does not exist or includes itself, or there are too many cases.
     """
-    convo = suite.convos[path]
-    name = convo.name or path.rpartition("/")[2]
+    name = convo.name or convo.location.path.rpartition("/")[2]
     if is_skipped(name):
         return ()
     sections = tuple(_included(suite, convo.sections, ()))

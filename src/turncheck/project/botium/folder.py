@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import not_one_of
 from turncheck.process.regular_file import is_file
+from turncheck.project.botium.functions import has_call
 from turncheck.project.botium.lines import FileLines, read_convo, read_memory, read_utterances
-from turncheck.project.botium.model import Capabilities, Convo, MemoryRow, Plugins, UtteranceList
+from turncheck.project.botium.model import NAMES, Capabilities, Convo, MemoryRow, Plugins, UtteranceList
+from turncheck.project.botium.objects import read_objects
 from turncheck.project.botium.others import is_in_another_format, not_read
 from turncheck.project.botium.vocabulary import ASSIGN, MODES, as_pattern
 from turncheck.project.folder import absolute_name, is_foreign
-from turncheck.project.project_file import BOTIUM_FILES, BOTIUM_SETTINGS, SUITE_FOLDERS
+from turncheck.project.project_file import BOTIUM_FILES, BOTIUM_SETTINGS, SUITE_FOLDERS, is_in_objects
 from turncheck.yaml_tree.json_tree import parse_json
 from turncheck.yaml_tree.shapes import pattern_problem
 
@@ -45,14 +47,15 @@ def is_skipped(name: str) -> bool:
 class Suite:
     """Files that use each other's utterance lists, partial conversations and values."""
 
-    convos: dict[str, Convo] = field(default_factory=dict)
+    convos: dict[str, tuple[Convo, ...]] = field(default_factory=dict)
     """By the paths of their files."""
     partials: dict[str, Convo] = field(default_factory=dict)
     utterances: dict[str, UtteranceList] = field(default_factory=dict)
     rows: tuple[MemoryRow, ...] = ()
     settings: Capabilities = field(default_factory=Capabilities)
     uses_memory: bool = False
-    """Whether ``$name`` is a value: if ``botium.json`` says so or, where there is none, if the suite sets any."""
+    """Whether ``$name`` is a value: if ``botium.json`` says so or, where there is none, if the suite sets or calls
+    any."""
     findings: tuple[Finding, ...] = ()
 
     def texts(self, written: str) -> tuple[str, ...] | None:
@@ -116,6 +119,8 @@ class Suites:
         for file, fence, _ in self._folder.files([home], skip=lambda folder: _is_apart(folder, home)):
             if is_botium(file):
                 reader.read(file, fence)
+            elif not is_skipped(file.name) and is_in_objects(file.name, partial(self._folder.content, file, fence)):
+                reader.read_objects(file, fence)
             elif not is_skipped(file.name) and is_in_another_format(
                 file.name, partial(self._folder.content, file, fence)
             ):
@@ -146,46 +151,67 @@ class _SuiteReader:
     def __init__(self, folder: ProjectFolder, settings: Capabilities) -> None:
         self._folder = folder
         self._settings = settings
-        self._convos: dict[str, Convo] = {}
+        self._convos: dict[str, tuple[Convo, ...]] = {}
         self._partials: dict[str, Convo] = {}
         self._utterances: dict[str, UtteranceList] = {}
         self._rows: list[MemoryRow] = []
         self._findings: list[Finding] = []
 
+    def _source(self, path: Path, fence: Path) -> Source | None:
+        content = self._folder.read_bytes(path, fence=fence)
+        return None if content is None else self._folder.decode(self._folder.name(path), content)
+
+    def read_objects(self, path: Path, fence: Path) -> None:
+        """Read a file in YAML or JSON into the suite."""
+        source = self._source(path, fence)
+        if source is None:
+            return
+        found = read_objects(source, self._settings.plugins, self._settings.memory_columns)
+        if found.convos:
+            self._convos[source.path] = tuple(found.convos)
+        for partial_convo in found.partials:
+            self._take_partial(found.file, partial_convo)
+        for utterance_list in found.utterances:
+            self._take_utterances(utterance_list)
+        self._rows += found.rows
+        self._findings += found.file.findings
+
     def read(self, path: Path, fence: Path) -> None:
         """Read one file into the suite."""
-        content = self._folder.read_bytes(path, fence=fence)
-        source = None if content is None else self._folder.decode(self._folder.name(path), content)
+        source = self._source(path, fence)
         if source is None:
             return
         file = FileLines.of(source)
         if path.name.endswith(CONVO):
             convo = read_convo(file, self._settings.plugins)
             if convo is not None:
-                self._convos[source.path] = convo
+                self._convos[source.path] = (convo,)
         elif path.name.endswith(PARTIAL):
-            self._take_partial(file)
+            self._take_partial(file, read_convo(file, self._settings.plugins))
         elif path.name.endswith(UTTERANCES):
-            self._take_utterances(file)
+            self._take_utterances(read_utterances(file))
         else:
             self._rows += read_memory(file, self._settings.memory_columns)
         self._findings += file.findings
 
-    def _take_partial(self, file: FileLines) -> None:
-        convo = read_convo(file, self._settings.plugins)
+    def _take_partial(self, file: FileLines, convo: Convo | None) -> None:
         if convo is None:
             return
+        place = convo.location
         if not convo.name:
-            file.fault(1, "The partial conversation has no name.", "Its first line is the name to include it by.")
+            file.fault_at(
+                place, "The partial conversation has no name.", "Its first line is the name to include it by."
+            )
         elif "|" in convo.name:
-            file.fault(1, f"'{convo.name}' cannot be the name of a partial conversation.", "Write it without '|'.")
+            file.fault_at(
+                place, f"'{convo.name}' cannot be the name of a partial conversation.", "Write it without '|'."
+            )
         elif (other := self._partials.get(convo.name)) is not None:
-            file.fault(1, f"The partial conversation '{convo.name}' appears twice, first in {other.location}.")
+            file.fault_at(place, f"The partial conversation '{convo.name}' appears twice, first in {other.location}.")
         else:
             self._partials[convo.name] = convo
 
-    def _take_utterances(self, file: FileLines) -> None:
-        utterance_list = read_utterances(file)
+    def _take_utterances(self, utterance_list: UtteranceList | None) -> None:
         if utterance_list is None:
             return
         known = self._utterances.get(utterance_list.name)
@@ -215,10 +241,13 @@ class _SuiteReader:
     def _uses_memory(self) -> bool:
         if self._settings.memory is not None:
             return self._settings.memory
-        convos = (*self._convos.values(), *self._partials.values())
+        convos = (*(convo for file in self._convos.values() for convo in file), *self._partials.values())
         setting = {"SET_SCRIPTING_MEMORY", ASSIGN}
-        sets = (hook.name in setting for convo in convos for section in convo.sections for hook in section.hooks)
-        return bool(self._rows) or any(sets)
+        sections = [section for convo in convos for section in convo.sections]
+        sets = (hook.name in setting for section in sections for hook in section.hooks)
+        texts = (text for one in self._utterances.values() for text in one.texts)
+        calls = map(has_call, (*(section.text for section in sections if section.text), *texts))
+        return bool(self._rows) or any(sets) or any(calls)
 
 
 def _faults_of_rows(rows: Sequence[MemoryRow]) -> Iterator[Finding]:
@@ -262,9 +291,6 @@ class _Settings:
         removed = self._given.get("SCRIPTING_NORMALIZE_TEXT_REMOVE_CHARACTERES")
         arguments = self._given.get("SCRIPTING_MATCHING_MODE_ARGS")
         memory = self._given.get("SCRIPTING_ENABLE_MEMORY", False)
-        names = {
-            f"${key.lower()}": str(self._given[key]) for key in ("PROJECTNAME", "TESTSESSIONNAME") if key in self._given
-        }
         return Capabilities(
             matching=self._choice("SCRIPTING_MATCHING_MODE", MODES, "wildcardIgnoreCase"),
             word_errors=str(arguments[0]) if isinstance(arguments, (list, tuple)) and arguments else "",
@@ -281,7 +307,7 @@ class _Settings:
             longest_name=self._number("SCRIPTING_UTTEXPANSION_NAMING_UTTERANCE_MAX", 16),
             all_consumed=bool(self._given.get("SCRIPTING_FORCE_BOT_CONSUMED")),
             goes_on=bool(self._given.get("SCRIPTING_ENABLE_SKIP_ASSERT_ERRORS")),
-            names=names,
+            given={**NAMES, **self._given},
             plugins=self._plugins(),
             location=self.place,
         )

@@ -13,6 +13,8 @@ from turncheck.project.botium.model import SENDERS, Called, Convo, MemoryRow, Pl
 from turncheck.project.botium.vocabulary import ARGUMENTS, ASSERTERS, HOOKS, INPUTS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from turncheck.project.botium.model import Sender
     from turncheck.yaml_tree.source import Source
 
@@ -43,14 +45,12 @@ class FileLines:
 
     def fault(self, number: int, message: str, hint: str = "", severity: Severity = "error") -> None:
         """Note what is wrong in a line."""
+        self.fault_at(self.at(number), message, hint, severity)
+
+    def fault_at(self, location: Location, message: str, hint: str = "", severity: Severity = "error") -> None:
+        """Note what is wrong at a place."""
         code = "botium-syntax" if severity == "error" else "botium-doubtful"
-        self.findings.append(Finding(code, severity, message, self.at(number), hint))
-
-
-@dataclass(frozen=True, slots=True)
-class _Numbered:
-    number: int
-    text: str
+        self.findings.append(Finding(code, severity, message, location, hint))
 
 
 # Conversations: a header, then sections that begin with a line such as `#me`.
@@ -60,7 +60,7 @@ def read_convo(file: FileLines, plugins: Plugins) -> Convo | None:
     """Read a conversation; ``None`` if it cannot mean what is written, which is among the findings then."""
     header: list[str] = []
     sections: list[Section | None] = []
-    start, tag, body = 1, "", list[_Numbered]()
+    start, tag, body = 1, "", list[tuple[int, str]]()
     for number, line in enumerate(file.lines, 1):
         word = line[1:].split(" ")[0].strip() if line.startswith("#") else ""
         if line.startswith("#") and line[1:].split(" ")[0] in SENDERS:
@@ -71,7 +71,7 @@ def read_convo(file: FileLines, plugins: Plugins) -> Convo | None:
         if line.startswith("#"):
             _doubt_tag(file, number, line, word)
         if tag:
-            body.append(_Numbered(number, line))
+            body.append((number, line))
         else:
             header.append(line)
     if tag:
@@ -92,13 +92,18 @@ def _doubt_tag(file: FileLines, number: int, line: str, word: str) -> None:
         file.fault(number, message, f"The sections are {known}.", "warning")
 
 
-def _section(file: FileLines, start: int, tag: str, body: list[_Numbered], plugins: Plugins) -> Section | None:
+def _section(file: FileLines, start: int, tag: str, body: list[tuple[int, str]], plugins: Plugins) -> Section | None:
     name, _, channel = tag.partition(" ")
     sender: Sender = name  # type: ignore[assignment]  # it is one of SENDERS
-    found = _Body(file, sender, plugins)
-    for line in body:
-        if not found.take(line):
+    found = Body(file, sender, plugins)
+    for number, line in body:
+        if not found.take(file.at(number), line):
             return None
+    return finished_section(found, file.at(start), channel.strip() or None)
+
+
+def finished_section(found: Body, location: Location, channel: str | None) -> Section | None:
+    """Make a section of its lines; ``None`` if it cannot mean what is written, which is among the findings then."""
     text, negated, optional = _message(found.texts)
     json_text = " ".join(text)
     data = None
@@ -106,18 +111,18 @@ def _section(file: FileLines, start: int, tag: str, body: list[_Numbered], plugi
         try:
             data = json.loads(json_text)
         except (ValueError, RecursionError) as error:
-            file.fault(start, f"The message of #{sender} looks like JSON, but is not: {error}.")
+            found.file.fault_at(location, f"The message of #{found.sender} looks like JSON, but is not: {error}.")
             return None
     message = None if not text or data is not None else _TRAILING.sub("", "\n".join(text))
     flags = {*({optional} if message else ()), *(one.optional for one in found.asserters)}
     if len(flags) > 1:
-        message = f"Some of the lines of #{sender} begin with '?', others do not: a section is optional or it is not."
-        file.fault(start, message, "Begin all of them with '?', or none.")
+        why = f"Some of the lines of #{found.sender} begin with '?', others do not: a section is optional or it is not."
+        found.file.fault_at(location, why, "Begin all of them with '?', or none.")
         return None
     return Section(
-        sender,
-        file.at(start),
-        channel.strip() or None,
+        found.sender,
+        location,
+        channel,
         message,
         data,
         negated,
@@ -129,7 +134,7 @@ def _section(file: FileLines, start: int, tag: str, body: list[_Numbered], plugi
 
 
 @dataclass(slots=True)
-class _Body:
+class Body:
     """The lines of a section, sorted by what they are."""
 
     file: FileLines
@@ -147,46 +152,54 @@ class _Body:
         """The lines of the message; empty lines alone are an empty message."""
         return self.written or self.waiting
 
-    def take(self, line: _Numbered) -> bool:
+    def take(self, location: Location, text: str) -> bool:
         """Take the next line; whether it may be there."""
-        rest, negated, optional = _signs(line.text)
+        rest, negated, optional = _signs(text)
         name = rest.split(" ")[0]
         of_me = self.sender == "me"
         if not of_me and name in ASSERTERS | self.plugins.asserters:
-            self.asserters.append(self._called(line.number, name, rest, negated=negated, optional=optional))
+            self.asserters.append(self._called(location, name, rest, negated=negated, optional=optional))
         elif of_me and name in INPUTS | self.plugins.inputs:
-            self.inputs.append(self._called(line.number, name, rest))
+            self.inputs.append(self._called(location, name, rest))
         elif name in HOOKS | self.plugins.hooks:
-            self.hooks.append(self._called(line.number, name, rest))
+            self.hooks.append(self._called(location, name, rest))
         elif of_me and (self.inputs or self.hooks):
-            if line.text.strip():
-                message = f"No text is expected after {(self.inputs or self.hooks)[0].name}: '{line.text.strip()}'."
-                self.file.fault(line.number, message, "Write the message before it.")
+            if text.strip():
+                message = f"No text is expected after {(self.inputs or self.hooks)[0].name}: '{text.strip()}'."
+                self.file.fault_at(location, message, "Write the message before it.")
                 return False
         else:
-            self._doubt_word(line.number, name)
-            self.waiting.append(line.text)
-        if self.waiting and line.text.strip():
+            self._doubt_word(location, name)
+            self.waiting.append(text)
+        if self.waiting and text.strip():
             self.written += self.waiting
             self.waiting = []
         return True
 
-    def _called(self, number: int, name: str, line: str, *, negated: bool = False, optional: bool = False) -> Called:
+    def _called(
+        self, location: Location, name: str, line: str, *, negated: bool = False, optional: bool = False
+    ) -> Called:
         args = _arguments(line[len(name) + 1 :]) if len(line) > len(name) else ()
+        called = Called(name, args, location, negated, optional)
+        self.check_arguments(called)
+        return called
+
+    def check_arguments(self, called: Called) -> None:
+        """Note it if there are too many or too few."""
+        name, args = called.name, called.args
         least, most = ARGUMENTS.get(name, (0, None))
         if name not in self.plugins.names and not least <= len(args) <= (len(args) if most is None else most):
             wanted = str(least) if least == most else f"{least} or more" if most is None else f"{least} to {most}"
             message = f"{name} has {count(len(args), 'argument')}; expected {wanted}."
             severity: Severity = "error" if name == "INCLUDE" else "warning"
-            self.file.fault(number, message, "Arguments are separated with '|'.", severity)
-        return Called(name, args, self.file.at(number), negated, optional)
+            self.file.fault_at(called.location, message, "Arguments are separated with '|'.", severity)
 
-    def _doubt_word(self, number: int, name: str) -> None:
+    def _doubt_word(self, location: Location, name: str) -> None:
         known = sorted(ASSERTERS if self.sender != "me" else INPUTS | HOOKS)
         if _WORD.match(name) and (meant := nearest(name, known)):
             what = "an asserter" if self.sender != "me" else "a user input or a logic hook"
             message = f"'{name}' is not {what}: the line is read as text."
-            self.file.fault(number, message, f"Did you mean '{meant[0]}'?", "warning")
+            self.file.fault_at(location, message, f"Did you mean '{meant[0]}'?", "warning")
 
 
 def _signs(line: str) -> tuple[str, bool, bool]:
@@ -248,8 +261,15 @@ def read_utterances(file: FileLines) -> UtteranceList | None:
 # Tables of values: a row for each test case and a column for each variable, or the other way round.
 
 
-def read_memory(file: FileLines, columns: str) -> tuple[MemoryRow, ...]:
-    """Read a table; ``columns`` says what its columns are, ``VARNAMES`` or ``TESTCASENAMES``, else the table does."""
+def read_memory(file: FileLines, columns: str, places: Sequence[Location] = ()) -> tuple[MemoryRow, ...]:
+    """Read a table; ``columns`` says what its columns are, ``VARNAMES`` or ``TESTCASENAMES``, else the table does.
+
+    ``places``: where its lines are, if not each in its own line of the file.
+    """
+
+    def at(number: int) -> Location:
+        return places[number - 1] if places else file.at(number)
+
     if len(file.lines) < 2:
         return ()
     by_case = columns == "TESTCASENAMES" if columns else file.lines[1].strip().startswith("$")
@@ -269,12 +289,16 @@ def read_memory(file: FileLines, columns: str) -> tuple[MemoryRow, ...]:
             rows.append((number, row[0], values))
     for number, name, values in rows:
         if not name:
-            file.fault(number, "The row has no name.", "Its name becomes a part of the names of test cases.")
+            file.fault_at(at(number), "The row has no name.", "Its name becomes a part of the names of test cases.")
         elif not values:
-            file.fault(number, f"'{name}' has no values.", "Write the names of variables in the first line: |$product.")
+            file.fault_at(
+                at(number), f"'{name}' has no values.", "Write the names of variables in the first line: |$product."
+            )
         elif "" in values:
-            file.fault(number, f"A value of '{name}' has no name.", "Give each variable a name, such as $product.")
-    return tuple(MemoryRow(name, values, file.at(number)) for number, name, values in rows)
+            file.fault_at(
+                at(number), f"A value of '{name}' has no name.", "Give each variable a name, such as $product."
+            )
+    return tuple(MemoryRow(name, values, at(number)) for number, name, values in rows)
 
 
 def as_data(convo: Convo) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,13 +98,21 @@ class Plugins:
         return self.asserters | self.hooks | self.inputs
 
 
+NAMES: Final[Mapping[str, Any]] = {
+    "PROJECTNAME": "Botium Project",
+    "TESTSESSIONNAME": "Botium Test Session",
+    "TESTCASENAME": "Botium Test Case",
+}
+"""Settings that Botium has in every project."""
+
+
 @dataclass(frozen=True, slots=True)
 class Capabilities:
     """The settings of a ``botium.json`` that matter to how conversations are read and judged, with Botium's defaults.
 
     ``memory``: whether ``$name`` in texts is a value; ``None`` if nothing says so. ``word_errors``: the share of words
     that may differ with the matching mode ``wer``. ``expansion``: which texts of an utterance list a user says.
-    ``goes_on``: whether a conversation goes on after an assertion that failed.
+    ``goes_on``: whether a conversation goes on after an assertion that failed. ``given``: all settings, as written.
     """
 
     matching: str = "wildcardIgnoreCase"
@@ -122,7 +130,7 @@ class Capabilities:
     longest_name: int = 16
     all_consumed: bool = False
     goes_on: bool = False
-    names: Mapping[str, str] = field(default_factory=dict)
+    given: Mapping[str, Any] = field(default_factory=lambda: NAMES)
     plugins: Plugins = Plugins()
     location: Location | None = None
 

@@ -1,4 +1,4 @@
-"""Botium's files that are not read: CSV, Excel, YAML, JSON and Markdown."""
+"""Botium's files that are not read: CSV, Excel and Markdown."""
 
 from __future__ import annotations
 
@@ -9,17 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import Finding, Location
-from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder, own_folders
-from turncheck.project.project_file import BOTIUM_FILES, BOTIUM_SETTINGS, CONVO, SUITE_FOLDERS
+from turncheck.project.folder import ProjectFolder, own_folders
+from turncheck.project.project_file import BOTIUM_FILES, BOTIUM_SETTINGS, CONVO, SUITE_FOLDERS, holds_convos
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 _BY_NAME: Final = (".convo.csv", ".pconvo.csv", ".utterances.csv", ".scriptingmemory.xlsx")
 _WORKBOOKS: Final = (".xlsx", ".xlsm")
-_KEYS: Final = r"convos|partialConvos|utterances|scriptingMemory"
-_YAML: Final = re.compile(rb"^(?:" + _KEYS.encode() + rb")[ \t]*:", re.MULTILINE)
-_JSON: Final = re.compile(rb'\A\s*\{\s*"(?:' + _KEYS.encode() + rb')"\s*:')
 _MARKDOWN: Final = re.compile(rb"^# *(?:Convos|PartialConvos|Utterances)\s*$", re.MULTILINE)
 _MOST_FOLDERS: Final = 2000
 
@@ -27,10 +24,6 @@ _MOST_FOLDERS: Final = 2000
 def is_in_another_format(name: str, content: Callable[[], bytes]) -> bool:
     """Whether a file among Botium's is in another of its formats, as far as its name or its keys say."""
     suffix = Path(name).suffix
-    if suffix in YAML_SUFFIXES:
-        return _YAML.search(content()) is not None
-    if suffix == ".json":
-        return name != BOTIUM_SETTINGS and _JSON.search(content()) is not None
     if suffix in {".md", ".markdown"}:
         return _MARKDOWN.search(content()) is not None
     return name.endswith(_BY_NAME) or suffix in _WORKBOOKS
@@ -40,7 +33,7 @@ def not_read(names: Sequence[str]) -> Finding:
     """Return the finding that names files in other formats."""
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     message = f"Files in others of Botium's formats are not read: {', '.join(names[:3])}{more}."
-    hint = "Text files are read: write the conversations as .convo.txt (`Decompile` of botium-core's compiler does)."
+    hint = "Text, YAML and JSON are read: write the conversations as .convo.txt (botium-core's `Decompile` does)."
     return Finding("botium-not-judged", "warning", message, Location(names[0], 1, 1), hint)
 
 
@@ -55,7 +48,10 @@ def suites_without_convos(root: Path) -> Iterator[Finding]:
     def top(path: Path) -> Path:
         return next((top for top in tops if path.is_relative_to(top)), path)
 
-    have_convos = {top(one.path) for one in folders if any(path.name.endswith(CONVO) for path in one.entries)}
+    def has_convos(path: Path) -> bool:
+        return path.name.endswith(CONVO) or holds_convos(path.name, partial(folder.content, path))
+
+    have_convos = {top(one.path) for one in folders if any(map(has_convos, one.entries))}
     for listed_folder in folders:
         names = {path.name for path in listed_folder.entries}
         if listed_folder.path in have_convos or (

@@ -19,22 +19,27 @@ TEXTS: Final = frozenset(f"{name}{end}" for name in (*TEXTS_ANY, *TEXTS_ALL) for
 """Asserters about a message's text."""
 NLU: Final = frozenset({"INTENT", "INTENT_CONFIDENCE", "INTENT_UNIQUE", "ENTITIES", "ENTITY_VALUES", "ENTITY_CONTENT"})
 """Asserters about how the user's message was understood."""
-SHOWN: Final = ("BUTTONS", "MEDIA", "CARDS")
+_COUNTED: Final = ("BUTTONS", "MEDIA", "CARDS")
+FORMS: Final = "FORMS"
+SHOWN: Final = (*_COUNTED, FORMS)
 """Asserters about what a message shows besides its text."""
-COUNTS: Final = frozenset(f"{name}_COUNT{end}" for name in SHOWN for end in ("", "_REC"))
+COUNTS: Final = frozenset(f"{name}_COUNT{end}" for name in _COUNTED for end in ("", "_REC"))
 PATHS: Final = frozenset({"JSON_PATH", "JSON_PATH_COUNT"})
 """Asserters about the answer that a message came in."""
 QUEUE: Final = frozenset({"BOT_CONSUMED", "BOT_UNCONSUMED_COUNT"})
 """Asserters about messages that no section has read."""
-_CONDITION: Final = "which of its sections apply depends on a condition that is not evaluated here"
 JUDGED: Final = TEXTS | NLU | COUNTS | PATHS | QUEUE | {"TEXT_WER", "RESPONSE_LENGTH", *SHOWN}
 """Asserters that are judged here."""
-ASSERTERS_NOT_JUDGED: Final = {"FORMS": "no engine here reports forms to fill in", "PAUSE_ASSERTER": ""}
+ASSERTERS_NOT_JUDGED: Final = {"PAUSE_ASSERTER": ""}
 """Why asserters are not judged; with an empty reason, because there is nothing to judge."""
 ASSERTERS: Final = JUDGED | ASSERTERS_NOT_JUDGED.keys()
 
 ASSIGN: Final = "ASSIGN_SCRIPTING_MEMORY"
 MEMORY_HOOKS: Final = ("SET_SCRIPTING_MEMORY", "CLEAR_SCRIPTING_MEMORY", ASSIGN)
+CONDITION: Final = "CONDITIONAL_STEP"
+CONDITIONS: Final = tuple(
+    f"{CONDITION}_{name}" for name in ("TIME_BASED", "BUSINESS_HOURS", "CAPABILITY_VALUE_BASED", "JSON_PATH_BASED")
+)
 LIST_HOOK: Final = "ORDERED_LIST_TO_BUTTON"
 ORDERED_LIST: Final = r"^\s*(\d+)\."
 """Where its points begin, if it does not say so itself."""
@@ -42,20 +47,11 @@ WAITING_HOOKS: Final = ("PAUSE", "WAITFORBOT")
 """They wait for the bot to finish, as turncheck does before each message."""
 HOOKS_NOT_RUN: Final = {
     "UPDATE_CUSTOM": "it is for one of Botium's connectors",
-    **dict.fromkeys(
-        (
-            "CONDITIONAL_STEP_TIME_BASED",
-            "CONDITIONAL_STEP_BUSINESS_HOURS",
-            "CONDITIONAL_STEP_CAPABILITY_VALUE_BASED",
-            "CONDITIONAL_STEP_JSON_PATH_BASED",
-        ),
-        _CONDITION,
-    ),
 }
 """Why logic hooks are not run."""
 HOOKS: Final = frozenset(
     (
-        *(*MEMORY_HOOKS, *WAITING_HOOKS, *HOOKS_NOT_RUN, LIST_HOOK),
+        *(*MEMORY_HOOKS, *WAITING_HOOKS, *CONDITIONS, *HOOKS_NOT_RUN, LIST_HOOK),
         *("INCLUDE", "CONVO_STEP_PARAMETERS", "SKIP_BOT_UNCONSUMED"),
     )
 )
@@ -94,19 +90,6 @@ MODES: Final = (
     "wer",
 )
 """How texts can be compared."""
-
-FUNCTIONS: Final = tuple(
-    f"${name}"
-    for name in (
-        "now", "now_EN", "now_DE", "now_ISO", "date", "date_EN", "date_DE", "date_ISO", "time", "time_EN", "time_DE",
-        "time_ISO", "time_HH_MM", "time_HH", "time_H_A", "timestamp", "tomorrow", "yesterday", "date_add",
-        "date_subtract", "year", "month", "month_MM", "day_of_month", "day_of_week", "random", "random10", "uniqid",
-        "projectname", "testsessionname", "testcasename", "env", "cap", "msg",
-    )
-)  # fmt: skip
-"""Names that are not variables but computed."""
-NAMES: Final = ("$projectname", "$testsessionname", "$testcasename")
-"""Those of them that are always the same."""
 
 VARIABLE: Final = re.compile(r"\$[A-Za-z]\w+", re.ASCII)
 

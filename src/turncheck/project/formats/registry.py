@@ -14,7 +14,7 @@ from turncheck.platforms.registry import parts
 from turncheck.project.folder import YAML_SUFFIXES
 from turncheck.project.formats import rasa_json, rasa_yaml
 from turncheck.project.formats.format import NEEDS_OF_RASA, SUITES, Format, FormatInput, ParsedFile
-from turncheck.project.project_file import BOTIUM_FILES, BOTIUM_SETTINGS, CONVO, NLU_KEYS
+from turncheck.project.project_file import BOTIUM_FILES, BOTIUM_SETTINGS, CONVO, NLU_KEYS, holds_convos, is_in_objects
 from turncheck.registry import Registry, blaming
 from turncheck.yaml_tree.source import EscapeError, Source, YamlSource
 from turncheck.yaml_tree.tree import YamlMapping, parse_yaml
@@ -138,18 +138,22 @@ _OTHER_JSON: Final = Format(
 )
 
 
-# Botium's conversations in text files.
+# Botium's conversations, in text files, YAML or JSON.
 
 
 def _read_botium(file: FormatInput) -> ParsedFile:
     from turncheck.project.botium.cases import read_file  # most projects have no such files
 
-    return ParsedFile(cases=read_file(file.source.path, file.botium), belongs=file.source.path.endswith(CONVO))
+    path, content = file.source.path, file.source.file_text.encode
+    belongs = path.endswith(CONVO) or holds_convos(PurePath(path).name, content)
+    return ParsedFile(cases=read_file(path, file.botium), belongs=belongs)
 
 
-BOTIUM: Final = Format(
-    "BotiumScript", lambda path, _: path.name.endswith(BOTIUM_FILES), frozenset({"test_cases"}), _read_botium
-)
+def _is_botium(path: Path, content: Callable[[], bytes]) -> bool:
+    return path.name.endswith(BOTIUM_FILES) or is_in_objects(path.name, content)
+
+
+BOTIUM: Final = Format("BotiumScript", _is_botium, frozenset({"test_cases"}), _read_botium)
 
 
 FORMATS: Final = Registry(
@@ -159,11 +163,11 @@ FORMATS: Final = Registry(
         "rasa_yaml": rasa_yaml.FORMAT,
         "rasa_json": rasa_json.FORMAT,
         "rasa_markdown": _MARKDOWN,
+        "botium": BOTIUM,
         "rasa_e2e": RASA_E2E,
         "kore_suites_json": JSON_SUITE,
         "kore_suites_csv": CSV_SUITE,
         "other_json": _OTHER_JSON,
-        "botium": BOTIUM,
     },
     Format,
 )

@@ -217,9 +217,10 @@ def render_page(
         for run, assistant, name in zip(runs, assistants, names, strict=True)
     ]
     draw = partial(_draw, runs=runs, parts=parts, broken=broken)
+    packing = _Packing(limit)
     frame = len(draw(assistants=assistants, packed="").encode())
-    shown = fitted(assistants, lambda some: frame + _size_packed(some, limit), limit)
-    return Rendered(NAME, "text/html", draw(assistants=shown, packed=_packed(shown)))
+    shown = fitted(assistants, lambda some: frame + packing.size(some), limit)
+    return Rendered(NAME, "text/html", draw(assistants=shown, packed=packing.packed(shown)))
 
 
 def _draw(
@@ -378,19 +379,28 @@ def _row(name: Html, cells: Sequence[Html]) -> Html:
 # --- the file --------------------------------------------------------------------------------------------------------
 
 
-def _packed(assistants: Sequence[Assistant]) -> str:
-    """The data, compressed by gzip (without a timestamp), in base64."""
-    return base64.b64encode(b"".join(_compressed(assistants))).decode()
+class _Packing:
+    """Compresses the data of a page by gzip (without a timestamp), in base64; what fits is not compressed again."""
 
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._last: tuple[Sequence[Assistant], bytes] = ((), b"")
 
-def _size_packed(assistants: Sequence[Assistant], limit: int) -> int:
-    """The size of the compressed data in characters; beyond the limit, as far as it was counted."""
-    size = 0
-    for piece in _compressed(assistants):
-        size += len(piece)
-        if size > limit:
-            break
-    return -(-size // 3) * 4
+    def size(self, assistants: Sequence[Assistant]) -> int:
+        """The number of characters; beyond the limit, as far as it was counted."""
+        compressed = bytearray()
+        for piece in _compressed(assistants):
+            compressed += piece
+            if len(compressed) > self._limit:
+                break
+        else:
+            self._last = (assistants, bytes(compressed))
+        return -(-len(compressed) // 3) * 4
+
+    def packed(self, assistants: Sequence[Assistant]) -> str:
+        """The compressed data."""
+        measured, compressed = self._last
+        return base64.b64encode(compressed if measured is assistants else b"".join(_compressed(assistants))).decode()
 
 
 def _compressed(assistants: Sequence[Assistant]) -> Iterator[bytes]:

@@ -37,7 +37,7 @@ from turncheck.comparison.matching import has_results
 from turncheck.comparison.tally import Tally, faults_of, lacks_actions, tallies
 from turncheck.evaluations.kinds import CASES, KINDS, TESTS, WITHOUT_TESTS
 from turncheck.messages.finding import LEGACY_PROJECT
-from turncheck.messages.phrasing import count, first_line
+from turncheck.messages.phrasing import count, first_line, on_one_line
 from turncheck.render.wording.changes import old_in_words, suppressed_in_words
 from turncheck.render.wording.figures import change, few, figure, no_verdict, why_no_baseline
 from turncheck.render.wording.repeats import losses_in_words
@@ -54,6 +54,7 @@ from turncheck.render.wording.tests import (
     passed_in_words,
     quarantined_in_words,
     tolerated_in_words,
+    unanswered_in_words,
     unexpected_in_words,
     why_not_run,
 )
@@ -154,7 +155,7 @@ def _failed_tests(gate: Judged, run: _Run) -> str:
         case _:
             faults = faults_of(run.report, TESTS)
             failed = [_failed(run.found)] if any(tally.failed for tally in run.found) else []
-            failed += unexpected_in_words(run.found)
+            failed += [*unanswered_in_words(run.report), *unexpected_in_words(run.found)]
             return "; ".join([*failed, *([faults_in_words(faults)] if faults else [])])
 
 
@@ -178,7 +179,7 @@ def _new_failures(gate: Judged, run: _Run) -> str:
         copies = sum(case.copies for _, cases in tests_of(compared) for case in failing_of(run.report, cases))
         return f"{count(len(gate.causes) + copies, 'failure')} that the base does not have{half}"
     errors = sum(isinstance(cause, BadFinding) for cause in gate.causes)
-    unexpected = unexpected_in_words(run.found)
+    unexpected = [*unanswered_in_words(run.report), *unexpected_in_words(run.found)]
     parts = [_all_failed(run.found)] if any(tally.failed or tally.tolerated for tally in run.found) else []
     parts += unexpected
     parts += [f"{count(errors, 'error')} in the data"] if errors else []
@@ -235,7 +236,7 @@ _REASONS: Final[Mapping[Why, Callable[[Judged, _Run], str]]] = {
     "no base": lambda _, run: run.none,
     "nothing to judge": _nothing_to_judge,
     "stopped": lambda gate, run: (
-        (run.report.stopped or "") if gate.name == "completed" else "the run ended before its end"
+        on_one_line(run.report.stopped or "") if gate.name == "completed" else "the run ended before its end"
     ),
     "faults": lambda _, run: faults_in_words(faults_of(run.report)),
     "failed": _failed_tests,

@@ -16,10 +16,16 @@ if TYPE_CHECKING:
 
 
 def runs_in_words(repeats: Repeats) -> str:
-    """``0 of 6 runs pass; base 19 of 20``."""
+    """``0 of 6 runs pass; base 19 of 20``; of one that has no answer also how many runs ended in an error."""
     base = f"; base {repeats.base_passed:,} of {len(repeats.base):,}" if repeats.base else ""
     number = len(repeats.runs)
-    return f"{repeats.passed:,} of {count(number, 'run')} {'passes' if number == 1 else 'pass'}{base}"
+    errors = ""
+    if repeats.is_unanswered:
+        errors = f"{count(repeats.errors, 'run')} ended in an error"
+        if not number:
+            return f"{errors}{base}"
+        errors = f"{errors}, of the others "
+    return f"{errors}{repeats.passed:,} of {count(number, 'run')} {'passes' if number == 1 else 'pass'}{base}"
 
 
 def repeats_in_words(report: Report) -> str:
@@ -39,7 +45,8 @@ def _of_one_kind(repeat: Sequence[Repeats]) -> str:
         _number([one for one in repeat if one.outcome == "failed" and one.base], "failing as before"),
         _number([one for one in repeat if one.outcome == "flaky" and one.base], "flaky as before"),
         _number([one for one in repeat if one.outcome == "flaky" and not one.base], "flaky"),
-        _number([one for one in repeat if one.outcome == "unclear"], "unclear"),
+        _some([one for one in repeat if one.is_unanswered], "not answered"),
+        _number([one for one in repeat if one.outcome == "unclear" and not one.is_unanswered], "unclear"),
     ]
     return ", ".join(part for part in parts if part)
 
@@ -51,7 +58,7 @@ def _number(repeated: Sequence[Repeats], what: str) -> str:
 def _some(repeated: Sequence[Repeats], what: str) -> str:
     if not repeated:
         return ""
-    worst = min(repeated, key=lambda repeats: repeats.passed / len(repeats.runs))
+    worst = min(repeated, key=lambda repeats: repeats.passed / max(1, len(repeats.runs)))
     return f"{len(repeated):,} {what} ({runs_in_words(worst)})"
 
 

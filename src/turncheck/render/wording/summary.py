@@ -49,6 +49,7 @@ from turncheck.render.wording.tests import (
     not_run_in_words,
     quarantined_in_words,
     tolerated_in_words,
+    unanswered_in_words,
     unexpected_in_words,
 )
 
@@ -405,7 +406,7 @@ def _failed_tests(
         if gate.name == "new-failures":
             failed = [tally for tally in tallies(report) if tally.failed or tally.tolerated]
         parts = [f"{joined(map(all_failed_of if all_new else failed_of, failed))} failed"] if failed else []
-        parts += unexpected
+        parts += [*unanswered_in_words(report), *unexpected]
         says = frozenset({why} if all_new and comparison is not None and comparison.baseline.status in NO_BASE else ())
         return Clause(f"{', '.join([*parts, *([in_data] if in_data else [])])}{all_new}", says)
     new = newly_failing(report, comparison)
@@ -416,7 +417,7 @@ def _failed_tests(
     if not new and not data:
         old_failures = [f"{joined(map(failed_of, failed))} failed (on the base too)"] if failed else []
         # Without any, the gate failed because of errors in the data, which another clause names.
-        said = [*losses, *unexpected, *old_failures]
+        said = [*losses, *unanswered_in_words(report), *unexpected, *old_failures]
         return Clause(joined(said)) if said else None
     also = f" ({old:,} {'fails' if old == 1 else 'fail'} on the base too)" if old > 0 else ""
     first = "because of it " if new and not data and _all_because_of_one(failing, comparison) else ""

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from msgspec import UnsetType
 
 from turncheck.comparison.changes import CaseChange, number_of
-from turncheck.comparison.gates_on_tests import failing_of, no_longer_checked, regressed_sentences, tests_of
+from turncheck.comparison.gates_on_tests import (
+    failing_of,
+    no_longer_checked,
+    regressed_sentences,
+    tests_of,
+    unanswered_sentences,
+)
 from turncheck.comparison.misunderstood import expected_and_predicted
 from turncheck.comparison.quarantine import entry_of
 from turncheck.comparison.tally import Tally, faults_of, tallies
@@ -97,6 +103,12 @@ def unexpected_in_words(found: Iterable[Tally]) -> list[str]:
     ]
 
 
+def unanswered_in_words(report: Report, comparison: Comparison | None = None) -> list[str]:
+    """``1 sentence has no answer``; with a ``comparison`` only of those that had the right one on the base."""
+    number = len(list(unanswered_sentences(report, comparison)))
+    return [f"{count(number, *CASES['nlu'])} {'has' if number == 1 else 'have'} no answer"] if number else []
+
+
 def not_run_in_words(tally: Tally) -> str:
     """``14 end-to-end cases not run``; without a number if that is not known. Empty if all ran."""
     if tally.not_run:
@@ -161,6 +173,7 @@ def newly_failing(report: Report, comparison: Comparison) -> list[str]:
             parts.append(f"{count(misunderstood, one, many)} newly misunderstood")
         if new:
             parts.append(f"{new:,} new {one if new == 1 else many} {'fails' if new == 1 else 'fail'}")
+    parts += unanswered_in_words(report, comparison)
     if regressed := len(list(regressed_sentences(report, comparison))):
         parts.append(f"{count(regressed, *CASES['nlu'])} regressed")
     return parts

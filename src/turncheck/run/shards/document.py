@@ -75,8 +75,9 @@ class ShardHead(Part, frozen=True, kw_only=True):
 
     ``project``: a digest of all files that were read. ``settings``: flags and inputs as specified.
     ``custom_code``: whether the project's own components were loaded. ``versions``: of what the figures depend on.
-    ``units``: how many were measured, by kind. ``answers``: the digest of the file of answers. ``stopped``: why it
-    ended early.
+    ``units``: how many were measured, by kind. ``too_many``: whether all sentences and utterances of the run were too
+    many to be asked again, unless they fail. ``answers``: the digest of the file of answers. ``stopped``: why it ended
+    early.
     """
 
     schema: Literal["turncheck/shard/v1"] = SCHEMA
@@ -91,6 +92,7 @@ class ShardHead(Part, frozen=True, kw_only=True):
     custom_code: bool = False
     refused: dict[Evaluation, Refusal] = {}  # noqa: RUF012 - as above
     units: dict[str, Annotated[int, msgspec.Meta(ge=0)]] = {}  # noqa: RUF012 - as above
+    too_many: bool = False
     answers: str
     stopped: str | None = None
     timings: dict[str, float] = {}  # noqa: RUF012 - as above

@@ -120,6 +120,7 @@ def measure_shard(
             custom_code=inputs.settings.allow_custom_code,
             refused={name: _refusal(error) for name, error in run.refused.items()},
             units=dict(answers.packed.units),
+            too_many=run.repeats.too_many,
             answers="",
             stopped=run.stopped,
             timings=dict(screen.timings),

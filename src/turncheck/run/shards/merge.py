@@ -85,7 +85,8 @@ class Shards:
                 refused[name] = UserError(refusal.what, location=location, hint=refusal.hint)
         # An engine that only needs files is created from its project; others were asked where the shards ran.
         engines = None if ENGINES[engine].from_files else self._engines
-        return PrecomputedAnswers(MergedAnswers(self.folders, shared), parts, refused, engines, self.ensure_same_state)
+        answers, too_many = MergedAnswers(self.folders, shared), any(head.too_many for head in self.heads)
+        return PrecomputedAnswers(answers, parts, refused, engines, self.ensure_same_state, too_many)
 
     def _engines(self, project: Project) -> Engine:
         """Return an engine that was asked elsewhere, as the shards describe it."""

@@ -19,7 +19,8 @@ from turncheck.dialogue.domain import (
     ACTION_LISTEN,
     DialogueDomain,
 )
-from turncheck.dialogue.events import ActionExecuted, BotUttered, Event, UserUtteranceReverted, UserUttered
+from turncheck.dialogue.events import ActionExecuted, Event, UserUtteranceReverted, UserUttered
+from turncheck.dialogue.outward_events import BotUttered
 
 if TYPE_CHECKING:
     import random

@@ -8,7 +8,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.event_reading import JsonObject, ShapeError, from_json, kind_of
-from turncheck.dialogue.events import BotUttered, Event, ReminderScheduled, UserUttered
+from turncheck.dialogue.events import Event, UserUttered
+from turncheck.dialogue.outward_events import BotUttered, ReminderScheduled
 from turncheck.engines.action_server.server import CallFailedError
 from turncheck.engines.conversation import ActionOutcome, ActionServer, CustomAction
 from turncheck.engines.embedded.actions.base import (

@@ -29,7 +29,6 @@ from turncheck.dialogue.events import (
     ActionExecuted,
     ActionExecutionRejected,
     ActiveLoop,
-    BotUttered,
     Event,
     Restarted,
     SessionStarted,
@@ -37,6 +36,7 @@ from turncheck.dialogue.events import (
     UserUtteranceReverted,
     UserUttered,
 )
+from turncheck.dialogue.outward_events import BotUttered
 from turncheck.dialogue.tracker import Tracker
 from turncheck.engines.embedded.actions.base import (
     Action,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypedDict
 
 import msgspec
 import numpy as np
@@ -87,6 +87,27 @@ def _seen(state: State) -> Iterable[str]:
         yield f"loop={name}"
 
 
+class Example(NamedTuple):
+    """What was seen, what came with it, and how often."""
+
+    features: Features
+    label: str
+    number: int
+
+
+def _examples(seen: Iterable[tuple[Sequence[State], str]], max_history: int) -> list[Example]:
+    """Return each of the examples once: augmented stories repeat the same few turns thousands of times."""
+    states_of: dict[tuple[str, ...], Sequence[State]] = {}
+    counts: Counter[tuple[tuple[str, ...], str]] = Counter()
+    for states, label in seen:
+        texts = tuple([state.text for state in states])
+        states_of.setdefault(texts, states)
+        counts[texts, label] += 1
+    return [
+        Example(features_of(states_of[texts], max_history), label, number) for (texts, label), number in counts.items()
+    ]
+
+
 class _Learnt(TypedDict):
     features: list[str]
     labels: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
@@ -102,12 +123,13 @@ class HistoryModel:
     weights: NDArray[np.float64]
 
     @classmethod
-    def fit(cls, examples: Iterable[tuple[Features, str]]) -> HistoryModel | None:
+    def fit(cls, examples: Iterable[Example]) -> HistoryModel | None:
         """Learn which label comes with which features; ``None`` if there is nothing to learn from."""
-        seen = Counter((frozenset(features.items()), label) for features, label in examples)
-        if not seen:
+        counts: Counter[tuple[tuple[tuple[str, float], ...], str]] = Counter()
+        for features, label, number in examples:
+            counts[tuple(sorted(features.items())), label] += number
+        if not counts:
             return None
-        counts = {(tuple(sorted(features)), label): number for (features, label), number in seen.items()}
         rows = sorted(counts)
         names = {name: None for features, _ in rows for name, _ in features}
         index = {name: number for number, name in enumerate(sorted(names))}
@@ -228,12 +250,13 @@ class TedStandIn:
         """Learn from the stories, including augmented ones."""
         stories = [tracker for tracker in trackers if not tracker.is_rule]
         reads_texts = any(isinstance(e, UserUttered) and e.use_text for tracker in stories for e in tracker.events)
-        examples = (
-            (features_of(states, settings.max_history), action)
+        actions = (
+            (states, action)
             for tracker in stories
             for states, action in _actions(tracker, settings.max_history)
             if action != ACTION_UNLIKELY_INTENT
         )
+        examples = _examples(actions, settings.max_history)
         return cls(settings, HistoryModel.fit(examples), reads_texts)
 
     @property
@@ -287,18 +310,19 @@ class UnexpectedIntentStandIn:
     @classmethod
     def fit(cls, trackers: Iterable[StoryTracker], settings: StandInSettings) -> UnexpectedIntentStandIn:
         """Learn which intents follow what, from the stories without texts."""
-        examples = Counter(
-            (tuple(features_of(states, settings.max_history).items()), intent)
+        intents = (
+            seen
             for tracker in trackers
             if not tracker.is_rule and not _has_texts(tracker)
-            for states, intent in _intents(tracker, settings.max_history)
+            for seen in _intents(tracker, settings.max_history)
         )
-        model = HistoryModel.fit((dict(features), intent) for features, intent in examples.elements())
+        examples = _examples(intents, settings.max_history)
+        model = HistoryModel.fit(examples)
         if model is None:
             return cls(settings, None)
         scores: dict[str, list[float]] = {}
-        for (features, intent), count in examples.items():
-            scores.setdefault(intent, []).extend([model.log_probabilities(dict(features))[intent]] * count)
+        for features, intent, number in examples:
+            scores.setdefault(intent, []).extend([model.log_probabilities(features)[intent]] * number)
         thresholds = {}
         for intent, found in sorted(scores.items()):
             found.sort()
