@@ -40,6 +40,10 @@ ECHOES: dict[str, tuple[str, Callable[[Call], Reply]]] = {
     "an escaped slash": (MIXED, lambda call: escaped(call, "/", "\\/")),
     "an escaped plus": (MIXED, lambda call: escaped(call, "+", "\\u002b")),
     "an escaped letter": (MIXED, lambda call: escaped(call, "b", "\\u0062")),
+    "an escaped letter after a byte order mark": (
+        MIXED,
+        lambda call: Reply(b"\xef\xbb\xbf" + escaped(call, "b", "\\u0062").content),
+    ),
     "JSON within JSON": (MIXED, lambda call: Reply(said(call, json.dumps(call.headers)))),
     "a key": (MIXED, lambda call: Reply({call.headers[BEARER]: 1})),
     "a number": ("90210", lambda _: Reply({"messages": [{"text": 90210}]})),

@@ -129,10 +129,6 @@ def test_what_messages_show_and_the_intent_are_where_they_are_there(tmp_path: Pa
             },
             "the value of apiKey is given with --bot-token",
         ),
-        (
-            {"SIMPLEREST_URL": f"https://bot.example/chat?s={SESSION}&t={TEXT}&api_key=s3cret&pin=1"},
-            "the value of api_key is given with --bot-token",
-        ),
     ],
 )
 def test_what_is_made_can_be_read_and_says_what_is_left_to_do(

@@ -60,7 +60,7 @@ class Masks:
         if not self._patterns or not body:
             return body
         try:
-            value = msgspec.json.decode(body)
+            value = msgspec.json.decode(body.removeprefix(b"\xef\xbb\xbf"))
             masked = self.value(value)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return self.text(body.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
