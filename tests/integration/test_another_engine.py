@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from golden_texts import Golden
 
 from turncheck.cli import run_command_line
 from turncheck.engines.base import Capabilities, Engine
@@ -107,20 +108,18 @@ def test_a_command_that_it_cannot_do_says_why(kind: str, reason: str, capsys: py
     assert reason in capsys.readouterr().err
 
 
-def test_without_training_there_are_no_folds(bot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_training_there_are_no_folds(bot: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
     (bot / "tests" / "test_nlu.yml").unlink()
     monkeypatch.setattr(Greeter, "capabilities", Capabilities(no_training="it learns nothing"))
     run_command_line(["run", "--engine", "greeter", "--baseline", "none", "--evaluations", "nlu", "--quiet"])
-    assert [one.reason for one in report(bot / "results" / "report.json").skipped if one.evaluation == "nlu"] == [
-        "it learns nothing"
-    ]
+    golden(*(one.reason for one in report(bot / "results" / "report.json").skipped if one.evaluation == "nlu"))
 
 
-def test_settings_of_another_engine_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_settings_of_another_engine_are_refused(capsys: pytest.CaptureFixture[str], golden: Golden) -> None:
     assert run_command_line(["run", "--engine", "greeter", "--rasa-url", "http://localhost"]) == 2
-    assert "--rasa-url is for the engine 'rasa'" in capsys.readouterr().err
+    golden(capsys.readouterr().err, only="--rasa-url")
 
 
-def test_an_engine_that_nobody_registered_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_engine_that_nobody_registered_is_refused(capsys: pytest.CaptureFixture[str], golden: Golden) -> None:
     assert run_command_line(["run", "--engine", "greter"]) == 2
-    assert "did you mean 'greeter'" in capsys.readouterr().err.lower()
+    golden(capsys.readouterr().err.lower())

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from fewer_sentences import keep_sentences
+from golden_texts import Golden
 
 from turncheck.cli import run_command_line
 from turncheck.engines.embedded.nlu import steps
@@ -200,7 +201,7 @@ def kept(filled: Kept, tmp_path: Path) -> Kept:
     "damage", [lambda _: b"", lambda content: content[:-7], lambda content: content + b"x", other_content]
 )
 def test_a_damaged_entry_is_ignored_and_said(
-    damage: Callable[[bytes], bytes], kept: Kept, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    damage: Callable[[bytes], bytes], kept: Kept, tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     entries = list(kept.cache.rglob("*.entry"))
     assert len(entries) == 13
@@ -209,8 +210,8 @@ def test_a_damaged_entry_is_ignored_and_said(
 
     assert run(kept.project, tmp_path / "2", "--cache-folder", kept.cache) == kept.report
     said = capsys.readouterr().err
-    assert f"13 cache entries in {kept.cache} are damaged: they are ignored." in said
-    assert "taken from the cache" not in said
+    golden(said, only="damaged")
+    assert "from the" not in said
 
 
 def first_parse(fold: Any) -> Any:
@@ -231,7 +232,13 @@ ANSWERS: list[tuple[str, Callable[[Any], object]]] = [
 
 @pytest.mark.parametrize(("what", "change"), ANSWERS, ids=[what for what, _ in ANSWERS])
 def test_answers_that_cannot_be_those_of_a_fold_are_damaged(
-    what: str, change: Callable[[Any], object], kept: Kept, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    what: str,
+    change: Callable[[Any], object],
+    kept: Kept,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    golden: Golden,
 ) -> None:
     changed = 0
     for path in kept.cache.rglob("*.entry"):
@@ -245,7 +252,7 @@ def test_answers_that_cannot_be_those_of_a_fold_are_damaged(
     assert changed > 1, what
 
     assert run(kept.project, tmp_path / "2", "--cache-folder", kept.cache) == kept.report
-    assert f"{changed} cache entries in {kept.cache} are damaged" in capsys.readouterr().err
+    golden(capsys.readouterr().err, only="entries")
 
 
 def test_an_entry_under_another_name_is_not_believed(tmp_path: Path) -> None:
@@ -271,7 +278,7 @@ def test_what_was_not_used_for_the_longest_time_goes_first(tmp_path: Path) -> No
 
 
 def test_a_folder_that_the_repository_has_files_in_is_refused(
-    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     (project / "kept").mkdir()
     (project / "kept" / "x.entry").write_text("a change brings its own results")
@@ -281,7 +288,7 @@ def test_a_folder_that_the_repository_has_files_in_is_refused(
     code = run_command_line(["run", str(project), "--cache-folder", str(project / "kept"), "--out", str(tmp_path)])
 
     assert code == 2
-    assert "holds files of the repository" in capsys.readouterr().err
+    golden(capsys.readouterr().err)
 
 
 def test_nothing_is_kept_or_believed_for_a_fork(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,13 +320,10 @@ def test_a_folder_that_cannot_be_written_to_is_said_once_and_fails_nothing(
     assert cached == run(quick, tmp_path / "2", "--no-cache")
 
 
-def test_kinds_of_entries_are_counted_in_words() -> None:
+def test_kinds_of_entries_are_counted_in_words(golden: Golden) -> None:
     cache = Cache(Path(), found={"set of trained policies": 2, "fold": 1, "trained pipeline": 0}, damaged=[Path("a")])
 
-    assert cache.notes() == [
-        "The cache entry a is damaged: it is ignored.",
-        "Unchanged, and taken from the cache: 1 fold, 2 sets of trained policies.",
-    ]
+    golden(*cache.notes())
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from golden_texts import Golden
 
 from turncheck.cli import run_command_line
 
@@ -107,11 +108,11 @@ def test_where_there_is_no_assistant_nothing_is_understood(
     "command", ["train", "train nlu", "train core", "test", "test nlu", "test core", "test e2e", "shell", "parse"]
 )
 def test_a_project_that_is_not_there_is_told_by_every_command(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run_command_line([*command.split(), "--project", "nowhere"]) == 2
-    assert "--project: no such folder: nowhere" in capsys.readouterr().err
+    golden(capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +144,7 @@ def test_what_is_wrong_shows_before_anything_is_trained(
     error = capsys.readouterr().err
     assert said in error
     assert "Training" not in error
-    assert "training in memory" not in error
+    assert "in memory" not in error
 
 
 @pytest.mark.parametrize(
@@ -178,10 +179,12 @@ def test_one_of_several_paths_that_holds_nothing_is_a_finding(
 
 @pytest.mark.usefixtures("_shared_cache")
 @pytest.mark.parametrize("name", ["bots::old", "two\nlines", "two\r::error::lines"])
-def test_a_folder_may_have_colons_and_line_ends(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_may_have_colons_and_line_ends(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Golden
+) -> None:
     bot = shutil.copytree(ROOT / "examples" / "pizzeria", tmp_path / name)
 
     assert run_command_line(["run", str(bot), "--out", str(tmp_path / "out"), "--baseline", "none"]) == 0
     captured = capsys.readouterr()
-    assert "6 of 6 end-to-end cases passed" in captured.out
+    golden(captured.out, only="end-to-end")
     assert not re.search(r"^\s*::", captured.out + captured.err, re.MULTILINE)

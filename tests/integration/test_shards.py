@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from fewer_sentences import keep_sentences
+from golden_texts import Golden
 
 from turncheck.cli import run_command_line
 from turncheck.run.shards.document import ANSWERS_NAME, HEAD_NAME
@@ -83,7 +84,7 @@ def test_shards_make_the_report_of_one_run(make: Callable[[Path], Path], count: 
     assert pairs_of(tmp_path / "merged") == pairs_of(tmp_path / "one")
 
 
-def test_a_shard_judges_nothing_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_shard_judges_nothing_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Golden) -> None:
     project = pizzeria(tmp_path)
     story = project / "tests" / "test_stories.yml"
     story.write_text(story.read_text().replace("utter_greet", "utter_goodbye"))
@@ -91,7 +92,7 @@ def test_a_shard_judges_nothing_and_says_so(tmp_path: Path, capsys: pytest.Captu
     (place, _) = shards(project, tmp_path / "parts", 2)
 
     assert {path.name for path in place.iterdir()} == {HEAD_NAME, ANSWERS_NAME}
-    assert "Nothing is judged here: `turncheck report merge` does that with all 2." in capsys.readouterr().out
+    golden(capsys.readouterr().out)
 
 
 @pytest.mark.usefixtures("_shared_cache")
@@ -241,6 +242,8 @@ def test_a_gap_never_becomes_green(
 
 
 @pytest.mark.parametrize("shard", ["0/3", "4/3", "3", "1/1001", "a/b"])
-def test_a_shard_that_there_cannot_be(shard: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_shard_that_there_cannot_be(
+    shard: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Golden
+) -> None:
     assert turncheck("run", tmp_path, "--shard", shard) == 2
-    assert "expected a part and the number of parts, such as 2/8" in capsys.readouterr().err
+    golden(capsys.readouterr().err)

@@ -17,7 +17,8 @@ from turncheck.cli import run_command_line
 from turncheck.messages.errors import UserError
 from turncheck.platforms.kore import reader
 from turncheck.platforms.kore.catalogue import CHECKS
-from turncheck.platforms.kore.model import SEVERITIES, bot_of
+from turncheck.platforms.kore.faults import SEVERITIES
+from turncheck.platforms.kore.model import bot_of
 from turncheck.project.reader import read_project
 from turncheck.validation.pipeline import validate
 

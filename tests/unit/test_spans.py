@@ -23,7 +23,7 @@ from turncheck.render.markdown import render_summary
 from turncheck.render.sinks.html import HtmlWriter, table_head
 from turncheck.render.sinks.html import words as html_words
 from turncheck.render.sinks.markdown import MarkdownWriter
-from turncheck.render.sinks.terminal import TerminalWriter
+from turncheck.render.sinks.terminal_writer import TerminalWriter
 from turncheck.render.spans import Change, Code, Entry, Place, Prose, Said, Strong, Text, line
 from turncheck.render.wording.gates import judge
 

@@ -46,7 +46,7 @@ from turncheck.render.rasa_files import (
     nlu_files,
 )
 from turncheck.render.rendered import Rendered
-from turncheck.render.sinks.terminal import TerminalWriter
+from turncheck.render.sinks.terminal_writer import TerminalWriter
 from turncheck.report.model import Nlu, Report, Source
 from turncheck.run.alone import Bench, end_with, measured_alone, quarantine_lines, with_quarantine
 from turncheck.run.folders import ensure_apart, ensure_apart_from_project

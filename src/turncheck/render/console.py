@@ -15,7 +15,7 @@ from turncheck.render.document import build_document
 from turncheck.render.links import Links, PathResolver, base_places
 from turncheck.render.phrases import version_line
 from turncheck.render.rendered import Rendered
-from turncheck.render.sinks.terminal import TerminalWriter
+from turncheck.render.sinks.terminal_writer import TerminalWriter
 from turncheck.render.spans import Change, Entry, Line, NeutralSection, Prose, Row, line
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "test": "commands.flags.bare:add_test",
     "parse": "commands.flags.parse:add_parsers",
     "shell": "commands.flags.parse:add_shell",
-    "suite": "commands.flags.data:add_suite",
+    "suite": "commands.flags.suite:add_parsers",
     "suggest": "commands.flags.strength:add_parsers",
     "init": "commands.flags.init:add_parsers",
     "report": "commands.flags.report:add_parsers",

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import Finding, Location
-from turncheck.platforms.kore.model import not_an_export
+from turncheck.platforms.kore.faults import not_an_export
 from turncheck.platforms.kore.platform import KORE
 from turncheck.process.regular_file import is_file, is_link, is_there, read_regular
 from turncheck.project.folder import MAX_FILE_BYTES, ProjectFolder

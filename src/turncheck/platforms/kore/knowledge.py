@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from turncheck.platforms.kore.faults import Fault, Place, shown
 from turncheck.platforms.kore.model import (
-    Fault,
     KoreEntity,
     KoreIntent,
     KoreTrait,
-    Place,
     Texts,
     clean,
     in_language,
@@ -17,7 +16,6 @@ from turncheck.platforms.kore.model import (
     mapping,
     python_pattern,
     records,
-    shown,
     strings,
     unquoted,
 )

@@ -1,84 +1,26 @@
-"""What an export of a Kore.ai assistant holds for understanding sentences, and its possible faults.
+"""What an export of a Kore.ai assistant holds for understanding sentences.
 
-Texts are those of the chosen language. Only data: :mod:`turncheck.platforms.kore.reader` does the reading. The faults
-are described in :mod:`turncheck.platforms.kore.catalogue`.
+Texts are those of the chosen language. Only data: :mod:`turncheck.platforms.kore.reader` does the reading.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from turncheck.messages.finding import NOWHERE, Finding, Location, Severity
+from turncheck.platforms.kore.faults import NO_PLACE, Fault, Place
 from turncheck.project.batch.model import KnownIntent, KnownNames, by_comparable, comparable
-from turncheck.project.nlu_data import Example, WholeLabelExample
+from turncheck.project.nlu_data import WholeLabelExample
 from turncheck.report.batch import BatchSetting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from turncheck.messages.finding import Finding, Location
     from turncheck.project.model import Project
+    from turncheck.project.nlu_data import Example
     from turncheck.yaml_tree.json_tree import JsonFile, Step
-
-NOT_AN_EXPORT: Final = "kore-not-an-export"
-
-SEVERITIES: Final[Mapping[str, Severity]] = {
-    NOT_AN_EXPORT: "error",
-    "kore-unresolved-task": "warning",
-    "kore-unresolved-entity": "warning",
-    "kore-span-out-of-range": "error",
-    "kore-span-overlap": "warning",
-    "kore-empty-sentence": "warning",
-    "kore-utterances-not-exported": "warning",
-    "kore-language-not-supported": "warning",
-    "kore-dialog-stub": "info",
-    "kore-faq-disabled": "info",
-    "kore-unresolved-parent": "warning",
-}
-"""The severities of the findings made while reading an export."""
-
-_LONGEST: Final = 80
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where something is in an export; looked up on demand."""
-
-    file: JsonFile | None = field(default=None, repr=False, compare=False)
-    path: tuple[Step, ...] = ()
-
-    @property
-    def location(self) -> Location:
-        """The place."""
-        return NOWHERE if self.file is None else self.file.location(*self.path)
-
-
-NO_PLACE: Final = Place()
-
-
-class Fault(NamedTuple):
-    """A fault in a part of the export, whose place is looked up when it is shown."""
-
-    code: str
-    message: str
-    place: Place
-    hint: str = ""
-
-    @property
-    def finding(self) -> Finding:
-        """The finding, at the severity of its code."""
-        return Finding(self.code, SEVERITIES[self.code], self.message, self.place.location, self.hint)
-
-
-def shown(text: str) -> str:
-    """Return a string in quotes, shortened if it is long."""
-    return f"'{text}'" if len(text) <= _LONGEST else f"'{text[:_LONGEST]}…'"
-
-
-def not_an_export(message: str, location: Location, hint: str = "Export the assistant again.") -> Finding:
-    """Return the finding that a file is not an export."""
-    return Finding(NOT_AN_EXPORT, SEVERITIES[NOT_AN_EXPORT], message, location, hint)
 
 
 class Texts:

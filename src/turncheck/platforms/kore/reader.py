@@ -19,21 +19,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import suggestion
+from turncheck.platforms.kore.faults import Fault, Place, not_an_export, shown
 from turncheck.platforms.kore.knowledge import KnowledgeReader, read_entities
-from turncheck.platforms.kore.model import (
-    Fault,
-    KoreBot,
-    KoreIntent,
-    Place,
-    Texts,
-    clean,
-    in_language,
-    mapping,
-    not_an_export,
-    records,
-    shown,
-    strings,
-)
+from turncheck.platforms.kore.model import KoreBot, KoreIntent, Texts, clean, in_language, mapping, records, strings
 from turncheck.platforms.kore.platform import KORE
 from turncheck.project.batch.model import THRESHOLD_MODES, THRESHOLDS, comparable
 from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym, WholeLabelExample
