@@ -214,7 +214,7 @@ def hold(
     read = read_cases(folder, [folder / "cases.yml"])
     assert not read.findings, read.findings
     engine = conversations(fake.url, bot, token=token, at_once=at_once, sleep=sleep)
-    clean = engine.client.without_secrets
+    clean = engine.client.masks.body
     with listening(None, bot.callback.session, clean) if bot.callback else nullcontext() as callbacks:
         engine = replace(engine, callbacks=callbacks)
         return evaluate_cases(engine, read.cases, CaseRun(workers=at_once, turn_timeout=timeout))

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from fake_bot import EXAMPLE, REST, Call, FakeBot, Reply, echo, hold, result_of, serving
+from fake_bot import EXAMPLE, REST, Call, FakeBot, Reply, bot_of, conversations, echo, hold, result_of, serving
 
 from turncheck.engines.remote import UnreadableError, decoded
 from turncheck.messages.errors import CutShortError
@@ -178,6 +178,20 @@ def test_an_id_that_repeats_is_an_error(tmp_path: Path) -> None:
         section = hold(tmp_path, fake, shape=OPENS)
     assert [case.outcome for case in section.cases] == ["passed", "error", "error"]
     assert "gave the id '1' to two sessions" in (section.cases[1].reason or "")
+
+
+def test_an_id_that_is_a_number_is_sent_as_one(tmp_path: Path) -> None:
+    shape = """\
+bot:
+  session: {open: {path: /new, id: $.id}, echo: $.session}
+  request: {path: "/chat/{session}", body: {session: "{session}", name: "s-{session}", message: "{text}"}}
+  replies: $.messages[*].text
+"""
+    fake = FakeBot(lambda call: Reply({"id": 5}) if call.path == "/new" else echo(call))
+    with serving(fake):
+        talk = conversations(fake.url, bot_of(tmp_path, shape)).conversation()
+        assert talk.say("hello").responses == ({"text": "You said hello"},)
+    assert (fake.calls[1].path, fake.calls[1].body) == ("/chat/5", {"session": 5, "name": "s-5", "message": "hello"})
 
 
 def test_an_endless_id_is_an_error(tmp_path: Path) -> None:

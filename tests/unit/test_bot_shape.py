@@ -11,7 +11,8 @@ from golden_texts import Golden
 from turncheck.engines.http.answers import AnswerError, Matched, read_answer
 from turncheck.engines.http.signature import AwsKey, signed
 from turncheck.messages.errors import UserError
-from turncheck.settings.bot import Bot, filled, filled_path
+from turncheck.settings.bot import Bot
+from turncheck.settings.bot_placeholders import filled, filled_path
 from turncheck.settings.bot_presets import PRESETS
 from turncheck.settings.file import read_settings_file
 from turncheck.web.json_path import JsonPath, PathError, outline
@@ -372,3 +373,84 @@ def test_a_key_has_two_parts(golden: Golden) -> None:
         with pytest.raises(UserError) as refused:
             AwsKey.read(token)
         golden(refused.value)
+
+
+SENT = '  request: {path: "PATH", headers: {HEADERS}, body: {s: "{session}", t: "{text}", BODY}}'
+
+
+def with_sent(folder: Path, place: str, written: str) -> Bot:
+    parts = {"PATH": "/chat", "HEADERS": "X-A: b", "BODY": "a: b", "PREFIX": "'Bearer '"} | {place: written}
+    text = f"bot:\n{SENT}\n  replies: $\n  token: {{header: X-T, prefix: PREFIX}}\n"
+    for name, value in parts.items():
+        text = text.replace(name, value)
+    return shape(folder, text)
+
+
+@pytest.mark.parametrize(
+    ("place", "written", "what"),
+    [
+        ("PATH", "/chat?api_key=abc123def", "'api_key'"),
+        ("PATH", "/chat?a=b&access%5Ftoken=abc", "'access_token'"),
+        ("PATH", "/chat;token=abc?x=1", "'token'"),
+        ("PATH", "/chat?key=AIzaSyA-0123456789012345678", "'key'"),
+        ("PATH", "/chat?sig=abc", "'sig'"),
+        ("PATH", "/sk-live-123456/chat", "a part of the path"),
+        ("HEADERS", "Ocp-Apim-Subscription-Key: 0123456789abcdef", "'Ocp-Apim-Subscription-Key'"),
+        ("HEADERS", 'X-Auth: "Bearer sk-abc"', "'X-Auth'"),
+        ("HEADERS", "X-Auth: abc", "'X-Auth'"),
+        ("HEADERS", 'X-Other: "Bearer abcdef"', "'X-Other'"),
+        ("HEADERS", "X-Other: Basic dXNlcjpwYXNz", "'X-Other'"),
+        ("HEADERS", "X-Other: token=abc", "'token'"),
+        ("HEADERS", "X-Code: 123456, X-Secret: 123456", "'X-Secret'"),
+        ("BODY", "password: 123456", "'password'"),
+        ("BODY", "password: [abc]", "'password'"),
+        ("BODY", "credentials: {password: [1.5]}", "'password'"),
+        ("BODY", "client_secret: {value: abc}", "'value'"),
+        ("BODY", "client-secret-value: abc", "'client-secret-value'"),
+        ("BODY", "access_key: AKIAIOSFODNN7EXAMPLE", "'access_key'"),
+        ("BODY", "id: AKIAIOSFODNN7EXAMPLE", "'id'"),
+        ("BODY", "deep: [{accessKey: x}]", "'accessKey'"),
+        ("BODY", 'note: "sk-abcdef-{session}"', "'note'"),
+        ("PREFIX", "'Bearer sk-live-1234567890 '", "`prefix`"),
+        ("PREFIX", "'Bearer abcdef'", "`prefix`"),
+    ],
+)
+def test_a_secret_is_refused_wherever_it_is_sent(place: str, written: str, what: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"would (be|hold) a secret: a pull request") as caught:
+        with_sent(tmp_path, place, written)
+    assert what in caught.value.message
+    assert str(caught.value).startswith("turncheck.yml:4:" if place == "PREFIX" else "turncheck.yml:2:")
+
+
+@pytest.mark.parametrize(
+    ("place", "written"),
+    [
+        ("PATH", "/chat?url=http%3A%2F%2Fevil.example"),
+        ("PATH", "/chat?url=http%253A%252F%252Fevil.example"),
+        ("PATH", "/chat?url=%2F%2Fevil.example"),
+        ("PATH", "/chat?url=//evil.example"),
+        ("HEADERS", 'X-To: "https:%2F%2Fevil.example"'),
+        ("BODY", 'to: "http%3a%2f%2fevil.example"'),
+    ],
+)
+def test_a_host_is_refused_however_it_is_encoded(place: str, written: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="a host cannot be named here"):
+        with_sent(tmp_path, place, written)
+
+
+@pytest.mark.parametrize(
+    ("place", "written"),
+    [
+        ("PATH", "/chat?api_key={token}&session_token={session}&q=a%2Fb"),
+        ("PATH", "/sk-SK/chat?lang=sk-SK"),
+        ("HEADERS", "X-Plan: Basic, Idempotency-Key: abc, Accept-Language: sk-SK"),
+        ("BODY", "max_tokens: 100, max_token: 5, password: null, stream_token: false, author: me"),
+        ("BODY", 'auth: "Bearer {token}", key: name, plan: Basic plan, languageCode: sk, id: asia'),
+        ("BODY", 'token: "{token}", secret: ["{token}"], password: ""'),
+        ("PREFIX", "'Token token='"),
+        ("PREFIX", "'AWS4-HMAC-SHA256 '"),
+        ("PREFIX", "''"),
+    ],
+)
+def test_what_only_resembles_a_secret_is_sent(place: str, written: str, tmp_path: Path) -> None:
+    assert with_sent(tmp_path, place, written).kind == "rest"

@@ -15,6 +15,7 @@ import msgspec
 import requests
 from urllib3.exceptions import HTTPError
 
+from turncheck.engines.masking import Masks
 from turncheck.messages.errors import EngineError, PassingError, UserError
 from turncheck.web.addresses import Network, origin_of, without_login
 from turncheck.web.exchange import AnswerTooLargeError, Call, exchange, read_body, seconds_to_wait
@@ -114,7 +115,8 @@ class RemoteClient:
     """A server's API. May be used by several threads; no more than ``at_once`` calls are under way together.
 
     ``noun``: what it is, as in messages; ``name``: its address without name and password. ``ended`` returns, for a
-    server that is a process of ours, why it has ended. ``secrets`` are in no message.
+    server that is a process of ours, why it has ended. ``secrets``, and the login of the address, are in no message and
+    in no answer.
     """
 
     noun = "server"
@@ -135,7 +137,7 @@ class RemoteClient:
         self.at_once = max(1, at_once)
         self.timeout = timeout
         self._network = network
-        self._secrets = tuple(secrets)
+        self.masks = Masks(secrets, url)
         self._base = url.rstrip("/")
         self.name = without_login(self._base)
         self._sleep = sleep
@@ -196,9 +198,7 @@ class RemoteClient:
 
     def shown(self, text: str, limit: int = SHOWN) -> str:
         """Return the beginning of foreign text, on one line, without the server's credentials."""
-        for secret in filter(None, self._secrets):
-            text = text.replace(secret, "***")
-        line = " ".join(text.split())
+        line = " ".join(self.masks.text(text).split())
         printable = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in line)
         return printable if len(printable) <= limit else f"{printable[:limit]}…"
 
@@ -229,10 +229,10 @@ class RemoteClient:
         connect = limit if self._was_there else CONNECT_TIMEOUT
         try:
             with self._places, exchange(self._session, call, limit, connect=connect) as answer:
-                body = read_body(answer, self.most_bytes)
+                body = self.masks.body(read_body(answer, self.most_bytes))
         except AnswerTooLargeError:
             raise self.too_large(question) from None
-        leads_to = answer.headers.get("Location", "").partition("?")[0]
+        leads_to = self.masks.text(answer.headers.get("Location", "")).partition("?")[0]
         wait = seconds_to_wait(answer.headers.get("Retry-After", ""), datetime.now(UTC).timestamp())
         return Response(answer.status_code, answer.reason or "", leads_to, body, _cookies(answer), wait)
 

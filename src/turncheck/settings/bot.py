@@ -11,15 +11,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from json import dumps
 from typing import Any, Final
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import NOWHERE, Location
 from turncheck.messages.phrasing import not_one_of
+from turncheck.settings.bot_forbidden import named_elsewhere
+from turncheck.settings.bot_placeholders import PLACEHOLDER, placeholders
 from turncheck.settings.bot_presets import PRESETS
 from turncheck.web.json_path import JsonPath, PathError, compiled
 from turncheck.yaml_tree.shapes import Anything, Either, Fault, Key, MapOf, Record, Text, read
-from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
+from turncheck.yaml_tree.tree import YamlMapping, YamlNode
 
 QUIET: Final = 1.0
 WAIT: Final = 15.0
@@ -137,6 +139,12 @@ class Bot:
         return "slots" in _sent(self.request, self.session)
 
     @property
+    def sends_token_like_a_login(self) -> bool:
+        """Whether the token is sent in the header of a login alone."""
+        is_header = self.token.header.lower() == "authorization" and "token" not in _sent(self.request, self.session)
+        return bool(self.token.signature) or is_header
+
+    @property
     def messages_come_later(self) -> bool:
         """Whether they need not be in the answer to a message."""
         return self.poll is not None or self.callback is not None
@@ -150,43 +158,9 @@ def _sent(request: BotRequest, session: SessionShape) -> set[str]:
 
 # Placeholders.
 
-_PLACEHOLDER: Final = re.compile(r"\{([a-z]+)\}")
 _IN_SESSION: Final = ("session", "user", "slots", "metadata", "token", "callback")
 _IN_REQUEST: Final = ("text", "history", *_IN_SESSION)
 _IN_POLL: Final = ("session", "user", "cursor", "token")
-
-
-def is_secret(name: str) -> bool:
-    """Whether what has this name is a secret."""
-    return _SECRET.search(name) is not None
-
-
-def placeholders(template: Any) -> set[str]:
-    """Return the names of the placeholders in a text, or anywhere in a value."""
-    if isinstance(template, str):
-        return set(_PLACEHOLDER.findall(template))
-    below = (
-        template.values() if isinstance(template, Mapping) else template if isinstance(template, list | tuple) else ()
-    )
-    return set().union(*map(placeholders, below))
-
-
-def filled(template: Any, values: Mapping[str, Any]) -> Any:
-    """Return the template with its placeholders filled: one that is a whole text becomes the value itself."""
-    if isinstance(template, Mapping):
-        return {key: filled(value, values) for key, value in template.items()}
-    if isinstance(template, list | tuple):
-        return [filled(value, values) for value in template]
-    if not isinstance(template, str):
-        return template
-    if (whole := _PLACEHOLDER.fullmatch(template)) is not None:
-        return values[whole[1]]
-    return _PLACEHOLDER.sub(lambda match: str(values[match[1]]), template)
-
-
-def filled_path(template: str, values: Mapping[str, Any]) -> str:
-    """Return the path with its placeholders filled, percent-encoded."""
-    return _PLACEHOLDER.sub(lambda match: quote(str(values[match[1]]), safe=""), template)
 
 
 def leads_out(path: str) -> bool:
@@ -339,7 +313,7 @@ def read_bot(node: YamlNode) -> Bot:
     """
     faults: list[Fault] = []
     read(node, BOT, faults, "`bot`")
-    faults += _named_elsewhere(node, ())
+    faults += named_elsewhere(node)
     if faults:
         fault = faults[0]
         raise UserError(fault.message.rstrip("."), location=fault.location, hint=fault.hint or None)
@@ -463,7 +437,7 @@ class _Reader:
         if "path" not in shape:
             raise self._fault(f"`{keys[-1]}` needs the key 'path'", *keys)
         path, body = str(shape["path"]), shape.get("body")
-        if not path.startswith("/") or not _PATH_TEXT.fullmatch(_PLACEHOLDER.sub("x", path)):
+        if not path.startswith("/") or not _PATH_TEXT.fullmatch(PLACEHOLDER.sub("x", path)):
             hint = "It begins with /, and other characters than letters and digits are percent-encoded."
             raise self._fault(f"'{path[:80]}' is not a path", *keys, "path", hint=hint)
         if leads_out(path):
@@ -473,7 +447,7 @@ class _Reader:
             self._check_header(name, value, (*keys, "headers", name))
         sent = {name: shape[name] for name in ("path", "headers", "body") if name in shape}
         for place, text in _texts(sent, keys):
-            for name in _PLACEHOLDER.findall(text):
+            for name in PLACEHOLDER.findall(text):
                 if "headers" in place:
                     raise self._fault(f"a header takes no placeholder, such as {{{name}}}", *place)
                 if name not in known:
@@ -544,37 +518,6 @@ _OF_THE_CONNECTION: Final = frozenset(
         *("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"),
     }
 )
-_ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|^\s*//")
-_SECRET: Final = re.compile(r"(?:token|secret|password|passwd|api[_-]?key|authorization)$", re.IGNORECASE)
-_PATHS: Final = frozenset(
-    {"replies", "intent", "confidence", "tools", "ended", "echo", "id", "cursor", "slots", "entities"}
-    | {"buttons", "media", "cards"}
-)
-"""Keys whose texts are searched for in answers: nothing of them is sent."""
-
-
-def _named_elsewhere(node: YamlNode, keys: tuple[str, ...]) -> Iterator[Fault]:
-    """Yield what names a host or a secret: only flags and inputs do that."""
-    if isinstance(node, YamlMapping):
-        for key, below in node.items.items():
-            text = below.value if isinstance(below, YamlScalar) else None
-            is_sent = bool({"body", "headers"} & {*keys})
-            if is_sent and is_secret(str(key)) and isinstance(text, str) and text and not placeholders(text):
-                yield Fault(
-                    f"'{key}' would be a secret: a pull request could read and change it here.",
-                    below.location,
-                    "Give it with --bot-token, and write {token} here, or name its header under `token`.",
-                )
-            yield from () if not is_sent and key in _PATHS else _named_elsewhere(below, (*keys, str(key)))
-    elif isinstance(node, YamlSequence):
-        for item in node.items:
-            yield from _named_elsewhere(item, keys)
-    elif isinstance(node, YamlScalar) and isinstance(node.value, str) and _ADDRESS.search(node.value):
-        yield Fault(
-            "a host cannot be named here: a pull request could change it.",
-            node.location,
-            "Give the bot's address with --bot-url, and here only paths below it.",
-        )
 
 
 def _lines(value: Any, name: str = "") -> Iterator[str]:

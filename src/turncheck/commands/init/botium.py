@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.messages.errors import UserError
 from turncheck.process.regular_file import is_file, read_regular
-from turncheck.settings.bot import is_secret, placeholders, read_bot
+from turncheck.settings.bot import read_bot
+from turncheck.settings.bot_forbidden import is_secret
+from turncheck.settings.bot_placeholders import placeholders
 from turncheck.web.addresses import Origin, address_of, origin_of, without_login
 from turncheck.web.json_path import PathError, compiled
 from turncheck.yaml_tree.source import EscapeError, YamlSource
@@ -141,7 +143,7 @@ class _Reader:
         pairs = []
         for pair in query.split("&"):
             key, equals, value = pair.partition("=")
-            if is_secret(key) and value and not placeholders(value):
+            if is_secret(key, value):
                 self.notes.append(f"the value of {key[:40]} is given with --bot-token.")
                 pairs.append(f"{key}{equals}{{token}}")
             else:
@@ -213,7 +215,7 @@ class _Reader:
         for name, value in written.items() if isinstance(written, dict) else ():
             if str(name).lower() in _USUAL:
                 continue
-            if is_secret(str(name)) or _MUSTACHE.search(str(value)):
+            if is_secret(str(name), str(value) or name) or _MUSTACHE.search(str(value)):
                 prefix = re.match(r"(?:Bearer|Token|Basic|ApiKey|Api-Key) ", str(value), re.IGNORECASE)
                 token = {"header": str(name), "prefix": prefix[0] if prefix else ""}
                 self.notes.append(f"the value of the header {str(name)[:40]} is given with --bot-token.")
@@ -232,7 +234,7 @@ class _Reader:
         if isinstance(value, dict):
             done = {}
             for key, below in value.items():
-                if is_secret(str(key)) and below and not isinstance(below, dict | list) and not placeholders(below):
+                if is_secret(str(key), below):
                     self.notes.append(f"the value of {str(key)[:40]} is given with --bot-token.")
                     done[key] = "{token}"
                 else:

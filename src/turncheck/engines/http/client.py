@@ -25,7 +25,8 @@ from turncheck.engines.remote import (
     decoded,
 )
 from turncheck.messages.errors import EngineError, UnansweredError, UserError
-from turncheck.settings.bot import filled, filled_path, leads_out
+from turncheck.settings.bot import leads_out
+from turncheck.settings.bot_placeholders import filled, filled_path
 from turncheck.web.addresses import Network
 from turncheck.web.timed import was_refused
 
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 
 MOST_FAULTS: Final = 10
 """After this many turns in a row without a usable answer no more are sent."""
-_SHORTEST_SECRET: Final = 12
-"""A shorter one would be found in words."""
 _MOST_BYTES: Final = 8 << 20
 _ALTOGETHER: Final = frozenset({502, 503, 504, 500})
 
@@ -122,19 +121,12 @@ class BotClient(RemoteClient):
         if may_be_empty and not response.body.strip():
             return None
         try:
-            answer = decoded(self.without_secrets(response.body))
+            answer = decoded(response.body)
         except UnreadableError as error:
             if may_be_text and not response.body.lstrip().startswith(b"<"):
                 return None
             raise self.fault(self._unreadable(question, response, str(error))) from None
         return answer
-
-    def without_secrets(self, body: bytes) -> bytes:
-        """A change decides what is sent: a bot that repeats its token must not carry it into the report."""
-        for secret in self._secrets:
-            if len(secret) >= _SHORTEST_SECRET:
-                body = body.replace(secret.encode(), b"***")
-        return body
 
     def is_usable(self) -> None:
         """Note that an answer could be used."""
@@ -204,7 +196,9 @@ class BotClient(RemoteClient):
     ) -> Question:
         path = filled_path(request.path, values)
         if leads_out(path):  # by what a placeholder stands for
-            raise ServerError(f"'{path}' leads out of the bot's address, which a message or an id may not do")
+            raise ServerError(
+                f"'{self.shown(path)}' leads out of the bot's address, which a message or an id may not do"
+            )
         if path == "/":  # the address itself, to which the bot need not answer with a slash more
             path = ""
         body = b"" if request.body is None else dumps(filled(request.body, values), allow_nan=False).encode()

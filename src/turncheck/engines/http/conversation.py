@@ -123,6 +123,7 @@ class BotConversation:
         self._lacking = lacking
         self._opened = self._ended = False
         self._session = self._user = str(uuid4())  # 36 characters: Dialogflow takes no more
+        self._session_value: str | int = self._session
         self._fixtures = dict(fixtures)
         self._slots: dict[str, Any] = dict(fixtures)
         self._history: list[dict[str, str]] = []
@@ -197,7 +198,7 @@ class BotConversation:
 
     def _values(self, metadata: Mapping[str, Any] | None) -> dict[str, Any]:
         return {
-            "session": self._session,
+            "session": self._session_value,
             "user": self._user,
             "slots": self._fixtures,
             "metadata": dict(metadata or {}),
@@ -230,7 +231,7 @@ class BotConversation:
             )
         if len(str(found)) > _LONGEST_ID:
             raise self._client.fault(f"the bot gave a session an id of {len(str(found)):,} characters")
-        self._session = str(found)
+        self._session, self._session_value = str(found), found  # where a number is expected, its text is none
         if self._engine.callbacks is not None and self._engine.callbacks.session is not None:
             self._engine.callbacks.expect(self._session, self._inbox)
         if not self._engine.take_id(self._session):

@@ -14,12 +14,13 @@ from turncheck.engines.http.answers import Matched
 from turncheck.engines.http.callback import Callbacks, listening
 from turncheck.engines.http.client import Access, BotClient, TurnFailedError
 from turncheck.engines.http.conversation import NAME, NO_ENTITIES, NO_INTENTS, BotConversations
+from turncheck.engines.masking import ensure_hideable
 from turncheck.messages.errors import CutShortError, UnansweredError, UserError
 from turncheck.messages.phrasing import first_line
 from turncheck.project.batch.model import Suite, SuiteCase, comparable
 from turncheck.report.model import EngineInfo
 from turncheck.settings.file import read_settings_file
-from turncheck.web.addresses import Network, is_http, without_login
+from turncheck.web.addresses import Network, is_http, login_of, without_login
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -219,6 +220,12 @@ def opened(  # noqa: PLR0917 - as of all engines
                 f"the address of {name} ({without_login(address)}) has a query or a fragment",
                 hint="Omit what begins with ? or #; paths and queries are in `bot:`.",
             )
+        ensure_hideable(settings.bot_token, "--bot-token", address, name)
+        if settings.bot_token and login_of(address) and bot.sends_token_like_a_login:
+            raise UserError(
+                f"the login in the address of {name} and --bot-token would be the same header, Authorization",
+                hint="Omit one of them; or name the header of the token under `bot:`: `token: {header: X-Api-Key}`.",
+            )
     token = settings.bot_token.reveal() if settings.bot_token else None
     access = Access(url, token, network=Network.of(environment))
     client = BotClient(access, bot, at_once=settings.bot_parallel)
@@ -233,5 +240,5 @@ def opened(  # noqa: PLR0917 - as of all engines
             "--bot-callback is one address, and the bot of --bot-url-base would post to it as well",
             hint="Omit --bot-callback and write {callback} where the bot takes an address: then each has its own.",
         )
-    with listening(settings.bot_callback, bot.callback.session, client.without_secrets) as callbacks:
+    with listening(settings.bot_callback, bot.callback.session, client.masks.body) as callbacks:
         yield BotEngine(project, client, callbacks)

@@ -20,6 +20,7 @@ from turncheck.engines.action_server.server import (
 from turncheck.engines.base import NOTHING_TO_LEARN, Capabilities, Engine, Models
 from turncheck.engines.embedded.models import fetch_model, named_model
 from turncheck.engines.embedded.nlu.catalogue import known_component
+from turncheck.engines.masking import ensure_hideable
 from turncheck.engines.rasa_server.client import CONCURRENCY, Access, RasaClient, Served
 from turncheck.engines.rasa_server.conversation import NAME, RasaConversations, RasaNlu, RasaPolicies, describe
 from turncheck.engines.rasa_server.process import (
@@ -38,7 +39,7 @@ from turncheck.process.output_files import temporary_folder
 from turncheck.process.screen import Console, duration
 from turncheck.project.files import DEFAULT_CONFIG, DEFAULT_DATA, DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER
 from turncheck.report.model import EngineInfo
-from turncheck.web.addresses import Network, is_allowed, is_http, origin_of, without_login
+from turncheck.web.addresses import Network, is_allowed, is_http, login_of, origin_of, without_login
 
 if TYPE_CHECKING:
     from turncheck.engines.conversation import ActionServer
@@ -319,6 +320,13 @@ def _access(url: str, settings: Settings, environment: Mapping[str, str]) -> Acc
         raise UserError("--model goes with --rasa-command: a running server has its model loaded")
     if settings.rasa_token and settings.rasa_jwt:
         raise UserError("--rasa-token and --rasa-jwt cannot be combined", hint="Give the one that the server requires.")
+    for secret, flag in ((settings.rasa_token, "--rasa-token"), (settings.rasa_jwt, "--rasa-jwt")):
+        ensure_hideable(secret, flag, url, "--rasa-url")
+    if settings.rasa_jwt and login_of(url):
+        raise UserError(
+            "the login in the address of --rasa-url and --rasa-jwt would be the same header, Authorization",
+            hint="Omit one of them.",
+        )
     return Access(
         url,
         token=settings.rasa_token.reveal() if settings.rasa_token else None,

@@ -1,0 +1,128 @@
+"""What ``bot:`` may not name: a host or a secret, which are given by flags and inputs alone."""
+
+from __future__ import annotations
+
+import re
+from base64 import urlsafe_b64decode
+from binascii import Error as Base64Error
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
+
+from turncheck.settings.bot_placeholders import PLACEHOLDER, placeholders
+from turncheck.yaml_tree.shapes import Fault
+from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|https?:[/\\]{2}|^\s*[/\\]{2}")
+_SECRET: Final = re.compile(
+    r"(?:token|secrets?|passwords?|passwd|pwd|passphrase|credentials?|authorization|jwt|signature|(?<![a-z])auth"
+    r"|(?:api|access|subscription|private|secret|functions?|auth|account|app|application|client|license|shared|signing"
+    r"|encryption|admin|master|storage)[_-]?keys?)(?:[_-]?value)?$",
+    re.IGNORECASE,
+)
+_LIMIT_NAME: Final = re.compile(r"(?:max|min)[_-]?\w*token", re.IGNORECASE)
+"""How long an answer may be, as some models are told."""
+_SECRET_VALUE: Final = re.compile(
+    r"\s*(?:(?i:bearer)\s+\S{3}|(?i:basic)\s+(?=\S*[\d=+/])\S{4}|sk[-_](?!(?i:latn-)?(?i:sk|cz)$)[\w-]{3}|AKIA"
+    r"|ASIA[0-9A-Z]{12}|AIza[\w-]{20}|gh[a-z]_\w{10}|github_pat_|xox[a-z]-|glpat-|eyJ[\w-]{8,}\.[\w-]+)"
+)
+"""How the secrets of well-known services begin; ``sk-SK`` is a language."""
+_BASIC: Final = re.compile(r"\s*basic\s+([\w-]{4,})\s*", re.IGNORECASE | re.ASCII)
+_ASSIGNED: Final = re.compile(r"(?:^|[?&;,\s])([^?&;,\s=]+)=([^&;,\s]*)")
+_PATHS: Final = frozenset(
+    {"replies", "intent", "confidence", "tools", "ended", "echo", "id", "cursor", "slots", "entities"}
+    | {"buttons", "media", "cards"}
+)
+"""Keys whose texts are searched for in answers: nothing of them is sent."""
+_HINT: Final = "Give it with --bot-token, and write {token} here, or name its header under `token`."
+
+
+def is_secret(name: str, value: Any) -> bool:
+    """Whether something with this name would hold a secret, or looks like one by itself."""
+    values = value if isinstance(value, list) else [value]
+    texts = [_unquoted(str(one)) for one in values if isinstance(one, str | int | float) and not isinstance(one, bool)]
+    if any(map(_looks_secret, texts)):
+        return True
+    is_named = _SECRET.search(name) is not None and _LIMIT_NAME.fullmatch(name) is None
+    return is_named and any(text.strip() and not placeholders(text) for text in texts)
+
+
+def assigned_secret(text: str) -> str | None:
+    """Return the name of the first secret that a path or another text gives a value (``?api_key=…``)."""
+    pairs = ((_unquoted(name), value) for name, value in _ASSIGNED.findall(text))
+    return next((name for name, value in pairs if is_secret("signature" if name == "sig" else name, value)), None)
+
+
+def named_elsewhere(node: YamlNode, keys: tuple[str, ...] = ()) -> Iterator[Fault]:
+    """Yield what names a host or a secret, with its place: only flags and inputs do that."""
+    if isinstance(node, YamlMapping):
+        for key, below in node.items.items():
+            is_sent = bool({"body", "headers"} & {*keys})
+            name = f"{keys[-1]}-{key}" if is_sent and str(key).lower() == "value" else str(key)
+            value = below.data if isinstance(below, YamlScalar | YamlSequence) else None
+            if is_sent and is_secret(name, value):
+                yield _secret(f"'{key}'", below)
+            yield from () if not is_sent and key in _PATHS else named_elsewhere(below, (*keys, str(key)))
+    elif isinstance(node, YamlSequence):
+        for item in node.items:
+            yield from named_elsewhere(item, keys)
+    elif isinstance(node, YamlScalar) and isinstance(node.value, str):
+        yield from _of_text(node, node.value, keys)
+
+
+def _of_text(node: YamlScalar, text: str, keys: tuple[str, ...]) -> Iterator[Fault]:
+    plain = _unquoted(text)
+    values = [_unquoted(value) for _, value in _ASSIGNED.findall(text)]
+    if any(_ADDRESS.search(one) for one in (plain, *values)):
+        yield Fault(
+            "a host cannot be named here: a pull request could change it.",
+            node.location,
+            "Give the bot's address with --bot-url, and here only paths below it.",
+        )
+    elif {"body", "headers", "path"} & {*keys} and (name := assigned_secret(text)) is not None:
+        yield _secret(f"'{name[:80]}'", node)
+    elif keys[-1:] == ("path",) and any(map(_looks_secret, map(_unquoted, re.split(r"[/?&;=]", text)))):
+        yield _secret("a part of the path", node)
+    elif keys == ("token", "prefix") and _holds_more_than_a_scheme(text):
+        yield Fault(
+            "`prefix` would hold a secret: a pull request could read and change it here.",
+            node.location,
+            "Write only what precedes the token, such as 'Bearer ', and give all of the token with --bot-token.",
+        )
+
+
+def _secret(what: str, node: YamlNode) -> Fault:
+    return Fault(f"{what} would be a secret: a pull request could read and change it here.", node.location, _HINT)
+
+
+def _looks_secret(text: str) -> bool:
+    written = PLACEHOLDER.sub("", text)
+    return _SECRET_VALUE.match(written) is not None or _is_login(written)
+
+
+def _is_login(text: str) -> bool:
+    """Whether a text is a login as a header has it; ``Basic plan`` is none."""
+    match = _BASIC.fullmatch(text)
+    try:
+        return match is not None and b":" in urlsafe_b64decode(f"{match[1]}==")
+    except Base64Error:
+        return False
+
+
+def _holds_more_than_a_scheme(prefix: str) -> bool:
+    r"""Whether there is more than a word, or ``Token token=``; or a word that looks like a secret itself."""
+    first, *more = prefix.split() or [""]
+    return (
+        len(more) > 1
+        or any(not word.endswith(("=", ":", '"')) for word in more)
+        or any(_looks_secret(word) for word in (first, *more, prefix))
+    )
+
+
+def _unquoted(text: str) -> str:
+    """Return a text as a server may read it that decodes it more than once."""
+    while (decoded := unquote(text)) != text:
+        text = decoded
+    return text
