@@ -376,6 +376,11 @@ def test_by_default_what_is_too_much_for_the_budget_is_asked_once_and_rules_are_
 def test_a_threshold_that_no_result_reaches_is_refused(kind: str, capsys: Any) -> None:
     assert run(kind, "--thresholds", f"{kind}.pass_at_1 >= 0.9") == 2
     assert "needs 35 runs, all of which pass" in capsys.readouterr().err
+    assert run(kind, "--thresholds", f"{kind}.pass_hat_3 >= 0.9") == 2
+    assert f"'{kind}.pass_hat_3 >= 0.9' cannot be judged: it needs `first: 3`" in capsys.readouterr().err
+    Path("turncheck.yml").write_text(f"repeats: off\nthresholds: [{kind}.runs >= 1]\n")
+    assert run(kind) == 2
+    assert f"turncheck.yml:2:14: thresholds: '{kind}.runs >= 1' cannot be judged: each" in capsys.readouterr().err
 
 
 def test_off_asks_once(kind: str) -> None:
