@@ -107,6 +107,12 @@ def test_every_character_is_found_as_it_may_be_written(token: str) -> None:
         assert masks.text(written).strip('\\"') == "***"
 
 
+def test_a_word_as_a_secret_leaves_the_names_of_keys() -> None:
+    masks = Masks(["session", "onlylettersbutlong"])
+    answer = {"sessionState": "my session", "Bearer session": 1, "xonlylettersbutlong": 2}
+    assert masks.value(answer) == {"sessionState": "my ***", "Bearer ***": 1, "x***": 2}
+
+
 def test_what_has_no_secret_stays_byte_for_byte() -> None:
     body = b'{"a":  1.50, "b": [12345678901234567890123, "\\u00fc"]}'
     assert Masks(["s3cret"]).body(body) == body

@@ -272,6 +272,25 @@ def test_what_was_unclear_on_the_base_and_regressed_is_new(kind: str, monkeypatc
     assert repeats(kind, "so long").outcome == "regressed"
 
 
+def test_what_erred_on_the_base_keeps_its_history_there(kind: str, base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut(text: str, _: int) -> None:
+        if text == "hello there":
+            raise UnansweredError("it cut the connection")
+
+    monkeypatch.setattr(CoinEngine, "rates", dict.fromkeys(RATES, 0.0))
+    with monkeypatch.context() as patch:
+        patch.setattr(CoinEngine, "on_text", staticmethod(cut))
+        run(kind, base=base, out="later", gate="none")
+    erred = repeats(kind, "hello there", "later")
+    assert (erred.runs, erred.base) == ("", "P" * 20)
+    assert run(kind, base="later") == 0
+    monkeypatch.setattr(CoinEngine, "rates", {**RATES, "hello there": 1.0})
+    assert run(kind, base="later") == 1
+    found = repeats(kind, "hello there")
+    assert (found.outcome, found.base) == ("regressed", "P" * 20)
+    assert gates()["new-failures"]["outcome"] == "failed"
+
+
 def test_if_nothing_is_clear_nothing_was_tested(
     kind: str, base: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 SHORTEST: Final = 4
 """A shorter secret is found in ordinary words and numbers: it cannot be hidden."""
+_NAME: Final = re.compile(r"[A-Za-z_]+")
+"""A key of an answer that is a name, such as ``sessionState``."""
+_LONGEST_WORD: Final = 11
+"""A secret of so many letters may be a word of such a name."""
 _UNRESERVED: Final = re.compile(r"[A-Za-z0-9_-]")
 """What JSON, addresses and HTML write as it is."""
 
@@ -37,6 +41,7 @@ class Masks:
         if (login := login_of(url)) is not None:
             forms |= _encoded(b":".join(login))
         self._numbers = {number for form in forms if (number := whole_number(form)) is not None}
+        self._words = tuple(form for form in forms if _NAME.fullmatch(form))
         self._patterns = [re.compile("".join(map(_written, form))) for form in sorted(forms, key=len, reverse=True)]
 
     def text(self, text: str) -> str:
@@ -50,10 +55,16 @@ class Masks:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
-            return {self.text(key): self.value(below) for key, below in value.items()}
+            return {self._key(key): self.value(below) for key, below in value.items()}
         if isinstance(value, list):
             return [self.value(below) for below in value]
         return HIDDEN if type(value) is int and value in self._numbers else value
+
+    def _key(self, key: str) -> str:
+        """Return a key without them; a short word as a secret must not make an answer unreadable."""
+        if _NAME.fullmatch(key) is None or any(len(word) > _LONGEST_WORD and word in key for word in self._words):
+            return self.text(key)
+        return key
 
     def body(self, body: bytes) -> bytes:
         """Return the body of an answer without them. JSON, which has many ways to write a character, is decoded."""

@@ -428,7 +428,7 @@ class Rounds(Generic[Answer]):
     def _compare(self) -> None:
         """Find the runs of the base; also of tests that never failed, which a later change is compared with."""
         begin = self.clock()
-        self.find_base([test for test in self.tests if test.runs])
+        self.find_base([test for test in self.tests if test.runs or test.errors])
         self.begin += self.clock() - begin
 
     def _ask(self, wanted: Sequence[Repeated[Answer]], *, usual: bool) -> None:
