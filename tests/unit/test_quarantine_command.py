@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 from golden_texts import Golden
@@ -21,10 +22,20 @@ def _entry(case: str, ahead: int = 10) -> str:
     return f"- case: {case}   # slow\n  because: bank\n  owner: ana\n  until: {_day(ahead)}\n  expect: failing\n"
 
 
+@pytest.fixture(autouse=True)
+def _cases(tmp_path: Path) -> None:
+    steps = "steps: [{user: hi}, {bot: hi}]"
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests/e2e_test_cases.yml").write_text(
+        "test_cases:\n" + "".join(f"- {{test_case: {json.dumps(name)}, {steps}}}\n" for name in _NAMES)
+    )
+
+
 def _run(folder: Path, *arguments: str) -> int:
     return run_command_line(["quarantine", *arguments, "--project", str(folder)])
 
 
+_NAMES = ("pays", "orders: 'a' \"pizza\"")
 _IN_ONE_LINE = f"{{{{case: {{}}, because: b, owner: c, until: {_day(1)}, expect: flaky}}}}"
 _ADD = ("--because", "asks: twice", "--owner", "ben")
 
@@ -62,6 +73,14 @@ def test_the_first_entry_makes_the_file(
     assert "pays: flaky" in capsys.readouterr().out
 
 
+def test_an_entry_is_indented_as_those_above(tmp_path: Path) -> None:
+    before = f"---\n# all\n{indent(_entry('a') + _entry('b', -3), '    ')}      # the end"
+    (tmp_path / QUARANTINE_FILE).write_text(before)
+    assert _run(tmp_path, "add", "tests/e2e_test_cases.yml::pays", *_ADD, "--until", _day(0)) == 0
+    content = (tmp_path / QUARANTINE_FILE).read_text()
+    assert content.startswith(f'{before}\n    - case: "tests/e2e_test_cases.yml::pays"\n      because: ')
+
+
 def test_what_is_around_a_released_entry_stays(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
@@ -90,8 +109,12 @@ def test_what_is_around_a_released_entry_stays(
         (
             f"[{_IN_ONE_LINE.format('a')}]\n",
             ("add", "pays", *_ADD),
-            "is not YAML",
+            "its entries are not one below the other\nBegin each entry with `- case:`",
         ),
+        (f"---\n{_entry('a')}...\n", ("add", "pays", *_ADD), "`...` ends its list\nRemove that line"),
+        ("", ("add", "pays", *_ADD, "--until", _day(-1)), f"--until {_day(-1)} has passed"),
+        ("", ("add", "pay", *_ADD), "no test is called 'pay'\nDid you mean 'pays'?"),
+        ("", ("add", "tests/e2e.yml::pays", *_ADD), "Did you mean 'tests/e2e_test_cases.yml:"),
         (
             f"[{_IN_ONE_LINE.format('a')}, {_IN_ONE_LINE.format('b')}]\n",
             ("release", "a"),

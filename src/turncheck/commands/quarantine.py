@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from textwrap import indent
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.phrasing import count, suggestion
 from turncheck.messages.plain_text import plain
 from turncheck.process.regular_file import read_regular
-from turncheck.project.quarantine import EXPIRED, QUARANTINE_FILE, QuarantineFile, read_quarantine
+from turncheck.project.quarantine import EXPIRED, QUARANTINE_FILE, QuarantineFile, quarantine_in, read_quarantine
 from turncheck.publishing.files import write_file
-from turncheck.report.quarantine import Quarantine, QuarantinedTest, days_left
+from turncheck.report.quarantine import LONGEST_DAYS, Quarantine, QuarantinedTest, days_left
+from turncheck.run.alone import named_tests
+from turncheck.settings.file import read_settings_file
+from turncheck.yaml_tree.source import YamlSource
+from turncheck.yaml_tree.tree import parse_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,21 +87,70 @@ def add_to_quarantine(folder: Path, entry: NewEntry) -> int:
     """Append an entry to the file.
 
     Raises:
-        UserError: the test is in quarantine already, the entry is not one that counts, or the file cannot be written.
+        UserError: the test is in quarantine already or does not exist, the entry is not one that counts, or the file
+            cannot be written.
     """
     before = _read(folder)
     if any(test.case == entry.case for test in before.quarantine.tests):
         raise UserError(
             f"'{entry.case}' is in quarantine already", hint=f"Edit its entry in {folder / QUARANTINE_FILE}."
         )
+    _ensure_it_counts(folder, entry)
     path = folder / QUARANTINE_FILE
     old = _content(path)
     listed = old if old.strip() not in {"[]", "null"} else ""
-    text = listed + ("\n" if listed and not listed.endswith("\n") else "") + entry.text(_today())
+    below = listed + ("\n" if listed and not listed.endswith("\n") else "")
+    text = below + indent(entry.text(_today()), _indentation(path, old) if before.quarantine.tests else "")
     _write(folder, old, text, {*_cases(before.quarantine), entry.case})
     until = next(test.until for test in _read(folder).quarantine.tests if test.case == entry.case)
     sys.stdout.write(plain(f"'{entry.case}' is in quarantine until {until}. It counts once this is merged.\n"))
     return EXIT_OK
+
+
+def _ensure_it_counts(folder: Path, entry: NewEntry) -> None:
+    """Raise an error if an entry is wrong, has expired, or is about no test."""
+    for finding in quarantine_in(YamlSource(QUARANTINE_FILE, entry.text(_today())), _today()).findings:
+        if finding.code == EXPIRED:
+            raise UserError(
+                f"--until {entry.until} has passed: the entry would not count",
+                hint=f"Name today or a later day, at most {LONGEST_DAYS} days ahead.",
+            )
+        raise UserError(finding.message.rstrip("."), hint=finding.hint or None)
+    within = read_settings_file(folder).values.get("project")
+    known = {*named_tests(folder), *(named_tests(folder, folder / within) if within else ())}
+    names = {name for name, _ in known} | {f"{path}::{name}" for name, path in known}
+    if entry.case not in names:
+        near = suggestion(entry.case, names)
+        raise UserError(
+            f"no test is called '{entry.case[:200]}'",
+            hint=near or "Name it as its file does; --project names the folder of turncheck.yml.",
+        )
+
+
+def _indentation(path: Path, old: str) -> str:
+    """Return what precedes the dash of each entry.
+
+    Raises:
+        UserError: nothing can be appended, since the entries are not one below the other, or the document has an end.
+    """
+    source = YamlSource(path.name, old)
+    root = parse_yaml(source).root
+    place = root.location if root is not None else None
+    if place is None or place.line is None or place.column is None:
+        raise _not_below(path)
+    before, first = (line := source.text.splitlines()[place.line - 1])[: place.column - 1], line[place.column - 1 :]
+    if not first.startswith("-") or before.strip(" "):
+        raise _not_below(path)
+    if re.search(r"^\.\.\.(\s|$)", source.text, re.MULTILINE):
+        raise UserError(f"cannot edit {path}: `...` ends its list", hint="Remove that line, and add the test again.")
+    return before
+
+
+def _not_below(path: Path) -> UserError:
+    return UserError(
+        f"cannot edit {path}: its entries are not one below the other",
+        hint="Begin each entry with `- case:` on a line of its own, or edit the file by hand.",
+    )
 
 
 def release_from_quarantine(folder: Path, case: str) -> int:
@@ -134,11 +189,11 @@ def _write(folder: Path, old: str, new: str, cases: set[str]) -> None:
     try:
         if _cases(_read(folder).quarantine) == cases:
             return
-    except UserError:
+    except UserError as error:
         _take_back(path, old)
-        raise
+        raise _not_below(path) from error
     _take_back(path, old)
-    raise UserError(f"cannot edit {path}: its entries are not one below the other", hint="Edit it by hand.")
+    raise _not_below(path)
 
 
 def _take_back(path: Path, old: str) -> None:

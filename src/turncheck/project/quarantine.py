@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from pathlib import Path
 
+    from turncheck.yaml_tree.source import YamlSource
 
 QUARANTINE_FILE: Final = "turncheck.quarantine.yml"
 SYNTAX: Final = "quarantine-syntax"
@@ -60,11 +61,16 @@ def read_quarantine(folder: Path, root: Path, today: date) -> QuarantineFile | N
     path = folder / QUARANTINE_FILE
     if not is_there(path) and not is_link(path):
         return None
-    nothing = Quarantine(today=today.isoformat())
     files = ProjectFolder(root)
     source = files.read(path, fence=folder)
     if source is None:
-        return QuarantineFile(nothing, tuple(files.findings))
+        return QuarantineFile(Quarantine(today=today.isoformat()), tuple(files.findings))
+    return quarantine_in(source, today)
+
+
+def quarantine_in(source: YamlSource, today: date) -> QuarantineFile:
+    """Read a quarantine file whose text is known."""
+    nothing = Quarantine(today=today.isoformat())
     document = parse_yaml(source)
     if document.findings or document.root is None or not document.root.data:  # nothing is listed
         return QuarantineFile(nothing, tuple(document.findings))

@@ -233,7 +233,7 @@ def with_quarantine(
     file = read_quarantine(folder, folder, _today())
     if file is None:
         return Quarantined(report)
-    named = {*_named_tests(folder), *_judged_tests(report)}
+    named = {*named_tests(folder), *_judged_tests(report)}
     findings = (*file.findings, *unknown_tests(file.quarantine, named))
     for finding in findings:
         hint = f" {finding.hint}" if finding.hint else ""
@@ -259,16 +259,25 @@ def quarantine_lines(report: Report, folder: str) -> Iterator[str]:
     yield from (text(line, 600) for line in to_release(report))
 
 
-def _named_tests(folder: Path) -> Iterator[tuple[str, str]]:
-    """The names of all tests that a run would find, with their files."""
+def named_tests(folder: Path, project: Path | None = None) -> Iterator[tuple[str, str]]:
+    """Yield the names of all tests that a run would find, with their files.
+
+    Args:
+        folder: that of ``turncheck.yml``.
+        project: that of the assistant, if it is another one.
+
+    Raises:
+        UserError: the settings or the tests cannot be read.
+    """
     own = {name: value for name, value in read_settings_file(folder).values.items() if name != "project"}
-    settings = replace(combine(own), project=str(folder))
+    root = folder if project is None else project
+    settings = replace(combine(own), project=str(root))
     tests = read_tests(settings)
     yield from ((story.name, story.location.path) for story in tests.stories)
-    yield from ((case.name, case.location.path) for case in read_cases(folder, tests.e2e).cases)
+    yield from ((case.name, case.location.path) for case in read_cases(root, tests.e2e).cases)
     sentences = tests.nlu if tests.nlu is not None else read_given(settings).nlu
     yield from ((example.text, example.location.path) for example in sentences.examples)
-    for suite in read_suites(folder, tests.batch).suites:
+    for suite in read_suites(root, tests.batch).suites:
         yield from ((case.text, case.location.path) for case in suite.cases)
 
 
