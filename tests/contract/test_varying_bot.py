@@ -64,6 +64,28 @@ def repeats(name: str) -> Repeats:
     return found
 
 
+def test_a_case_that_erred_on_the_base_keeps_its_history_there() -> None:
+    right, wrong = coins(dict.fromkeys(RATES, 0.0), 1), coins({**dict.fromkeys(RATES, 0.0), "hello": 1.0}, 1)
+
+    def judged(answer: Callable[[Call], Reply], *flags: str) -> int:
+        with serving(FakeBot(answer)) as bot:
+            begin = ["run", "--engine", "http", "--bot-url", bot.url, "--evaluations", "e2e", "--no-cache"]
+            return run_command_line([*begin, "--fail-on", "new-failures", *flags])
+
+    def erring(call: Call) -> Reply:
+        return Reply(b"<html>oops", 200) if call.body["message"] == "hello" else right(call)
+
+    base = ["--repeats", "first: 20, most: 20", "--baseline", "none", "--out", "base"]
+    assert judged(right, *base) == 0
+    judged(erring, "--baseline", "base", "--out", "later")
+    erred = decode(Path("later/report.json").read_bytes()).e2e
+    assert erred is not None
+    assert [case.outcome for case in erred.cases].count("error") == 1
+    assert judged(right, "--baseline", "later") == 0
+    assert judged(wrong, "--baseline", "later") == 1
+    assert (repeats("hello").outcome, repeats("hello").base) == ("regressed", "P" * 20)
+
+
 def test_the_same_bot_passes_and_a_dead_case_fails() -> None:
     base = ["--repeats", "first: 20, most: 20", "--baseline", "none", "--fail-on", "none", "--out", "base"]
     assert run(RATES, 1, *base) == 0

@@ -239,6 +239,20 @@ def test_other_rules_are_a_change_of_the_rules(base: str, bot: Path) -> None:
             "needs 35 runs, all of which pass; 2 runs of 4 end-to-end cases are 8",
         ),
         (["--thresholds", "e2e.pass_at_1 >= 1"], "cannot be reached by any number of runs"),
+        (
+            ["--thresholds", "e2e.pass_hat_3 >= 0.9"],
+            "thresholds: 'e2e.pass_hat_3 >= 0.9' cannot be judged: it needs `first: 3`",
+        ),
+        (["--max-regression", "e2e.pass_hat_3: 0.1"], "max-regression: 'e2e.pass_hat_3: 0.1' cannot be judged"),
+        (
+            ["--thresholds", "e2e.pass_at_1 >= 0.9", "--repeats", "off"],
+            "cannot be judged: each end-to-end case is run once\nSet `first` in `repeats` to 9",
+        ),
+        (["--max-regression", "e2e.flaky: 0", "--repeats", "off"], "'e2e.flaky: 0' cannot be judged"),
+        (
+            ["--repeats", "first: 1, most: 2, false-alarms: 0.1%"],
+            "one that never failed on the base and now always fails\nSet `most` to at least 3.",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_asked(

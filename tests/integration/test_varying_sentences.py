@@ -272,6 +272,25 @@ def test_what_was_unclear_on_the_base_and_regressed_is_new(kind: str, monkeypatc
     assert repeats(kind, "so long").outcome == "regressed"
 
 
+def test_what_erred_on_the_base_keeps_its_history_there(kind: str, base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut(text: str, _: int) -> None:
+        if text == "hello there":
+            raise UnansweredError("it cut the connection")
+
+    monkeypatch.setattr(CoinEngine, "rates", dict.fromkeys(RATES, 0.0))
+    with monkeypatch.context() as patch:
+        patch.setattr(CoinEngine, "on_text", staticmethod(cut))
+        run(kind, base=base, out="later", gate="none")
+    erred = repeats(kind, "hello there", "later")
+    assert (erred.runs, erred.base) == ("", "P" * 20)
+    assert run(kind, base="later") == 0
+    monkeypatch.setattr(CoinEngine, "rates", {**RATES, "hello there": 1.0})
+    assert run(kind, base="later") == 1
+    found = repeats(kind, "hello there")
+    assert (found.outcome, found.base) == ("regressed", "P" * 20)
+    assert gates()["new-failures"]["outcome"] == "failed"
+
+
 def test_if_nothing_is_clear_nothing_was_tested(
     kind: str, base: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
@@ -376,6 +395,11 @@ def test_by_default_what_is_too_much_for_the_budget_is_asked_once_and_rules_are_
 def test_a_threshold_that_no_result_reaches_is_refused(kind: str, capsys: Any) -> None:
     assert run(kind, "--thresholds", f"{kind}.pass_at_1 >= 0.9") == 2
     assert "needs 35 runs, all of which pass" in capsys.readouterr().err
+    assert run(kind, "--thresholds", f"{kind}.pass_hat_3 >= 0.9") == 2
+    assert f"'{kind}.pass_hat_3 >= 0.9' cannot be judged: it needs `first: 3`" in capsys.readouterr().err
+    Path("turncheck.yml").write_text(f"repeats: off\nthresholds: [{kind}.runs >= 1]\n")
+    assert run(kind) == 2
+    assert f"turncheck.yml:2:14: thresholds: '{kind}.runs >= 1' cannot be judged: each" in capsys.readouterr().err
 
 
 def test_off_asks_once(kind: str) -> None:

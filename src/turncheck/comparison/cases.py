@@ -203,6 +203,11 @@ class Case:
         return not self.passed and not self.misunderstood and not self.unclear
 
     @property
+    def has_regressed(self) -> bool:
+        """Whether its runs fail more often than those of the base."""
+        return not isinstance(self.repeats, UnsetType) and self.repeats.outcome == "regressed"
+
+    @property
     def is_known(self) -> bool:
         """Whether it was run, and is not unclear."""
         return self.judged and not self.unclear

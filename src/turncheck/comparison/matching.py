@@ -108,13 +108,18 @@ def _as_known(matched: Matched) -> Matched:
     """Return the cases with those apart that a side did not run, or without knowing how they fare."""
     known = [pair for pair in matched.pairs if not pair.head.unclear]
     return Matched(
-        tuple(pair for pair in known if pair.base.is_known and pair.head.judged),
+        tuple(pair for pair in known if _is_known_on_base(pair) and pair.head.judged),
         tuple(case for case in matched.added if case.is_known),
         tuple(case for case in matched.removed if case.judged),
         not_run=tuple(pair for pair in known if pair.base.judged and not pair.head.judged),
-        newly_run=tuple(pair for pair in known if pair.head.judged and not pair.base.is_known),
+        newly_run=tuple(pair for pair in known if pair.head.judged and not _is_known_on_base(pair)),
         unclear=tuple(pair for pair in matched.pairs if pair.head.unclear),
     )
+
+
+def _is_known_on_base(pair: Pair) -> bool:
+    """Whether the base knows how a case fares; one that regressed is compared with earlier runs, if it failed there."""
+    return pair.base.is_known and (pair.base.passed or not pair.head.has_regressed)
 
 
 def match_sentences(base: Iterable[Case], head: Iterable[Case]) -> Matched:

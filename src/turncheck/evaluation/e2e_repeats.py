@@ -136,7 +136,7 @@ def evaluate_repeatedly(
     tests = [_test(number, *one) for number, one in enumerate(own)]
 
     def find_base(judged: Sequence[Repeated[CaseOutcome]]) -> None:
-        results = [test.judged[0].result for test in judged]
+        results = [(test.judged or [test.answers[0].answer])[0].result for test in judged]
         for test, found in zip(judged, base_runs(results, base()), strict=True):
             test.base = found
 
@@ -209,7 +209,9 @@ def _run(outcome: CaseOutcome) -> Run[CaseOutcome]:
 def _error_of(test: Repeated[CaseOutcome]) -> CaseResult:
     """Return the result of a case whose runs end in errors: an assistant that is gone must not pass for a chance."""
     error = next(run.answer.result for run in reversed(test.answers) if run.sign == "error")
-    return structs.replace(error, reason="; ".join(part for part in (test.errors_in_words, error.reason) if part))
+    words = test.errors_in_words if test.runs else ""
+    reason = "; ".join(part for part in (words, error.reason) if part) or None
+    return structs.replace(error, reason=reason, repeats=test.repeats())
 
 
 def _outcome(case: E2ECase, test: Repeated[CaseOutcome], why_unclear: str) -> CaseOutcome:
@@ -217,11 +219,11 @@ def _outcome(case: E2ECase, test: Repeated[CaseOutcome], why_unclear: str) -> Ca
     exercised = Exercised()
     for run in test.answers:
         exercised = exercised.with_all(run.answer.exercised)
+    if test.is_broken:
+        return CaseOutcome(_error_of(test), exercised, test.seconds)
     if not test.runs:
         not_run = skipped_case(case, f"not run: {test.why_unclear(why_unclear)}")
         return CaseOutcome(test.answers[-1].answer.result if test.answers else not_run, exercised, test.seconds)
-    if test.is_broken:
-        return CaseOutcome(_error_of(test), exercised, test.seconds)
     repeats, result = test.repeats(), test.shown.result
     words = "" if repeats.outcome == "passed" else in_words(repeats, test.why_unclear(why_unclear))
     reason = "; ".join(part for part in (words, result.reason) if part) or None

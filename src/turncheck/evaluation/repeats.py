@@ -278,7 +278,8 @@ def in_words(repeats: Repeats, why_unclear: str = "") -> str:
     """Return ``regressed: 0 of 6 runs pass; base 19 of 20``."""
     base = f"base {repeats.base_passed} of {len(repeats.base)}" if repeats.base else "the base has no runs of it"
     why = f" ({why_unclear})" if repeats.outcome == "unclear" and why_unclear else ""
-    return f"{repeats.outcome}: {repeats.passed} of {count(len(repeats.runs), 'run')} pass; {base}{why}"
+    runs = count(len(repeats.runs), "run passes", "runs pass")
+    return f"{repeats.outcome}: {repeats.passed} of {runs}; {base}{why}"
 
 
 # All tests of one kind.
@@ -364,9 +365,9 @@ class Rounds(Generic[Answer]):
         if all(test.known is not None for test in self.tests):  # the budget was kept where they were run
             return ""
         if self._seconds_left <= 0:
-            return _used_up(f"{share.seconds:,.0f} seconds", is_all=share.seconds >= self.rules.seconds)
+            return _used_up(count(round(share.seconds), "second"), is_all=share.seconds >= self.rules.seconds)
         if self.is_short or self.turns >= share.turns:
-            return _used_up(f"{share.turns:,} turns", is_all=share.turns >= self.rules.turns)
+            return _used_up(count(share.turns, "turn"), is_all=share.turns >= self.rules.turns)
         return ""
 
     @property
@@ -427,7 +428,7 @@ class Rounds(Generic[Answer]):
     def _compare(self) -> None:
         """Find the runs of the base; also of tests that never failed, which a later change is compared with."""
         begin = self.clock()
-        self.find_base([test for test in self.tests if test.runs])
+        self.find_base([test for test in self.tests if test.runs or test.errors])
         self.begin += self.clock() - begin
 
     def _ask(self, wanted: Sequence[Repeated[Answer]], *, usual: bool) -> None:

@@ -127,9 +127,12 @@ REPEATED: Final[tuple[Evaluation, ...]] = ("nlu", "e2e", "batch")
 """The evaluations whose tests are repeated, in their running order."""
 OF_ONE: Final = "pass_at_1"
 OF_THREE: Final = "pass_hat_3"
+FIGURES_OF_RUNS: Final = frozenset({OF_ONE, OF_THREE, "flaky", "runs"})
+"""Without the evaluation before them: they have a value only where tests are repeated."""
 JUDGED_BY_BOUND: Final[Mapping[str, Evaluation]] = {f"{name}.{OF_ONE}": name for name in REPEATED}
 """Shares of runs: a threshold holds if the 95 % interval of the share is above it."""
-_OF: Final = 3
+OF_RUNS: Final = 3
+"""How many runs all have to pass."""
 
 
 def metrics_of_runs(section: Evaluation) -> tuple[Metric, ...]:
@@ -184,8 +187,8 @@ def figures_of_runs(section: Evaluation, repeated: Iterable[Repeats]) -> Iterato
     repeated = list(repeated)
     first = [(passed, runs) for passed, runs in map(first_runs, repeated) if runs]
     yield f"{section}.{OF_ONE}", _mean([passed / runs for passed, runs in first])
-    enough = first and all(runs >= _OF for _, runs in first)
-    of_three = _mean([share_of_all_passing(*one, _OF) for one in first]) if enough else None
+    enough = first and all(runs >= OF_RUNS for _, runs in first)
+    of_three = _mean([share_of_all_passing(*one, OF_RUNS) for one in first]) if enough else None
     yield f"{section}.{OF_THREE}", of_three
     yield f"{section}.flaky", sum(repeats.outcome == "flaky" for repeats in repeated)
     yield f"{section}.runs", sum(len(one.runs) for one in repeated)
@@ -207,8 +210,10 @@ def _mean(shares: list[float]) -> float | None:
 def why_no_figure_of_runs(report: Report, name: str, section: Evaluation) -> str | None:
     """Say why a figure about runs has no value, if it is one of this evaluation."""
     figure = name.removeprefix(f"{section}.")
-    if figure not in {OF_ONE, OF_THREE, "flaky", "runs"} or section_of(report, section) is None:
+    if figure not in FIGURES_OF_RUNS or section_of(report, section) is None:
         return None
     if how_repeated(report, section) is None:
         return "each test was run once (`repeats` in docs/varying.md)"
-    return f"not every test was run {_OF} times: set `first` in `repeats` to {_OF}" if figure == OF_THREE else None
+    return (
+        f"not every test was run {OF_RUNS} times: set `first` in `repeats` to {OF_RUNS}" if figure == OF_THREE else None
+    )

@@ -174,8 +174,10 @@ class BatchCase(Part, frozen=True, kw_only=True):
 
     @property
     def unclear(self) -> bool:
-        """Whether its runs do not say how it fares."""
-        return not isinstance(self.repeats, UnsetType) and self.repeats.outcome == "unclear"
+        """Whether its runs do not say how it fares, though it was answered."""
+        if isinstance(self.repeats, UnsetType):
+            return False
+        return self.repeats.outcome == "unclear" and not self.repeats.is_unanswered
 
 
 class BatchSetting(Part, frozen=True, kw_only=True):

@@ -417,8 +417,10 @@ class CaseResult(Part, frozen=True, kw_only=True):
         Raises:
             ValueError: it does not follow from them.
         """
-        if not isinstance(self.repeats, UnsetType) and _OUTCOMES[self.repeats.outcome] != self.outcome:
-            raise ValueError(f"a case whose runs are '{self.repeats.outcome}' cannot be '{self.outcome}'")
+        if not isinstance(self.repeats, UnsetType):
+            expected = "error" if self.repeats.is_unanswered else _OUTCOMES[self.repeats.outcome]
+            if expected != self.outcome:
+                raise ValueError(f"a case whose runs are '{self.repeats.outcome}' cannot be '{self.outcome}'")
         if self.outcome == "unclear" and isinstance(self.repeats, UnsetType):
             raise ValueError("a case is only unclear after several runs")
 

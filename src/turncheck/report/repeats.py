@@ -78,6 +78,11 @@ class Repeats(Part, frozen=True, kw_only=True):
         return self.base.count("P") + self.base.count("p")
 
     @property
+    def was_flaky(self) -> bool:
+        """Whether some runs of the base failed, and some passed."""
+        return 0 < self.base_passed < len(self.base)
+
+    @property
     def is_unanswered(self) -> bool:
         """Whether so many runs ended in an error that it was not run any more."""
         return self.outcome == "unclear" and self.errors >= MOST_ERRORS

@@ -6,22 +6,24 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from turncheck.comparison.judged import read_threshold
-from turncheck.comparison.repeats import runs_needed
+from turncheck.comparison.judged import Regression, Threshold, read_rules
+from turncheck.comparison.repeats import RunBesideBase, alarm_at, rate_test, runs_needed, weigh_pairs
 from turncheck.evaluation.answers import units_of
 from turncheck.evaluation.e2e import case_units
 from turncheck.evaluation.e2e_repeats import turns_of
 from turncheck.evaluation.repeats import Repeating
-from turncheck.evaluations.kind import JUDGED_BY_BOUND, section_of
+from turncheck.evaluations.kind import FIGURES_OF_RUNS, OF_ONE, OF_RUNS, OF_THREE, REPEATED, section_of
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
 from turncheck.process.screen import duration
+from turncheck.report.model import LONGEST_BASE
 from turncheck.run.assistant import asked_at_base, opened_engine
 from turncheck.run.repeat_plan import RepeatedTests, RepeatPlan
 from turncheck.settings.engines import ENGINES
-from turncheck.settings.repeats import AUTO, ONCE, RepeatRules, repeat_rules
+from turncheck.settings.gates import gate_settings
+from turncheck.settings.repeats import AUTO, MOST_RUNS, ONCE, RepeatRules, repeat_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -194,7 +196,8 @@ def ensure_repeats_are_possible(run: RunInProgress) -> None:
     """Plan which tests are repeated, and make sure, before anything is asked, that this can be done.
 
     Raises:
-        UserError: the budget is too small for the first runs, or a threshold could not be reached by any result.
+        UserError: the budget is too small for the first runs, `most` too small to find anything, or a gate could not be
+            decided by any result.
     """
     rules = rules_of(run)
     run.repeats = plan_of(run)
@@ -202,6 +205,7 @@ def ensure_repeats_are_possible(run: RunInProgress) -> None:
     if rules.once and is_set and not repeat_rules(run.settings.repeats).once:
         run.screen.note("repeats: this engine gives the same answer each time, so that each case is run once.")
     if rules.once:
+        _ensure_gates_can_be_judged(run, rules)
         return
     _note_whole_suites(run)
     tests = run.repeats.tests
@@ -213,7 +217,8 @@ def ensure_repeats_are_possible(run: RunInProgress) -> None:
     if turns > rules.turns:
         are = " and ".join(count(one.number, *_NAMES[name]) for name, one in tests.items())
         raise UserError(
-            f"repeats: the budget of {rules.turns:,} turns is too small: {rules.first} runs of {are} take {turns:,}",
+            f"repeats: the budget of {count(rules.turns, 'turn')} is too small: {count(rules.first, 'run')} of {are}"
+            f" {'takes' if rules.first == 1 else 'take'} {turns:,}",
             hint="Raise `turns` in `budget`, or lower `first`.",
         )
     more = sum(one.turns for name, one in tests.items() if name != "e2e")
@@ -223,7 +228,8 @@ def ensure_repeats_are_possible(run: RunInProgress) -> None:
             f" {duration(seconds)} by the limits of the platform",
             hint="Raise `time` in `budget`, or lower `first`.",
         )
-    _ensure_thresholds_can_be_reached(run)
+    _ensure_the_dead_are_found(run, rules)
+    _ensure_gates_can_be_judged(run, rules)
 
 
 def _note_whole_suites(run: RunInProgress) -> None:
@@ -231,26 +237,96 @@ def _note_whole_suites(run: RunInProgress) -> None:
         run.screen.note("repeats: the platform runs each suite as a whole, so that its utterances are asked once.")
 
 
-def _ensure_thresholds_can_be_reached(run: RunInProgress) -> None:
-    """Refuse thresholds of shares of runs that all runs together are too few to show."""
-    for line in run.settings.thresholds:
-        threshold = read_threshold(line)
-        name = JUDGED_BY_BOUND.get(threshold.name)
-        tests = run.repeats.tests.get(name) if name is not None else None
-        if name is None or tests is None or threshold.operator not in {">=", ">"}:
+def _ensure_the_dead_are_found(run: RunInProgress, rules: RepeatRules) -> None:
+    """Refuse so few runs that even a case which never failed on the base and now always fails would be unclear."""
+    tests = run.repeats.tests.values()
+    cases = sum(one.number for one in tests)
+    first = min(one.rules.first for one in tests)
+    level = rules.false_alarms / cases
+    is_beside = run.settings.baseline != "none" and asked_at_base(run.settings) is not None
+    of_report = rate_test(0, LONGEST_BASE, rules.worth)
+
+    def is_found(most: int) -> bool:
+        if not is_beside:
+            return of_report is not None and of_report.can_tell(most, level)
+        runs = [RunBesideBase(True, None)] * first + [RunBesideBase(True, False)] * (most - first)
+        return weigh_pairs(runs, 0, LONGEST_BASE, rules.worth, level).evidence >= alarm_at(level)
+
+    if is_found(rules.most):
+        return
+    least = next((most for most in range(rules.most + 1, MOST_RUNS + 1) if is_found(most)), None)
+    raise UserError(
+        f"repeats: `most: {rules.most}` is too small: {count(cases, 'case')} would not even show one that never failed"
+        " on the base and now always fails",
+        hint="Lower `first`." if least is None else f"Set `most` to at least {least}.",
+    )
+
+
+def _ensure_gates_can_be_judged(run: RunInProgress, rules: RepeatRules) -> None:
+    """Refuse gates about figures of runs that no result could decide: there are too few runs.
+
+    An engine that never varies has none of these figures either; settings may be those of several engines.
+    """
+    gates = read_rules(gate_settings(run.settings), run.inputs.rules)
+    named: list[tuple[str, Threshold | Regression]] = [("thresholds", gate) for gate in gates.thresholds]
+    named += [("max-regression", gate) for gate in gates.regressions]
+    named = [(setting, gate) for setting, gate in named if _is_of_runs(gate.name)]
+    if not named or answers_never_vary(run):
+        return
+    tests = _tests_run_once(run) if rules.once else run.repeats.tests
+    for setting, gate in named:
+        section, _, figure = gate.name.partition(".")
+        of_section = tests.get(cast("Evaluation", section))
+        if of_section is None:
             continue
-        needed = runs_needed(threshold.limit)
-        if needed is None:
+        try:
+            _ensure_enough_runs(gate, figure, of_section, *_NAMES[section])
+        except UserError as error:
+            where = run.inputs.rules.get(gate.text)
+            raise UserError(f"{setting}: {error.message}", location=where, hint=error.hint) from None
+
+
+def _is_of_runs(metric: str) -> bool:
+    section, _, figure = metric.partition(".")
+    return section in REPEATED and figure in FIGURES_OF_RUNS
+
+
+def _tests_run_once(run: RunInProgress) -> dict[Evaluation, RepeatedTests]:
+    sizes: dict[Evaluation, int] = {
+        "nlu": _Sizes(run, _sentences(run)).number,
+        "e2e": _Sizes(run, _cases(run)).number,
+        "batch": _Sizes(run, _utterances(run)).number,
+    }
+    return {name: RepeatedTests(number, 0, ONCE) for name, number in sizes.items() if number}
+
+
+def _ensure_enough_runs(gate: Threshold | Regression, figure: str, tests: RepeatedTests, one: str, many: str) -> None:
+    first = tests.rules.first
+    least = OF_RUNS if figure == OF_THREE else 2 if tests.rules.once else 1
+    needed = 0
+    if isinstance(gate, Threshold) and figure == OF_ONE and gate.operator in {">=", ">"}:
+        runs = runs_needed(gate.limit)
+        if runs is None:
             raise UserError(
-                f"thresholds: '{line}' cannot be reached by any number of runs",
-                location=run.inputs.rules.get(threshold.text),
+                f"'{gate.text}' cannot be reached by any number of runs",
                 hint="Runs only show that a share is above some limit below 1.",
             )
-        runs = tests.rules.first * tests.number
-        if needed > runs:
-            raise UserError(
-                f"thresholds: '{line}' needs {needed} runs, all of which pass; {tests.rules.first} runs of"
-                f" {count(tests.number, *_NAMES[name])} are {runs}",
-                location=run.inputs.rules.get(threshold.text),
-                hint=f"Set `first` in `repeats` to {-(-needed // tests.number)}, or lower the limit.",
-            )
+        needed = runs
+        least = max(least, -(-needed // tests.number))
+    if first >= least:
+        return
+    if tests.rules.once:
+        raise UserError(
+            f"'{gate.text}' cannot be judged: each {one} is run once",
+            hint=f"Set `first` in `repeats` to {least}, or remove this line.",
+        )
+    if figure == OF_THREE:
+        raise UserError(
+            f"'{gate.text}' cannot be judged: it needs `first: {least}`, and `first` is {first}",
+            hint=f"Set `first` in `repeats` to {least}, or remove this line.",
+        )
+    raise UserError(
+        f"'{gate.text}' needs {count(needed, 'run')}, all of which pass; {count(first, 'run')} of"
+        f" {count(tests.number, one, many)} {'is' if first == 1 else 'are'} {first * tests.number}",
+        hint=f"Set `first` in `repeats` to {least}, or lower the limit.",
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from msgspec import structs
+from msgspec import UnsetType, structs
 
 from turncheck.comparison.cases import batch_expectation
 from turncheck.engines.base import Engine, SuiteAnswers, UtteranceAnswer
@@ -148,7 +148,7 @@ def _answers(suite: Suite, known: RepeatedRuns) -> list[tuple[RepeatedRun, Utter
 
 def _runs_of_base(known: Batch | None) -> Iterator[tuple[Hashable, BaseRuns]]:
     for case in known.cases if known is not None else ():
-        if case.result != "not-evaluated":
+        if case.result != "not-evaluated" or not isinstance(case.repeats, UnsetType):
             yield _key(case), base_runs(case.repeats, case.attempts, passed=case.passed)
 
 
@@ -164,7 +164,8 @@ def _result(test: Repeated[_Told], why_unclear: str) -> BatchCase:
     if not test.runs or test.is_broken:
         error = next(run.answer.case for run in reversed(test.answers) if run.sign == "error")
         words = test.errors_in_words if test.runs else ""
-        return structs.replace(error, reason="; ".join(part for part in (words, error.reason) if part) or None)
+        reason = "; ".join(part for part in (words, error.reason) if part) or None
+        return structs.replace(error, reason=reason, repeats=test.repeats())
     repeats, shown = test.repeats(), test.shown.case
     words = "" if repeats.outcome == "passed" else in_words(repeats, test.why_unclear(why_unclear))
     reason = "; ".join(part for part in (words, shown.reason) if part) or None

@@ -43,8 +43,8 @@ def _of_one_kind(repeat: Sequence[Repeats]) -> str:
         _some([repeats for repeats in repeat if repeats.outcome == "regressed"], "regressed"),
         _some([one for one in repeat if one.outcome == "failed" and not one.base], "failing"),
         _number([one for one in repeat if one.outcome == "failed" and one.base], "failing as before"),
-        _number([one for one in repeat if one.outcome == "flaky" and one.base], "flaky as before"),
-        _number([one for one in repeat if one.outcome == "flaky" and not one.base], "flaky"),
+        _number([one for one in repeat if one.outcome == "flaky" and one.was_flaky], "flaky as before"),
+        _number([one for one in repeat if one.outcome == "flaky" and not one.was_flaky], "flaky"),
         _some([one for one in repeat if one.is_unanswered], "not answered"),
         _number([one for one in repeat if one.outcome == "unclear" and not one.is_unanswered], "unclear"),
     ]
