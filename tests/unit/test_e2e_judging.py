@@ -485,7 +485,13 @@ def test_what_a_case_sets_beside_its_messages_is_the_same_only_if_its_content_is
         metadata = more.pop("metadata", {})
         return only(run(script, case("n", said("a", step("bot", "x"), metadata=metadata), **more))).given
 
-    sets = [{}, {"slots": {"s": 1}}, {"slots": {"s": "1"}}, {"stubs": {"action_a": {}}}, {"metadata": {"s": 1}}]
+    sets: list[dict[str, Any]] = [
+        {},
+        {"slots": {"s": 1}},
+        {"slots": {"s": "1"}},
+        {"stubs": {"action_a": {}}},
+        {"metadata": {"s": 1}},
+    ]
     assert len({given(**one) for one in sets}) == len(sets)
     assert given() is UNSET
     assert given(slots={"s": 1, "t": 2}, fixtures=("one",)) == given(slots={"t": 2, "s": 1}, fixtures=("other",))
