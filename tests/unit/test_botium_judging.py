@@ -255,6 +255,9 @@ def test_what_a_user_says_is_computed_anew_in_each_run_and_never_from_the_machin
     assert len({one for words in said for one in words}) == 4
     assert all(re.fullmatch(r"[0-9a-f-]{36}", uniqid) and re.fullmatch(r"\d{10}", digits) for uniqid, digits in said)
     assert [[result.outcome for result in run] for run in results] == [["passed", "skipped"]] * 2
+    (first, _), (second, _) = results
+    assert [one.messages[0].as_written for one in (first, second)] == ["$id $random10"] * 2
+    assert first.given == second.given, "the same test"
 
 
 @pytest.mark.parametrize(("said", "pattern"), [("$year, $years", r"\d{4}, \d{4}s"), ("$years", r"\$years")])

@@ -15,6 +15,7 @@ import yaml
 from golden_texts import Golden
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET
 from timing import Timing
 
 from turncheck.commands.e2e import Progress, results_yaml
@@ -475,6 +476,25 @@ def test_fixtures_and_stubs_reach_the_conversation() -> None:
     assert script.given == [
         {"channel": "c", "fixtures": {"s": 1}, "stubs": {"action_a": {}}, "turn_timeout": 5, "attempt": 0}
     ]
+
+
+def test_what_a_case_sets_beside_its_messages_is_the_same_only_if_its_content_is() -> None:
+    script = Script({"a": turn(bot("x"))})
+
+    def given(**more: Any) -> object:
+        metadata = more.pop("metadata", {})
+        return only(run(script, case("n", said("a", step("bot", "x"), metadata=metadata), **more))).given
+
+    sets: list[dict[str, Any]] = [
+        {},
+        {"slots": {"s": 1}},
+        {"slots": {"s": "1"}},
+        {"stubs": {"action_a": {}}},
+        {"metadata": {"s": 1}},
+    ]
+    assert len({given(**one) for one in sets}) == len(sets)
+    assert given() is UNSET
+    assert given(slots={"s": 1, "t": 2}, fixtures=("one",)) == given(slots={"t": 2, "s": 1}, fixtures=("other",))
 
 
 def test_a_case_without_the_action_it_needs_is_skipped_with_the_reason(golden: Golden) -> None:

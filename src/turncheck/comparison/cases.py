@@ -165,13 +165,15 @@ class Case:
 
     @property
     def skeleton(self) -> Hashable:
-        """The steps of a story without its texts; ``None`` if it has no steps."""
-        steps = self.result.steps if isinstance(self.result, StoryResult) else ()
+        """The steps of a story or an end-to-end case without its texts; ``None`` if it has no steps."""
+        steps = self.result.steps if self.result is not None else ()
         return tuple((step.kind, step.expected) for step in steps if step.kind != "entities") or None
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The texts of a story."""
+        """What the user says in a story or an end-to-end case."""
+        if isinstance(self.result, CaseResult):
+            return tuple(message.as_written for message in self.result.messages)
         steps = self.result.steps if isinstance(self.result, StoryResult) else ()
         return tuple(step.text for step in steps if step.text and step.kind == "intent")
 
@@ -436,7 +438,7 @@ def end_to_end_cases(report: Report, *, all_there: bool = False) -> list[Case]:
             cases.append(
                 Case(
                     name=case.name,
-                    expectation=tuple((step.kind, step.expected) for step in case.steps),
+                    expectation=_content_of_case(case),
                     location=(wrong.location if wrong and wrong.location else case.location),
                     passed=case.passed,
                     expected=_as_written(wrong) if wrong else "",
@@ -453,6 +455,13 @@ def end_to_end_cases(report: Report, *, all_there: bool = False) -> list[Case]:
                 )
             )
     return cases
+
+
+def _content_of_case(case: CaseResult) -> Hashable:
+    """What a case says and expects, and what it sets; ``()`` if that is not known."""
+    steps = tuple((step.kind, step.expected) for step in case.steps)
+    said = tuple(message.as_written for message in case.messages)
+    return (steps, said, case.given) if steps or said else ()
 
 
 def _as_written(step: CaseStep) -> str:

@@ -64,12 +64,21 @@ def counting_beside(
     warnings = [
         f"the quarantine of '{test.case[:200]}' does not count: this change edits or adds it" for test in altered
     ]
+    ended = [test for test in _holding(both, own.today) if days_left(test, today) < 0]
+    warnings += [_ended_there(test, own.today, today) for test in ended]
     kept = [test for test in _holding(both, today) if test not in altered]
     return Counting(structs.replace(both, today=today, tests=tuple(kept)), added, tuple(warnings))
 
 
 def _holding(quarantine: Quarantine, today: str) -> Iterator[QuarantinedTest]:
     return (test for test in quarantine.tests if days_left(test, today) >= 0)
+
+
+def _ended_there(test: QuarantinedTest, own_today: str, today: str) -> str:
+    return (
+        f"the quarantine of '{test.case[:200]}' ({test.location}) does not count: it ended on {test.until}, and the "
+        f"base was tested on {today}; the clock of this run says {own_today}"
+    )
 
 
 def _is_added(test: QuarantinedTest, base: QuarantinedTest | None) -> bool:
@@ -110,11 +119,11 @@ def entry_of(report: Report, name: str, location: Location | None) -> Quarantine
 def is_excused(report: Report, test: FailedTest | CaseChange | Case) -> bool:
     """Whether a test may fail, since it is in quarantine.
 
-    Not if it stands for copies, which have other names, nor if one that is flaky fails more often than it used to.
+    Not if it stands for copies, which have other names, nor if it fails more often than it used to.
     """
     entry = None if test.copies else entry_of(report, test.name, test.location)
     is_worse = not isinstance(test.repeats, UnsetType) and test.repeats.outcome == "regressed"
-    return entry is not None and not (is_worse and entry.expect == "flaky")
+    return entry is not None and not is_worse
 
 
 def without_quarantined(kind: ChangedCases, report: Report) -> ChangedCases:

@@ -195,7 +195,7 @@ def _story_item(story: Story, reached: Reached) -> CoverageItem:
     item = coverage_item(story.name, story.location, story, is_walked, is_telling=bool(pairs))
     names = {name for part in _opened(story.steps) if (name := _name_of(part))}
     steps = tuple(
-        StepDigest(line=part.location.line or 1, digest=_digest(_as_text((type(step).__name__, part)))[:8])
+        StepDigest(line=part.location.line or 1, digest=digest_of((type(step).__name__, part))[:8])
         for step in (*story.condition, *story.steps)
         for part in _written(step)
     )
@@ -271,6 +271,11 @@ def coverage_item(
 
 def _as_text(content: Any) -> str:
     return json.dumps(_plain(content), sort_keys=True, ensure_ascii=False, default=str)
+
+
+def digest_of(content: Any) -> str:
+    """Return a digest of data or of parts of a project, whatever their places and the order of their keys."""
+    return _digest(_as_text(content))
 
 
 def _digest(text: str) -> str:

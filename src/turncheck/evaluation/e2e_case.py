@@ -6,9 +6,11 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from turncheck.evaluation.botium_run import ScriptRun
+from turncheck.evaluation.coverage import digest_of
 from turncheck.evaluation.e2e_steps import (
     Exercised,
     Judged,
@@ -480,6 +482,7 @@ class _Talk:
             passed=outcome == "passed",
             outcome=outcome,
             fixtures=self.case.fixtures,
+            given=_given(self.case),
             steps=steps,
             difference=self._difference() if outcome == "failed" else (),
             reason=reason,
@@ -496,8 +499,15 @@ class _Talk:
             if turn.user is not None:
                 story_parse = self.heard.get(number)
                 trace = self.traces.get(number)
+                as_written = self.case.turns[number].user
                 messages.append(
-                    CaseMessage(text=turn.user, location=turn.location, understood=story_parse, trace=trace)
+                    CaseMessage(
+                        text=turn.user,
+                        location=turn.location,
+                        understood=story_parse,
+                        written=UNSET if as_written in {None, turn.user} else as_written,
+                        trace=trace,
+                    )
                 )
             steps += [replace(one.step, message=len(messages) - 1 if messages else None) for one in judged]
         return tuple(messages), tuple(steps)
@@ -541,6 +551,16 @@ def _how(action: CustomAction) -> str:
     if action.missing:
         return "missing"
     return action.outcome if action.outcome in {"stubbed", "assumed"} else "real"
+
+
+def _given(case: E2ECase) -> str | UnsetType:
+    """Return a digest of what a case sets beside its messages, whatever the places of its lines."""
+    parts = [turn.part for turn in case.turns if turn.part is not None]
+    hooks = [hook for part in parts for hook in (*part.hooks, *part.last_hooks)]
+    hooks += case.script.hooks if case.script is not None else ()
+    metadata = [turn.metadata for turn in case.turns]
+    is_empty = not (case.slots or case.stubs or hooks or any(metadata))
+    return UNSET if is_empty else digest_of((case.slots, case.stubs, hooks, metadata))
 
 
 def skipped_case(case: E2ECase, reason: str) -> CaseResult:

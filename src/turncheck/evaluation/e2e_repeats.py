@@ -60,11 +60,12 @@ def base_runs(results: Iterable[CaseResult], base: EndToEnd | None) -> list[Base
 
 
 def _is_same_test(base: CaseResult, now: CaseResult) -> bool:
-    """Whether both say and expect the same; what was not judged on a side is not written as it would be."""
-    said = [message.text for message in base.messages] == [message.text for message in now.messages]
+    """Whether both begin with, say and expect the same; what was not judged on a side is not written as it would be."""
+    said = [message.as_written for message in base.messages] == [message.as_written for message in now.messages]
     steps = list(zip(base.steps, now.steps, strict=False))
     return (
         said
+        and base.given == now.given
         and len(base.steps) == len(now.steps)
         and all(
             case_step.kind == other.kind

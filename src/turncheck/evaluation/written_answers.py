@@ -13,6 +13,7 @@ from types import UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
+from msgspec import UNSET
 
 from turncheck.dialogue.events import UserUttered
 from turncheck.engines.base import SuiteAnswers, UtteranceAnswer
@@ -91,7 +92,7 @@ ANSWER_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "section": tuple(_SECTIONS.values()),
 }
 """The types of answers by the kind of their units."""
-_LIST, _TUPLE, _SET, _MAPPING = "[]", "()", "{}", "{:}"
+_LIST, _TUPLE, _SET, _MAPPING, _LEFT_OUT = "[]", "()", "{}", "{:}", "-"
 _COMMON: Final = frozenset({WrittenStep.__name__, Alternative.__name__, _MAPPING})
 """What many answers have in common. Nobody changes a mapping in an answer."""
 _NAME: Final = 80
@@ -177,6 +178,8 @@ class AnswerReader:
             return _shared(self._parts, json.dumps(values), lambda: values) if is_of_names else values
         if kind == _SET:
             return frozenset(items)
+        if kind == _LEFT_OUT:
+            return UNSET
         if kind == _MAPPING:
             return {self._value(key): self._value(item) for key, item in items}
         if kind in _SECTIONS:
@@ -248,6 +251,8 @@ def _plain(value: Any) -> Any:
     kind = type(value)
     if value is None or kind in {bool, int, str, float}:
         return value
+    if value is UNSET:
+        return {_LEFT_OUT: []}
     if isinstance(value, float):  # so are NumPy's floats
         return float(value)
     if kind is list:

@@ -342,8 +342,15 @@ class CaseMessage(Part, frozen=True, kw_only=True):
     """What it was understood as when the case passed, where that is something else."""
     neighbours: tuple[NearSentence, ...] = ()
     """The training sentences that drew it away, the nearest first."""
+    written: str | UnsetType = UNSET
+    """The message as the test has it, where that is not what was said: with variables, such as ``$random``."""
     trace: TurnTrace | None = None
     """What the assistant did then; ``None`` where it was not said, or there were too many cases to keep it of all."""
+
+    @property
+    def as_written(self) -> str:
+        """The message as the test has it, which is the same in every run."""
+        return self.text if isinstance(self.written, UnsetType) else self.written
 
     @property
     def misunderstanding(self) -> Misunderstanding | None:
@@ -381,6 +388,9 @@ class CaseResult(Part, frozen=True, kw_only=True):
     """What came of it: an ``error`` is not a verdict about the assistant."""
     fixtures: tuple[str, ...] = ()
     """The fixtures it begins with."""
+    given: str | UnsetType = UNSET
+    """A digest of what the test sets beside its messages: slots of its fixtures, metadata, stubs, variables; left out
+    if it sets nothing."""
     steps: tuple[CaseStep, ...] = ()
     """Its expectations, one by one."""
     difference: tuple[str, ...] = ()
