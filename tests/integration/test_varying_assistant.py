@@ -154,6 +154,7 @@ def test_what_is_unclear_is_not_judged(base: str, monkeypatch: pytest.MonkeyPatc
     rules = ["--repeats", "first: 2, most: 30, turns: 8"]
     assert run(*rules, base=base) == 0
     assert "passed, but not all tests are clear" in capsys.readouterr().out
+    assert "case unclear: greet: 0 of 2 runs pass" in Path("results/verdict.json").read_text()
     assert run(*rules, "--not-judged", "fail", base=base) == 1
     assert "1 unclear" in capsys.readouterr().out
 

@@ -356,6 +356,13 @@ def test_where_the_budget_ends_cases_are_unclear_and_none_is_lost() -> None:
     assert sum(len(of(section, name).runs) for name in rates) == 6
 
 
+def test_one_run_and_one_turn_are_singular() -> None:
+    section = evaluated({"dead": 1.0}, rules=RepeatRules(first=1, turns=1))
+    assert section.cases[0].reason == (
+        "unclear: 0 of 1 run passes; the base has no runs of it (the budget of 1 turn was used up)"
+    )
+
+
 def test_time_is_a_budget_as_well() -> None:
     seconds = iter(range(1000))
     section = evaluated({"a": 1.0}, rules=RepeatRules(seconds=9), clock=lambda: float(next(seconds)))
