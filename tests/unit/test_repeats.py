@@ -359,7 +359,7 @@ def test_where_the_budget_ends_cases_are_unclear_and_none_is_lost() -> None:
 def test_one_run_and_one_turn_are_singular() -> None:
     section = evaluated({"dead": 1.0}, rules=RepeatRules(first=1, turns=1))
     assert section.cases[0].reason == (
-        "unclear: 0 of 1 run passes; the base has no runs of it (the budget of 1 turn was used up)"
+        "0 of 1 run passes; the base has no runs of it (the budget of 1 turn was used up)"
     )
 
 

@@ -77,7 +77,9 @@ def unclear_sentences(report: Report) -> Iterator[NotRunTest]:
                 if isinstance(nlu_prediction.repeats, UnsetType)
                 else f"{nlu_prediction.repeats.passed} of {len(nlu_prediction.repeats.runs)} runs"
             )
-            yield NotRunTest("nlu", nlu_prediction.text, f"{runs} pass", location=nlu_prediction.location)
+            yield NotRunTest(
+                "nlu", nlu_prediction.text, f"{runs} pass", location=nlu_prediction.location, is_unclear=True
+            )
 
 
 def unclear_tests(report: Report) -> tuple[NotRunTest, ...]:

@@ -50,11 +50,12 @@ class FailedTest(_Placed):
 
 @dataclass(frozen=True, slots=True)
 class NotRunTest(_Placed):
-    """A test that exists and was not run, and why, as its report says."""
+    """A test that exists and was not run, or whose runs are unclear, and why, as its report says."""
 
     evaluation: Evaluation
     name: str
     reason: str
+    is_unclear: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

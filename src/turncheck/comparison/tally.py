@@ -154,7 +154,9 @@ def _end_to_end(report: Report) -> Tally:
         not_run,
         reason,
         others,
-        unclear=tuple(NotRunTest("e2e", case.name, case.reason or "", location=case.location) for case in unclear),
+        unclear=tuple(
+            NotRunTest("e2e", case.name, case.reason or "", location=case.location, is_unclear=True) for case in unclear
+        ),
     )
 
 
@@ -166,7 +168,9 @@ def _batch(report: Report) -> Tally:
         if not case.passed and not case.unclear
     )
     unclear = tuple(
-        NotRunTest("batch", case.text, case.reason or "", location=case.location) for case in cases if case.unclear
+        NotRunTest("batch", case.text, case.reason or "", location=case.location, is_unclear=True)
+        for case in cases
+        if case.unclear
     )
     reason = _left_out(report, "batch", ran=bool(cases))
     if report.tolerates_batch_failures:

@@ -275,11 +275,12 @@ class Repeated(Generic[Answer]):
 
 
 def in_words(repeats: Repeats, why_unclear: str = "") -> str:
-    """Return ``regressed: 0 of 6 runs pass; base 19 of 20``."""
+    """Return ``regressed: 0 of 6 runs pass; base 19 of 20``; of what is unclear, the outcome of the test says that."""
     base = f"base {repeats.base_passed} of {len(repeats.base)}" if repeats.base else "the base has no runs of it"
     why = f" ({why_unclear})" if repeats.outcome == "unclear" and why_unclear else ""
     runs = count(len(repeats.runs), "run passes", "runs pass")
-    return f"{repeats.outcome}: {repeats.passed} of {runs}; {base}{why}"
+    outcome = "" if repeats.outcome == "unclear" else f"{repeats.outcome}: "
+    return f"{outcome}{repeats.passed} of {runs}; {base}{why}"
 
 
 # All tests of one kind.

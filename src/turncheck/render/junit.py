@@ -408,8 +408,10 @@ class SuiteWriter:
             case "error":
                 message = reason if result.reason else words
                 written.add_error_info(attribute(message), self._text([*result.difference, *page], location), "error")
-            case "skipped" | "unclear":
+            case "skipped":
                 _skip(written, reason)
+            case "unclear":
+                _skip(written, f"unclear: {reason}")
             case "passed" if result.warning is not None:
                 written.stdout = element(f"passed, although: {reason}")
             case "passed":
@@ -431,7 +433,7 @@ class SuiteWriter:
             if self._settled_by_quarantine(written, test, passed=result.passed):
                 pass
             elif result.unclear:
-                _skip(written, self._rooted.text(result.reason or "unclear"))
+                _skip(written, f"unclear: {self._rooted.text(result.reason or '')}")
             elif result.result == "not-evaluated":
                 written.add_error_info(attribute(batch_actual(result)), self._text(page, result.location), "error")
             elif not result.passed:

@@ -78,7 +78,7 @@ def failed_by(cause: Cause) -> FailedBy:
         case FailedTest():
             what = failed_test(cause)
         case NotRunTest(evaluation, name, reason):
-            how = "is unclear" if evaluation == "nlu" else "was not run"
+            how = "is unclear" if cause.is_unclear else "was not run"
             what = f"{CASES[evaluation][0]} {name} {how}{f': {reason}' if reason else ''}"
         case GoneTest(evaluation, _, case, commit):
             what = removed_test_text(TESTS[evaluation][0], case, commit)

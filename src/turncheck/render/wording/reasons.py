@@ -217,8 +217,7 @@ def _unclear(gate: Judged, _: _Run) -> str:
     cases = [cause for cause in gate.causes if isinstance(cause, NotRunTest)]
     numbers = Counter(case.evaluation for case in cases)
     unclear = joined(count(number, *CASES[name]) for name, number in numbers.items())
-    why = cases[0].reason.removeprefix("unclear: ")
-    return f"{unclear} unclear: {cases[0].name}: {why}"
+    return f"{unclear} unclear: {cases[0].name}: {cases[0].reason}"
 
 
 def _base_faults(gate: Judged, _: _Run) -> str:
