@@ -202,8 +202,16 @@ def test_whatever_is_made_can_be_read(tmp_path: Path, capabilities: dict[str, An
     )
     found = imported(tmp_path)
     if found is not None:
-        (tmp_path / "turncheck.yml").write_text(found.text)
+        (tmp_path / "turncheck.yml").write_text(found.text, encoding="utf-8", newline="")
         assert read_settings_file(tmp_path).values["bot"].kind == "rest"
+
+
+def test_a_note_stays_a_comment(tmp_path: Path) -> None:
+    botium(tmp_path, SIMPLEREST_HEADERS_TEMPLATE={"a\x1f\nengine: rasa #": SESSION})
+    found = imported(tmp_path)
+    assert found is not None
+    (tmp_path / "turncheck.yml").write_text(found.text)
+    assert read_settings_file(tmp_path).values["engine"] == "http"
 
 
 @pytest.mark.parametrize(

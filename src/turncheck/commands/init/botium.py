@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.messages.errors import UserError
+from turncheck.messages.plain_text import one_line
 from turncheck.process.regular_file import is_file, read_regular
 from turncheck.settings.bot import read_bot
 from turncheck.settings.bot_forbidden import is_secret
@@ -67,7 +68,8 @@ class Imported:
     def text(self) -> str:
         """The lines for ``turncheck.yml``."""
         lines = [f"# Made by `turncheck init` from {FILE}. The bot's address is a flag: --bot-url {self.address}"]
-        lines += [f"# To do: {note}" for note in self.notes]
+        # What is quoted is somebody else's: it stays a comment, and none of it is an escape.
+        lines += [f"# To do: {one_line(note, 300)}".replace("\\", "/") for note in self.notes]
         lines += ["engine: http", "bot:"]
         lines += [f"  {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in self.shape.items()]
         return "\n".join(lines) + "\n"
