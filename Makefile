@@ -57,7 +57,7 @@ test: lint
 # Accepts the wordings and documents that the tests have now; `git diff` shows what has changed.
 accept: $(VENV)/.test
 	$(BIN)/python tests/unit/accept_golden.py
-	$(BIN)/pytest -q --accept -m golden $(shell grep -rl --include='test_*.py' 'golden: Golden' tests)
+	$(BIN)/pytest -q --accept -m "golden and $(EVERYDAY)" $(shell grep -rl --include='test_*.py' 'golden: Golden' tests)
 
 test-image: $(VENV)/.test
 	$(BIN)/pytest -m image $(call marked,image)

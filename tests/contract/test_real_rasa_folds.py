@@ -6,7 +6,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from golden_texts import Golden
 from real_rasa import ROOT, server, turncheck
 
 from turncheck.comparison.metrics import metrics_of
@@ -22,7 +21,7 @@ def test_cross_validation_trains_real_rasa_once_a_fold(rasa: str, tmp_path: Path
     shutil.copytree(ROOT / "tests" / "oracle" / "nlu" / "lr_crf_travel" / "project", folder)
     done, report = turncheck(folder, tmp_path / "out", "--rasa-command", rasa, "--folds", "2")
     assert report.stopped is None, done.stderr
-    assert "trains 2 models, one per" in done.stderr
+    assert "trains 2 models, one per fold: about 2 times as long as" in done.stderr
     assert report.nlu is not None
     assert (report.nlu.mode, report.nlu.folds) == ("cross-validation", 2)
     assert {entry.fold for entry in report.nlu.predictions} == {0, 1}
@@ -31,11 +30,10 @@ def test_cross_validation_trains_real_rasa_once_a_fold(rasa: str, tmp_path: Path
     assert metrics_of(report)["nlu.entities.CRFEntityExtractor.f1"].value > 0.3
 
 
-def test_a_server_without_a_model_says_so(rasa: str, tmp_path: Path, golden: Golden) -> None:
+def test_a_server_without_a_model_says_so(rasa: str, tmp_path: Path) -> None:
     (tmp_path / "empty" / "models").mkdir(parents=True)
     with (
         server(rasa, tmp_path / "empty") as (url, _),
-        pytest.raises(ServerError) as refused,
+        pytest.raises(ServerError, match="has no model loaded"),
     ):
         describe(RasaClient(Access(url)))
-    golden(refused.value)
