@@ -512,8 +512,7 @@ class Rounds(Generic[Answer]):
         for test in self.tests:
             if test.is_over or len(test.runs) < self.rules.first:
                 continue
-            weighed = self._weigh(test, level)
-            if weighed is None:
+            if (weighed := self._weigh(test, level)) is None:
                 test.verdict = _as_usual(test)
             else:
                 of_test[test.number] = test, weighed
