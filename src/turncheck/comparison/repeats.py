@@ -38,7 +38,7 @@ _MISSES: Final = 0.05
 _RUNS_BEFORE: Final = 4
 """What is known of the base when pairs begin counts as so many runs: a model may have drifted since."""
 _MOST_USUAL: Final = 0.9
-"""A base that fails more often is taken for one that does not, so that something may be worse."""
+"""The usual rate of pairs is at most this, so that a worse one is above it."""
 _JEFFREYS: Final = 0.95
 """The upper end of a 90 % interval, of which 5 % are above."""
 _WILSON: Final = 1.959963984540054

@@ -45,7 +45,7 @@ class Masks:
         self._patterns = [re.compile("".join(map(_written, form))) for form in sorted(forms, key=len, reverse=True)]
 
     def text(self, text: str) -> str:
-        """Return a text without them."""
+        """Return a string with the secrets in it replaced."""
         for pattern in self._patterns:
             text = pattern.sub(HIDDEN, text)
         return text

@@ -1,4 +1,4 @@
-"""Botium's scripting memory: `$name` in a text stands for a value, takes one from a message, or is computed."""
+"""Botium's scripting memory: `$name` in a line stands for a value, takes one from a message, or is computed."""
 
 from __future__ import annotations
 

@@ -206,7 +206,7 @@ def read_served(body: bytes) -> Served:
 
 
 def read_parse(body: bytes, text: str) -> Parse:
-    """Read ``/model/parse`` for a text."""
+    """Read ``/model/parse`` for a message."""
     found = decoded(body)
     answer = _shaped(found, _Understood)
     for number, entity in enumerate(answer.entities):

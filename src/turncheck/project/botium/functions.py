@@ -35,7 +35,7 @@ ANSWERED: Final = FUNCTIONS - {"$env"}
 """Those that are computed here."""
 _CALLED: Final = r"(\(.+?(?<!\\)\))?"
 CALL: Final = {name: re.compile(f"{re.escape(name)}{_CALLED}") for name in FUNCTIONS}
-"""What finds the calls of a function in a text; the group is its arguments with their parentheses."""
+"""What finds the calls of a function in a line; the group is its arguments with their parentheses."""
 _ANY_CALL: Final = re.compile(f"({'|'.join(map(re.escape, sorted(FUNCTIONS, key=len, reverse=True)))}){_CALLED}")
 
 
@@ -49,14 +49,14 @@ def arguments(name: str, written: str | None) -> list[str]:
 
 
 def has_call(text: str) -> bool:
-    """Whether a text has a call of a function, rather than a longer name that begins like one."""
+    """Whether a line has a call of a function, rather than a longer name that begins like one."""
     return any(name in FUNCTIONS for name in VARIABLE.findall(text))
 
 
 def refused_calls(
     text: str, variables: frozenset[str], settings: Mapping[str, Any], *, of_bot: bool
 ) -> Iterator[tuple[str, str]]:
-    """Yield the calls in a text that are not answered here, each with the reason.
+    """Yield the calls in a line that are not answered here, each with the reason.
 
     Args:
         text: what a user says, what is expected, or an argument.
