@@ -18,7 +18,14 @@ from turncheck.engines.conversation import Conversation, Parse, PredictedEntity,
 from turncheck.engines.embedded.engines import engine_of
 from turncheck.engines.embedded.nlu.engine import EmbeddedNlu, as_model_parse
 from turncheck.evaluation.batch.judging import shown_value
-from turncheck.messages.errors import EXIT_OK, CutShortError, UserError
+from turncheck.messages.errors import (
+    EXIT_NOT_DONE,
+    EXIT_OK,
+    CutShortError,
+    EngineError,
+    UnansweredError,
+    UserError,
+)
 from turncheck.messages.plain_text import log_json
 from turncheck.project.batch.model import Suite, SuiteCase
 from turncheck.project.model import Project
@@ -293,7 +300,13 @@ def run_shell(
 
 
 def talk(conversation: Conversation, shell: ShellOptions, ends: Terminal) -> int:
-    """Hold the conversation: every line is a message, or, from a person at a terminal, perhaps a command."""
+    """Hold the conversation: every line is a message, or, from a person at a terminal, perhaps a command.
+
+    A turn without a usable answer is said, and the conversation goes on; from a pipe it is not done then.
+
+    Raises:
+        EngineError: no turn will have an answer.
+    """
     if shell.output_format == "jsonl":
         return _talk(conversation, ends, _write_json_and_troubles)
     if not ends.interactive:
@@ -326,10 +339,23 @@ def read_fixtures(written: Sequence[str], slots: Iterable[str] | None) -> dict[s
 
 
 def _talk(conversation: Conversation, ends: Terminal, write: Callable[[Turn, TextIO], None]) -> int:
+    code = EXIT_OK
     for line in ends.lines:
-        write(conversation.say(line.removesuffix("\n").removesuffix("\r")), ends.output)
+        message = line.removesuffix("\n").removesuffix("\r")
+        try:
+            turn = conversation.say(message)
+        except UserError as error:
+            turn, code = _unanswered(message, error), EXIT_NOT_DONE
+        write(turn, ends.output)
         ends.output.flush()
-    return EXIT_OK
+    return code
+
+
+def _unanswered(message: str | None, error: UserError) -> Turn:
+    """Return a turn that says what went wrong in it; if it will in the next one as well, raise that."""
+    if isinstance(error, EngineError) and not isinstance(error, UnansweredError):
+        raise error
+    return Turn(message, (), {}, None, (), remarks=(f"error: {error}",))
 
 
 def write_json(turn: Turn, output: TextIO) -> None:
@@ -403,7 +429,10 @@ def _talk_interactively(conversation: Conversation, lines: Iterable[str], output
         if line.startswith(":"):
             output.write("\n".join(_answer_command(line, turn)) + "\n")
         elif line:
-            turn = conversation.say(line)
+            try:
+                turn = conversation.say(line)
+            except UserError as error:
+                turn = _unanswered(line, error)
             _write_answers(turn, output)
         output.flush()
     return EXIT_OK

@@ -28,6 +28,7 @@ from turncheck.commands.flags.shared import (
     add_verbosity,
     screen_of,
 )
+from turncheck.process.streams import ensure_utf_8, lines_of_input
 
 if TYPE_CHECKING:
     import argparse
@@ -69,13 +70,19 @@ def _parse(namespace: argparse.Namespace) -> int:
 
     options = ParseOptions(settings_of(namespace), models_of(namespace))
     screen = screen_of(namespace)
-    return run_parse(options, namespace.texts or _lines(), namespace.format, os.environ, sys.stdout, screen)
+    texts = map(_sound, namespace.texts) if namespace.texts else _sentences()
+    return run_parse(options, texts, namespace.format, os.environ, sys.stdout, screen)
 
 
-def _lines() -> Iterator[str]:
-    for line in sys.stdin:
+def _sentences() -> Iterator[str]:
+    for line in lines_of_input(sys.stdin):
         if line.strip():
             yield line.rstrip("\r\n")
+
+
+def _sound(sentence: str) -> str:
+    ensure_utf_8(sentence, "a sentence on the command line")
+    return sentence
 
 
 def add_shell(subparsers: argparse._SubParsersAction[Any]) -> None:
@@ -110,6 +117,8 @@ def _shell(namespace: argparse.Namespace) -> int:
     from turncheck.commands.parse import ShellOptions, Terminal, run_shell, typed_lines
 
     interactive = sys.stdin.isatty() and namespace.format == "text"
-    ends = Terminal(typed_lines() if interactive else sys.stdin, sys.stdout, interactive)
+    ends = Terminal(lines_of_input(typed_lines() if interactive else sys.stdin), sys.stdout, interactive)
+    for fixture in namespace.fixture:
+        ensure_utf_8(fixture, "--fixture")
     shell = ShellOptions(namespace.format, namespace.fixture, namespace.channel)
     return run_shell(assistant_of(namespace), shell, ends, os.environ, screen_of(namespace))
