@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck import __version__
 from turncheck.commands.compare_policies import Configured, alike_in_words, alike_to
-from turncheck.commands.nlu import NluOutput, NluTestOptions, needed_responses, read_judged
+from turncheck.commands.nlu import NluOutput, NluTestOptions, read_judged
+from turncheck.commands.split import needed_responses
 from turncheck.comparison.changed_parts import differences
 from turncheck.engines.base import NLU_PARTS
 from turncheck.engines.embedded.model_archive import MemberWriter, write_model

@@ -3,36 +3,144 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from turncheck.engines.base import NLU_PARTS, NOTHING_TO_LEARN, Part
-from turncheck.engines.embedded.model_archive import MemberWriter, write_model
-from turncheck.engines.embedded.models import DEFAULT_MODELS, model_path
-from turncheck.engines.embedded.training_key import project_fingerprint
+from turncheck.commands.flags import shared
+from turncheck.commands.flags.engine import settings_of
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, TrainingRefusedError, UserError
 from turncheck.messages.plain_text import plain
-from turncheck.project.story_sentences import with_story_sentences
-from turncheck.render.phrases import substitution_lines
-from turncheck.run.folders import ensure_apart_from_project
-from turncheck.run.reading import (
-    ensure_nlu_accepted,
-    ensure_policies_accepted,
-    ensure_readable,
-    ensure_trainable,
-    ensure_valid,
-    in_vain,
-    read_assistant,
-)
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
+    from turncheck.engines.base import Part
+    from turncheck.engines.embedded.model_archive import MemberWriter
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.report.model import Substitution
     from turncheck.settings.options import Settings
+
+
+def add_train(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``train`` with its kinds below it."""
+    parser = subparsers.add_parser(
+        "train",
+        help="train a model: NLU and policies, or one of them",
+        description="Train language understanding and policies, and save them as one model.",
+    )
+    _add_train_flags(parser)
+    shared.add_augmentation(parser)
+    shared.add_verbosity(parser)
+    parser.set_defaults(handler=_train_both)
+    _add_validation_flags(parser)
+    parts = parser.add_subparsers(title="commands for one part", metavar="PART")
+    only_nlu = parts.add_parser("nlu", help="train language understanding", description="Train the NLU pipeline.")
+    _add_train_flags(only_nlu)
+    only_nlu.add_argument("-u", "--nlu", type=Path, metavar="PATH", help="NLU data (default: data)")
+    shared.add_verbosity(only_nlu)
+    only_nlu.set_defaults(handler=_train_nlu)
+    add_train_core(parts)
+
+
+def _add_train_flags(parser: argparse.ArgumentParser) -> None:
+    shared.add_project(parser)
+    shared.add_paths(parser, "--data", words="training data, files or folders (default: data)")
+    shared.add_domain(parser)
+    shared.add_config(parser)
+    shared.add_seed(parser, "training")
+    shared.add_vectors_flag(parser)
+    shared.add_model_output(parser)
+
+
+def _add_validation_flags(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("validation before training")
+    group.add_argument("--skip-validation", action="store_true", help="do not run `data validate` first")
+    group.add_argument(
+        "--fail-on-validation-warnings", action="store_true", help="do not train if the validation warns"
+    )
+    group.add_argument(
+        "--validation-max-history",
+        type=shared.at_least_one,
+        metavar="N",
+        help="number of turns that the story structure check looks back",
+    )
+
+
+def _train_both(namespace: argparse.Namespace) -> int:
+    options = train_options(namespace)
+    if not namespace.skip_validation:
+        validation = Validation(namespace.validation_max_history, namespace.fail_on_validation_warnings)
+        options = replace(options, validation=validation)
+    return run_train(options, ("nlu", "core"), shared.screen_of(namespace))
+
+
+def _train_nlu(namespace: argparse.Namespace) -> int:
+    return run_train(train_options(namespace), ("nlu",), shared.screen_of(namespace))
+
+
+def add_train_core(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``core`` below ``train``."""
+    parser = subparsers.add_parser(
+        "core",
+        help="train the policies on stories and rules",
+        description="Train the policies on stories and rules. With several configurations, train models to compare.",
+    )
+    add_train_core_flags(parser)
+    shared.add_verbosity(parser)
+    parser.set_defaults(handler=train_core)
+
+
+def add_train_core_flags(parser: argparse.ArgumentParser) -> None:
+    """Add what ``train core`` reads, and where its models go."""
+    read = parser.add_argument_group("input")
+    shared.add_project(read)
+    shared.add_paths(read, "-s", "--stories", "--data", words="files or folders with stories and rules (default: data)")
+    shared.add_domain(read)
+    shared.add_config(read, several="with several, train models to compare")
+    learn = parser.add_argument_group("training")
+    shared.add_augmentation(learn)
+    shared.add_seed(learn, "training")
+    compare = parser.add_argument_group("comparing configurations")
+    compare.add_argument("--runs", type=shared.repetitions, default=3, metavar="N", help="repetitions (default: 3)")
+    compare.add_argument(
+        "--percentages",
+        type=shared.whole_number,
+        nargs="+",
+        action="extend",
+        metavar="N",
+        help="percentages of the stories to leave out (default: 0 25 50 75; for Rasa 0 and 1: 0 5 25 50 70 90 95)",
+    )
+    output = parser.add_argument_group("output")
+    shared.add_model_output(output)
+
+
+def train_core(namespace: argparse.Namespace) -> int:
+    """Run ``train core``."""
+    configs: list[Path] = namespace.config or []
+    if len(configs) <= 1:
+        return run_train(train_options(namespace), ("core",), shared.screen_of(namespace))
+    from turncheck.commands.compare_policies import run_train_comparison
+
+    return run_train_comparison(
+        train_options(namespace),
+        configs,
+        shared.screen_of(namespace),
+        runs=namespace.runs,
+        percentages=namespace.percentages or (),
+    )
+
+
+def train_options(namespace: argparse.Namespace) -> TrainOptions:
+    """Return what ``train`` trains, and where its model goes."""
+    return TrainOptions(
+        settings=settings_of(namespace),
+        out=namespace.out,
+        fixed_name=namespace.fixed_model_name,
+        augmentation=getattr(namespace, "augmentation", 50),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +159,7 @@ class TrainOptions:
     """
 
     settings: Settings
-    out: Path = Path(DEFAULT_MODELS)
+    out: Path
     fixed_name: str | None = None
     augmentation: int = 50
     validation: Validation | None = None
@@ -76,6 +184,14 @@ def run_train(options: TrainOptions, parts: Sequence[Part], screen: Console) -> 
     Raises:
         UserError: nothing to read or to learn from, a model that cannot be written.
     """
+    from turncheck.engines.embedded.model_archive import MemberWriter, write_model
+    from turncheck.engines.embedded.models import DEFAULT_MODELS, model_path
+    from turncheck.engines.embedded.training_key import project_fingerprint
+    from turncheck.project.story_sentences import with_story_sentences
+    from turncheck.render.phrases import substitution_lines
+    from turncheck.run.folders import ensure_apart_from_project
+    from turncheck.run.reading import read_assistant
+
     if options.out != Path(DEFAULT_MODELS):  # with `--data .` the usual place is in what is read, and no model is data
         ensure_apart_from_project(options.out, options.settings)
     project = read_assistant(options.settings, data=options.data)
@@ -108,6 +224,9 @@ def run_train(options: TrainOptions, parts: Sequence[Part], screen: Console) -> 
 
 def _possible(project: Project, parts: Sequence[Part], screen: Console) -> list[Part]:
     """Return the parts that can be trained; a part that was requested by itself must be possible."""
+    from turncheck.engines.base import NOTHING_TO_LEARN
+    from turncheck.run.reading import in_vain
+
     if (refusal := project.platform.no_model) is not None:
         raise UserError(refusal.what, hint=refusal.hint)
     missing: dict[Part, str] = {}
@@ -127,6 +246,9 @@ def _possible(project: Project, parts: Sequence[Part], screen: Console) -> list[
 
 def _ensure_whole(project: Project, parts: Sequence[Part]) -> None:
     """Refuse training data of which a part could not be read, although Rasa would train on the rest."""
+    from turncheck.engines.base import NLU_PARTS
+    from turncheck.run.reading import ensure_readable, ensure_trainable
+
     if "core" in parts:
         ensure_trainable(project)
     if "nlu" in parts:
@@ -134,6 +256,8 @@ def _ensure_whole(project: Project, parts: Sequence[Part]) -> None:
 
 
 def _ensure_accepted(project: Project, parts: Sequence[Part], options: TrainOptions, screen: Console) -> None:
+    from turncheck.run.reading import ensure_nlu_accepted, ensure_policies_accepted, ensure_valid
+
     if options.validation is not None:
         asked = options.validation
         ensure_valid(project, screen, max_history=asked.max_history, fail_on_warnings=asked.fail_on_warnings)
