@@ -7,7 +7,6 @@ import os
 import sys
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
-from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from turncheck.project.model import Domain, Project, Response, Step, Story
     from turncheck.project.nlu_data import Example, NluData
     from turncheck.report.model import StoryResult
-
 
 _KINDS: Final = {
     "nlu": "NLU data and responses in Markdown or JSON, or in the YAML of Rasa 2",
@@ -345,6 +343,8 @@ def _data(conversion: Conversion, paths: Sequence[Path], converted: Converted, *
 
 def _diff(conversion: Conversion, name: str, content: str) -> Iterator[str]:
     """Yield the difference to the existing file of the name, or to an empty one."""
+    from difflib import unified_diff
+
     from turncheck.project.folder import MAX_FILE_BYTES
 
     path = conversion.out / name

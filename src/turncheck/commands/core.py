@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from turncheck.settings.options import Settings
 
 
-def add_test_core(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add ``core`` below ``test``."""
-    parser = subparsers.add_parser(
+def add_test_core(subparsers: argparse._SubParsersAction[Any]) -> argparse.ArgumentParser:
+    """Add ``core`` below ``test``; what it does is set by the caller."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
         "core",
         help="test the policies on test stories",
         description="Run test stories against a trained model. Custom actions are never called.",
@@ -44,7 +44,7 @@ def add_test_core(subparsers: argparse._SubParsersAction[Any]) -> None:
     add_engine_flags(parser)
     add_core_output_flags(parser)
     shared.add_verbosity(parser)
-    parser.set_defaults(handler=test_core)
+    return parser
 
 
 def add_test_core_flags(parser: argparse.ArgumentParser) -> None:
@@ -103,20 +103,6 @@ def add_core_output_flags(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--no-plot", action="store_true", help="draw no plots")
     shared.add_rasa_files(output)
     shared.add_json(output)
-
-
-def test_core(namespace: argparse.Namespace) -> int:
-    """Run ``test core``."""
-    options = test_core_options(namespace, end_to_end=namespace.e2e)
-    output, screen = core_output(namespace), shared.screen_of(namespace)
-    models: list[Path] = namespace.model or []
-    if not namespace.evaluate_model_directory and len(models) <= 1:
-        return run_test_core(options, output, screen)
-    from turncheck.commands.compare_policies import run_test_model_directory, run_test_models
-
-    if namespace.evaluate_model_directory:
-        return run_test_model_directory(options, output, screen)
-    return run_test_models(options, models, output, screen)
 
 
 def test_core_options(namespace: argparse.Namespace, *, end_to_end: bool) -> CoreTestOptions:

@@ -14,7 +14,6 @@ from turncheck.commands.flags.engine import add_cache_flags, add_engine_flags, m
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, INTERRUPTED, UserError
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import plain
-from turncheck.settings.bounds import capped_workers
 
 if TYPE_CHECKING:
     import argparse
@@ -39,9 +38,9 @@ _DATA_SUFFIXES: Final = frozenset({".md", ".json"})
 """Suffixes of ``-d`` in Rasa NLU 0.x, where it is the data; a domain never has one of them."""
 
 
-def add_test_nlu(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add ``nlu`` below ``test``."""
-    parser = subparsers.add_parser(
+def add_test_nlu(subparsers: argparse._SubParsersAction[Any]) -> argparse.ArgumentParser:
+    """Add ``nlu`` below ``test``; what it does is set by the caller."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
         "nlu",
         help="test intents, entities and responses",
         description="Test NLU data with a trained model or by cross-validation, or compare pipelines.",
@@ -57,7 +56,7 @@ def add_test_nlu(subparsers: argparse._SubParsersAction[Any]) -> None:
     add_engine_flags(parser)
     add_output_flags(parser)
     shared.add_verbosity(parser)
-    parser.set_defaults(handler=test_nlu)
+    return parser
 
 
 def add_nlu_flags(parser: argparse.ArgumentParser) -> None:
@@ -144,33 +143,6 @@ def add_output_flags(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--confmat", type=Path, metavar="FILE", help="draw the confusion matrix to this file, too")
 
 
-def test_nlu(namespace: argparse.Namespace) -> int:
-    """Run ``test nlu`` on parsed flags: a comparison where several configurations are named."""
-    screen = shared.screen_of(namespace)
-    configs = config_files(namespace.config or [])
-    namespace.workers = capped_workers(namespace.workers, screen)
-    options, output = nlu_options(namespace)
-    if len(configs) <= 1:
-        return run_test_nlu(options, output, screen)
-
-    from turncheck.commands.compare_pipelines import run_compare_nlu
-    from turncheck.messages.errors import UserError
-
-    if options.repeat > 1:
-        raise UserError(
-            "--repeat is for one configuration: of several, each is trained and tested as often as --runs says",
-            hint="Name one configuration, or leave out --repeat.",
-        )
-    return run_compare_nlu(
-        options,
-        configs,
-        _output(namespace, DEFAULT_COMPARISON_FOLDER),
-        screen,
-        runs=namespace.runs,
-        percentages=namespace.percentages,
-    )
-
-
 def nlu_options(namespace: argparse.Namespace) -> tuple[NluTestOptions, NluOutput]:
     """Return what ``test nlu`` measures with one configuration, and what it writes."""
     namespace.config = config_files(namespace.config or [])
@@ -183,7 +155,7 @@ def nlu_options(namespace: argparse.Namespace) -> tuple[NluTestOptions, NluOutpu
         are_folds_named=namespace.are_folds_named,
         repeat=namespace.repeat,
     )
-    return options, _output(namespace, DEFAULT_FOLDER)
+    return options, nlu_output(namespace, DEFAULT_FOLDER)
 
 
 def read_flags_of_rasa_0(namespace: argparse.Namespace) -> None:
@@ -209,7 +181,8 @@ def read_flags_of_rasa_0(namespace: argparse.Namespace) -> None:
         namespace.are_folds_named = namespace.mode is not None
 
 
-def _output(namespace: argparse.Namespace, folder: str) -> NluOutput:
+def nlu_output(namespace: argparse.Namespace, folder: str) -> NluOutput:
+    """Return what ``test nlu`` writes, to this folder unless another is named."""
     successes: Path | None = namespace.successes
     return NluOutput(
         folder=namespace.out or Path(folder),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -94,6 +93,8 @@ def run_data_split_nlu(
     Raises:
         UserError: the fraction is outside (0, 1), nothing can be read, a file cannot be written.
     """
+    import random
+
     from turncheck.evaluation.splits import split_as_rasa
     from turncheck.project.files import DEFAULT_DATA
     from turncheck.project.reader import read_nlu, read_nlu_responses, read_project

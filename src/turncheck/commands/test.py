@@ -1,4 +1,5 @@
-"""Bare ``turncheck test``: the stories, then the NLU data, with one report of both."""
+"""``turncheck test``: by itself the stories, then the NLU data, with one report of both; else one kind, or several
+models or pipelines compared."""
 
 from __future__ import annotations
 
@@ -40,8 +41,8 @@ def add_test(subparsers: argparse._SubParsersAction[Any]) -> None:
     add_verbosity(parser)
     parser.set_defaults(handler=_test_both)
     kinds = parser.add_subparsers(title="commands for one kind of test", metavar="WHAT")
-    nlu.add_test_nlu(kinds)
-    core.add_test_core(kinds)
+    nlu.add_test_nlu(kinds).set_defaults(handler=_test_nlu)
+    core.add_test_core(kinds).set_defaults(handler=_test_core)
     add_test_e2e(kinds)
     add_test_batch(kinds)
     strength.add_test_strength(kinds)
@@ -86,9 +87,49 @@ def _test_both(namespace: argparse.Namespace) -> int:
             return core.run_test_core(options, replace(output, json=namespace.json), screen)
         if len(nlu.config_files(configs)) <= 1:
             return run_bare_test(options, output, *nlu.nlu_options(namespace), screen)
-        return max(core.run_test_core(options, output, screen), nlu.test_nlu(namespace))
+        return max(core.run_test_core(options, output, screen), _test_nlu(namespace))
     screen.note("There are no test stories: only the NLU data are tested.")
-    return nlu.test_nlu(namespace)
+    return _test_nlu(namespace)
+
+
+def _test_nlu(namespace: argparse.Namespace) -> int:
+    """Run ``test nlu`` on parsed flags: a comparison where several configurations are named."""
+    screen = screen_of(namespace)
+    configs = nlu.config_files(namespace.config or [])
+    namespace.workers = capped_workers(namespace.workers, screen)
+    options, output = nlu.nlu_options(namespace)
+    if len(configs) <= 1:
+        return nlu.run_test_nlu(options, output, screen)
+
+    from turncheck.commands.compare_pipelines import run_compare_nlu
+
+    if options.repeat > 1:
+        raise UserError(
+            "--repeat is for one configuration: of several, each is trained and tested as often as --runs says",
+            hint="Name one configuration, or leave out --repeat.",
+        )
+    return run_compare_nlu(
+        options,
+        configs,
+        nlu.nlu_output(namespace, nlu.DEFAULT_COMPARISON_FOLDER),
+        screen,
+        runs=namespace.runs,
+        percentages=namespace.percentages,
+    )
+
+
+def _test_core(namespace: argparse.Namespace) -> int:
+    """Run ``test core``: with several models, or a folder of them, compare these."""
+    options = core.test_core_options(namespace, end_to_end=namespace.e2e)
+    output, screen = core.core_output(namespace), screen_of(namespace)
+    models: list[Path] = namespace.model or []
+    if not namespace.evaluate_model_directory and len(models) <= 1:
+        return core.run_test_core(options, output, screen)
+    from turncheck.commands.compare_policies import run_test_model_directory, run_test_models
+
+    if namespace.evaluate_model_directory:
+        return run_test_model_directory(options, output, screen)
+    return run_test_models(options, models, output, screen)
 
 
 def run_bare_test(

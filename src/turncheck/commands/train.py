@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.commands.flags import shared
 from turncheck.commands.flags.engine import settings_of
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from turncheck.commands.compare_policies import Configured
+    from turncheck.dialogue.domain import DialogueDomain
+    from turncheck.dialogue.story_steps import StoryStep
     from turncheck.engines.base import Part
     from turncheck.engines.embedded.model_archive import MemberWriter
     from turncheck.process.screen import Console
@@ -122,7 +125,6 @@ def train_core(namespace: argparse.Namespace) -> int:
     configs: list[Path] = namespace.config or []
     if len(configs) <= 1:
         return run_train(train_options(namespace), ("core",), shared.screen_of(namespace))
-    from turncheck.commands.compare_policies import run_train_comparison
 
     return run_train_comparison(
         train_options(namespace),
@@ -296,3 +298,109 @@ def _add_nlu(project: Project, writer: MemberWriter, options: TrainOptions) -> S
     engine = EmbeddedNluTrainer(options.settings.seed, vectors=chosen_vectors(options.settings.vectors)).fit(project)
     write_nlu(writer, engine)
     return engine.info.substitutions
+
+
+DEFAULT_PERCENTAGES: Final = (0, 25, 50, 75)
+PERCENTAGES_OF_RASA_0_AND_1: Final = (0, 5, 25, 50, 70, 90, 95)
+DEFAULT_RUNS: Final = 3
+
+
+def run_train_comparison(
+    options: TrainOptions,
+    configs: Sequence[Path],
+    screen: Console,
+    *,
+    runs: int = DEFAULT_RUNS,
+    percentages: Sequence[int] = (),
+) -> int:
+    """Train each configuration on what is left of the stories at each percentage, as often as there are runs.
+
+    Without ``percentages`` they are those of the Rasa that the project is written for.
+
+    Writes Rasa's tree: ``run_1/CONFIG__percentage__25.tar.gz`` … and ``num_stories.json``. Which stories are left out
+    depends on the seed, the run and the percentage, and is the same for all configurations.
+
+    Raises:
+        UserError: nothing to read or to train on, a percentage out of range, two configurations with one name.
+    """
+    from turncheck.commands.compare_policies import NUMBER_OF_STORIES, print_alike
+    from turncheck.publishing.files import write_file
+    from turncheck.render.rasa_files import as_json
+
+    if any(not 0 <= percentage < 100 for percentage in percentages):
+        raise UserError("a percentage of --percentages is not between 0 and 99")
+    names = [config.stem for config in configs]
+    if len(set(names)) != len(names):
+        raise UserError("two configurations have the same name", hint="Models are named after them: rename one.")
+    try:
+        sizes, configured = _train_all(options, configs, screen, runs, percentages)
+    except TrainingRefusedError as error:
+        sys.stderr.write(plain(f"turncheck: error: {error.for_repository(options.settings.project)}\n"))
+        return EXIT_FAILED
+    write_file(options.out / NUMBER_OF_STORIES, as_json(NUMBER_OF_STORIES, sizes).encoded)
+    print_alike(configured)
+    return EXIT_OK
+
+
+def _train_all(
+    options: TrainOptions, configs: Sequence[Path], screen: Console, runs: int, percentages: Sequence[int]
+) -> tuple[list[int], dict[str, Configured]]:
+    """Return how many steps are left at each percentage, and what is run for each configuration."""
+    from turncheck.commands.compare_policies import PERCENTAGE
+    from turncheck.dialogue.domain import DialogueDomain
+    from turncheck.dialogue.story_steps import story_steps
+    from turncheck.engines.embedded.configured import policies_of
+    from turncheck.engines.embedded.models import SUFFIX
+    from turncheck.render.rasa_files import NAMED_AS_TODAY
+    from turncheck.run.reading import ensure_policies_accepted, ensure_trainable, read_assistant
+
+    configured: dict[str, Configured] = {}
+    sizes: list[int] = []
+    for config in configs:
+        project = read_assistant(replace(options.settings, config=str(config)), data=options.data)
+        ensure_trainable(project)
+        ensure_policies_accepted(project, screen)
+        configured[config.stem] = policies_of(project.config, rasa=project.domain.rasa)
+        domain = DialogueDomain.of(project)
+        steps = story_steps((*project.stories, *project.rules), domain)
+        usual = DEFAULT_PERCENTAGES if project.major >= NAMED_AS_TODAY else PERCENTAGES_OF_RASA_0_AND_1
+        left_out = percentages or usual
+        sizes = [len(steps) - round(percentage / 100 * len(steps)) for percentage in left_out]
+        for run in range(1, runs + 1):
+            for percentage in left_out:
+                left = _left(steps, percentage, f"{options.settings.seed}/{run}/{percentage}")
+                path = options.out / f"run_{run}" / f"{config.stem}{PERCENTAGE}{percentage}{SUFFIX}"
+                what = f"Training {config.stem}, run {run} of {runs}, without {percentage}% of the stories"
+                with screen.step("train", what):
+                    _train(project, domain, left, path, options.augmentation)
+                sys.stdout.write(plain(f"The model is saved at '{path}'.\n"))
+    return sizes, configured
+
+
+def _left(steps: Sequence[StoryStep], percentage: int, seed: str) -> list[StoryStep]:
+    """Leave out this share of the story and rule steps, the same ones however files are ordered; the rest stays in
+    order."""
+    import random
+
+    number = round(percentage / 100 * len(steps))
+    places = sorted(range(len(steps)), key=lambda place: _written(steps[place]))
+    dropped = set(random.Random(seed).sample(places, number))
+    return [step for place, step in enumerate(steps) if place not in dropped]
+
+
+def _written(step: StoryStep) -> str:
+    """What a step says, without its place."""
+    return repr((step.is_rule, step.name, step.start, step.events, step.end))
+
+
+def _train(project: Project, domain: DialogueDomain, steps: Sequence[StoryStep], path: Path, augmentation: int) -> None:
+    from turncheck.dialogue.training import trackers_of_steps
+    from turncheck.engines.embedded.model_archive import MemberWriter, write_model
+    from turncheck.engines.embedded.policies.trainer import train_ensemble, write_ensemble
+    from turncheck.engines.embedded.training_key import project_fingerprint
+
+    trackers = trackers_of_steps(steps, domain, augmentation=augmentation)
+    ensemble = train_ensemble(project, domain=domain, trackers=trackers)
+    writer = MemberWriter()
+    write_ensemble(writer, ensemble)
+    write_model(path, writer, fingerprint=project_fingerprint(project), parts=("core",))

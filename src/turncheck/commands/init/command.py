@@ -11,12 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
-from threading import Event, Timer
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.commands.flags.shared import existing_folder, not_negative
-from turncheck.commands.init.botium import FILE as BOTIUM_FILE
-from turncheck.commands.init.botium import imported
 from turncheck.commands.init.workflows import ON_MAIN, PROPOSALS, workflow
 from turncheck.messages.errors import EXIT_OK, INTERRUPTED, UserError
 from turncheck.messages.phrasing import count
@@ -28,6 +25,7 @@ from turncheck.settings.sources import FILE_NAME, from_arguments
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from threading import Event
 
     from turncheck.ci.git import Checkout
     from turncheck.conclude import Outcome
@@ -110,6 +108,8 @@ def failing_today(folder: Path, screen: Console, seconds: float | None) -> Today
     Raises:
         KeyboardInterrupt: somebody interrupted it.
     """
+    from threading import Event
+
     is_over = Event()
     outcome = None
     try:
@@ -141,6 +141,8 @@ def _measured(folder: Path, screen: Console) -> Outcome:
 @contextmanager
 def _interrupted_after(seconds: float | None, is_over: Event) -> Iterator[None]:
     """Interrupt what is inside after so many seconds, as Ctrl-C does: what was finished is kept."""
+    from threading import Timer
+
     if seconds is None:
         yield
         return
@@ -217,6 +219,7 @@ def look_at(folder: Path, host: str | None = None) -> Repository:
         UserError: there is no assistant in it or below it.
     """
     from turncheck.ci.git import find_checkout
+    from turncheck.commands.init.botium import imported
     from turncheck.messages.finding import shown_path
     from turncheck.project.export import export_of
     from turncheck.project.folder import assistants_below, is_assistant
@@ -465,6 +468,8 @@ def _state_of(repository: Repository, project: str, screen: Console, until: floa
 
     What is not measured at ``until``, by the monotonic clock, is left out.
     """
+    from turncheck.commands.init.botium import FILE as BOTIUM_FILE
+    from turncheck.commands.init.botium import imported
     from turncheck.project.export import export_of
     from turncheck.project.reader import read_project
 
@@ -487,6 +492,7 @@ def _state_of(repository: Repository, project: str, screen: Console, until: floa
 
 def files_of(repository: Repository, place: str) -> Iterator[Proposed]:
     """Yield every file that is proposed, whether it exists or not; ``place``: where the host has its own."""
+    from turncheck.commands.init.botium import imported
     from turncheck.project.reader import read_project
 
     text = workflow(repository.host, repository.projects, repository.branch)
@@ -514,6 +520,7 @@ def _folders_of(repository: Repository) -> list[Path]:
 
 
 def _is_over_http(folder: Path) -> bool:
+    from turncheck.commands.init.botium import imported
     from turncheck.project.export import export_of
 
     export = export_of(folder)
