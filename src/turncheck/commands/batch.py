@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from turncheck.commands.flags import shared
 from turncheck.commands.flags.engine import add_cache_flags, add_engine_flags, models_of, settings_of
@@ -97,8 +97,7 @@ def _test_batch(namespace: argparse.Namespace) -> int:
     return run_test_batch(options, settings, models, os.environ, shared.screen_of(namespace), sys.stdout)
 
 
-@dataclass(frozen=True, slots=True)
-class BatchOptions:
+class BatchOptions(NamedTuple):
     """What is run and written. ``paths``: suites, files or folders; without any, those of the project.
 
     ``csv``: the platform's report layout; ``raw_csv``: without apostrophes before what spreadsheets take for formulas.

@@ -6,9 +6,9 @@ import json
 import os
 import sys
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from turncheck.commands.flags.shared import add_project, add_verbosity, output_path, screen_of
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
@@ -199,12 +199,11 @@ KINDS: tuple[Kind, ...] = ("nlu", "core", "domain", "config")
 _DEFAULTS: dict[Kind, str] = {"nlu": "data", "core": "data", "domain": "domain.yml", "config": "config.yml"}
 
 
-@dataclass(frozen=True, slots=True)
-class Conversion:
+class Conversion(NamedTuple):
     """What is converted, and where to. ``files``: none for where a project keeps them."""
 
     kind: Kind
-    files: Sequence[Path] = field(default_factory=tuple)
+    files: Sequence[Path] = ()
     project: Path = Path()
     out: Path = Path("converted")
     check: bool = False
@@ -281,8 +280,7 @@ def _usual(root: Path, kind: Kind) -> list[Path]:
     return [path] if kind != "config" or path.exists() else files_apart(root)[:1] or [path]
 
 
-@dataclass(frozen=True, slots=True)
-class _Originals:
+class _Originals(NamedTuple):
     """What was read from the files that are converted."""
 
     data: Sequence[DataFile] = ()
@@ -408,9 +406,9 @@ def _behaviour(conversion: Conversion, screen: Console) -> Behaviour:
         after = read_project(folder)
         behaviour = Behaviour()
         if conversion.kind in {"nlu", "config"}:
-            behaviour += compare_understanding(before, after, left_out)
+            behaviour = behaviour.joined_with(compare_understanding(before, after, left_out))
         if conversion.kind != "nlu":
-            behaviour += compare_stories(before, after, tests, find_test_stories(folder))
+            behaviour = behaviour.joined_with(compare_stories(before, after, tests, find_test_stories(folder)))
     return behaviour
 
 
@@ -433,7 +431,7 @@ def _write_whole(conversion: Conversion, tests: Sequence[Path], folder: Path) ->
         there = [path for path in given or paths if path.exists()]
         if not there:
             continue
-        whole, _ = _converted(replace(conversion, kind=kind), there, keep=True)
+        whole, _ = _converted(conversion._replace(kind=kind), there, keep=True)
         left_out.update(note.location for note in whole.left)
         for file, content in whole.files.items():
             rules = file in {RULES_OF_INTENTS, RULES_OF_FALLBACK}
@@ -450,8 +448,7 @@ _RESTART: Final = "restart"
 _CAPITALS: Final = "EntitySynonymMapper writes a value with the capitals that it has elsewhere in the data"
 
 
-@dataclass(frozen=True, slots=True)
-class Behaviour:
+class Behaviour(NamedTuple):
     """The result: the differences, what was compared, what could not be, and what Rasa 3 changes by itself."""
 
     differences: tuple[str, ...] = ()
@@ -459,7 +456,7 @@ class Behaviour:
     not_run: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
 
-    def __add__(self, other: Behaviour) -> Behaviour:
+    def joined_with(self, other: Behaviour) -> Behaviour:
         """Combine two results."""
         return Behaviour(
             self.differences + other.differences,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.commands.flags import shared
 from turncheck.commands.flags.engine import add_cache_flags, add_engine_flags, models_of, settings_of
@@ -136,8 +135,7 @@ _TESTS_APART: Final = 2
 """The first version of Rasa that looks for test stories by their names."""
 
 
-@dataclass(frozen=True, slots=True)
-class CoreOutput:
+class CoreOutput(NamedTuple):
     """What ``test core`` writes, as its flags say."""
 
     folder: Path
@@ -150,8 +148,7 @@ class CoreOutput:
     """The major version of Rasa whose files are written; ``None``: the project's."""
 
 
-@dataclass(frozen=True, slots=True)
-class CoreTestOptions:
+class CoreTestOptions(NamedTuple):
     """What ``test core`` judges. ``endpoints`` is read with the project; nothing in it is called here."""
 
     settings: Settings
@@ -399,8 +396,7 @@ def _ensure_texts(story: Story) -> None:
 # --- what judges -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class PartsUnderTest:
+class PartsUnderTest(NamedTuple):
     """What judges: the engine, what understands messages (end to end), and what tokenizes annotated ones.
 
     Without ``tokenize`` there are no tokens: the model only holds policies.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
 from turncheck.commands.flags import shared
 from turncheck.commands.flags.engine import add_assistant, add_engine_flags, assistant_of
@@ -138,8 +138,7 @@ def _seconds(written: str) -> float:
 DEFAULT_RESULTS: Final = "e2e_results.yml"
 
 
-@dataclass(frozen=True, slots=True)
-class E2EOptions:
+class E2EOptions(NamedTuple):
     """What is run and written. ``paths``: files, folders, ``file.yml::case``; without any, all cases of the project.
 
     ``results``: where to write the results, a file or a folder; ``coverage``: the folder of the coverage report.

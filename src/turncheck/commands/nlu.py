@@ -4,10 +4,10 @@ back."""
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.commands.flags import shared
 from turncheck.commands.flags.engine import add_cache_flags, add_engine_flags, models_of, settings_of
@@ -209,8 +209,7 @@ _ERRORS: Final = "errors.json"
 _REPORTS: Final = "reports"
 
 
-@dataclass(frozen=True, slots=True)
-class NluOutput:
+class NluOutput(NamedTuple):
     """What ``test nlu`` writes, as its flags say. The last five are those of older Rasa versions.
 
     ``rasa_files``: the major version of Rasa whose files are written; ``None``: the project's. ``is_folder_named``:
@@ -237,8 +236,7 @@ class NluOutput:
         return (self.json, *named)
 
 
-@dataclass(frozen=True, slots=True)
-class NluTestOptions:
+class NluTestOptions(NamedTuple):
     """What ``test nlu`` judges. Several configurations are compared by :mod:`turncheck.commands.compare_pipelines`.
 
     ``are_folds_named``: otherwise their number is the default of the Rasa that the project is written for.
@@ -278,7 +276,7 @@ def for_rasa_of(project: Project, options: NluTestOptions) -> NluTestOptions:
 
     if options.are_folds_named or project.major >= NAMED_AS_TODAY:
         return options
-    return replace(options, settings=replace(options.settings, folds=FOLDS_OF_RASA_0_AND_1))
+    return options._replace(settings=replace(options.settings, folds=FOLDS_OF_RASA_0_AND_1))
 
 
 def print_nlu(report: Report, project: Path) -> None:

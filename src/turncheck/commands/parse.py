@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO
 
 from turncheck.commands.flags import shared
 from turncheck.commands.flags.engine import (
@@ -123,8 +122,7 @@ BATCH = 256
 RANKED = 3
 
 
-@dataclass(frozen=True, slots=True)
-class ParseOptions:
+class ParseOptions(NamedTuple):
     """Where the engine comes from: a model, or the project's files. Paths are relative to the current folder."""
 
     settings: Settings
@@ -349,8 +347,7 @@ COMMANDS = {
 """Commands on a terminal; from a pipe every line is a message."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShellOptions:
+class ShellOptions(NamedTuple):
     """How to talk: ``fixtures`` as ``slot=value``, the output channel that responses are chosen for, the format."""
 
     output_format: Literal["text", "jsonl"] = "text"
@@ -358,8 +355,7 @@ class ShellOptions:
     channel: str = "cmdline"
 
 
-@dataclass(frozen=True, slots=True)
-class Terminal:
+class Terminal(NamedTuple):
     """Input and output of the talk. ``interactive``: a person at a terminal, who is prompted and may enter commands."""
 
     lines: Iterable[str]

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import re
 import sys
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from textwrap import indent
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.commands.flags.shared import add_verbosity
 from turncheck.messages.errors import EXIT_OK, UserError
@@ -99,8 +98,7 @@ _DAYS: Final = 30
 _LARGEST: Final = 32_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class NewEntry:
+class NewEntry(NamedTuple):
     """What is put into quarantine; ``until``: thirty days from now, if it is not said."""
 
     case: str

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from turncheck.ci.hosts import OF_CODE, find_host, name_of
 from turncheck.commands.flags.shared import add_setting, add_verbosity, at_least_one, output_path, screen_of
@@ -320,8 +319,7 @@ def _read_document(path: Path, kind: type[_Document]) -> _Document:
         ) from None
 
 
-@dataclass(frozen=True, slots=True)
-class PublishRequest:
+class PublishRequest(NamedTuple):
     """What is to be published, and where: a report on a pull request, or the results of a workflow run.
 
     ``host`` is a name of :data:`turncheck.ci.hosts.OF_CODE`; "" for the host of this job, else GitHub.

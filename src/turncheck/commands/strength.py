@@ -11,9 +11,9 @@ import math
 import os
 import sys
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from turncheck.commands.flags import shared
 from turncheck.commands.flags.engine import add_cache_flags, add_engine_flags, settings_of
@@ -184,8 +184,7 @@ _PROGRESS_UPDATES: Final = 10
 """How often progress is printed."""
 
 
-@dataclass(frozen=True, slots=True)
-class StrengthOptions:
+class StrengthOptions(NamedTuple):
     """What is tried and written. ``most``: this many mutants (0: all); ``changed``: only of changed lines."""
 
     settings: Settings
@@ -322,8 +321,7 @@ def finish(alone: Alone[Any], words: str | None, json: Path | None) -> None:
 # --- test robustness --------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class RobustnessOptions:
+class RobustnessOptions(NamedTuple):
     """What is varied and written. ``fail_over``: the largest failure rate that ends with 0."""
 
     settings: Settings
@@ -369,8 +367,7 @@ def run_test_robustness(options: RobustnessOptions, screen: Console) -> int:
     return EXIT_FAILED if most is not None and rate is not None and rate > most else EXIT_OK
 
 
-@dataclass(frozen=True, slots=True)
-class SuggestOptions:
+class SuggestOptions(NamedTuple):
     """Where to look. ``most``: the maximum number of mutants (0: all); ``write``: write files, else only show them."""
 
     settings: Settings
@@ -378,8 +375,7 @@ class SuggestOptions:
     write: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(NamedTuple):
     strength: Strength
     tasks: tuple[SentenceTask, ...]
     training: tuple[TrainingSentences, ...]

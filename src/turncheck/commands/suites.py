@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.commands.batch import named_as, refuse_faulty
 from turncheck.commands.convert import add_older
@@ -490,8 +490,7 @@ def _known_intent(project: Project, name: str) -> str:
     raise UserError(f"the project has no intent '{name}'", hint=suggestion(name, names) or "Correct the name.")
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
+class Expectation(NamedTuple):
     """What is expected of the utterances that are added, in the notation of suites.
 
     ``entities``: ``NAME=VALUE``; a repeated name gives an alternative value. ``order``: ``NAME>NAME``. ``bot``: for a

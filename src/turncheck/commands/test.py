@@ -73,7 +73,7 @@ def _test_both(namespace: argparse.Namespace) -> int:
     if has_stories:
         options = core.test_core_options(namespace, end_to_end=True)
         settings = replace(options.settings, config=None if config is None else str(config))
-        options = replace(options, settings=settings)
+        options = options._replace(settings=settings)
         output = CoreOutput(
             folder=namespace.out or Path("results"),
             successes=namespace.successes is not None,
@@ -84,7 +84,7 @@ def _test_both(namespace: argparse.Namespace) -> int:
         )
         if not has_nlu:
             screen.note("There are no NLU data: only the test stories are tested.")
-            return core.run_test_core(options, replace(output, json=namespace.json), screen)
+            return core.run_test_core(options, output._replace(json=namespace.json), screen)
         if len(nlu.config_files(configs)) <= 1:
             return run_bare_test(options, output, *nlu.nlu_options(namespace), screen)
         return max(core.run_test_core(options, output, screen), _test_nlu(namespace))
@@ -159,7 +159,7 @@ def run_bare_test(
     sys.stdout.write(noted_version_line(report.project, str(core.project)))
     print_core(report, core.project)
     if stopped is None:
-        report, stopped = _with_nlu(report, nlu, replace(nlu_output, json=None), screen)
+        report, stopped = _with_nlu(report, nlu, nlu_output._replace(json=None), screen)
     else:
         report = _without_nlu(report, stopped)
         sys.stdout.write(not_run_text(structs.replace(report, skipped=report.skipped[-1:])))

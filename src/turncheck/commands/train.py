@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.commands.flags import shared
 from turncheck.commands.flags.engine import settings_of
@@ -76,7 +76,7 @@ def _train_both(namespace: argparse.Namespace) -> int:
     options = train_options(namespace)
     if not namespace.skip_validation:
         validation = Validation(namespace.validation_max_history, namespace.fail_on_validation_warnings)
-        options = replace(options, validation=validation)
+        options = options._replace(validation=validation)
     return run_train(options, ("nlu", "core"), shared.screen_of(namespace))
 
 
@@ -145,16 +145,14 @@ def train_options(namespace: argparse.Namespace) -> TrainOptions:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Validation:
+class Validation(NamedTuple):
     """How the project is validated before training."""
 
     max_history: int | None = None
     fail_on_warnings: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TrainOptions:
+class TrainOptions(NamedTuple):
     """What is trained from what, and where the model goes.
 
     ``validation``: ``None`` checks only what training refuses.

@@ -8,10 +8,9 @@ import signal
 import sys
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.commands.flags.shared import existing_folder, not_negative
 from turncheck.commands.init.workflows import ON_MAIN, PROPOSALS, workflow
@@ -94,8 +93,7 @@ def counted(folder: Path) -> str:
     return f"{', '.join(learnt)}; {', '.join(tested) or 'no tests'}"
 
 
-@dataclass(frozen=True, slots=True)
-class Today:
+class Today(NamedTuple):
     """What fails, a line for each gate of the default branch; ``is_complete``: whether all of it was measured."""
 
     failing: tuple[str, ...] = ()
@@ -198,8 +196,7 @@ def _value(default: Any) -> str:
 # What a repository has: its assistants, its CI host, its tests.
 
 
-@dataclass(frozen=True, slots=True)
-class Repository:
+class Repository(NamedTuple):
     """A repository, or a folder without git. ``projects`` are its assistants' folders, relative to ``top``.
 
     ``known_by`` says what the host was known by; ``branch`` is the default one.
@@ -272,8 +269,7 @@ _SENTENCES: Final = """\
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """What the user says ("" where no sentence is known), with its intent, and how the assistant answers."""
 
     text: str
@@ -281,8 +277,7 @@ class Turn:
     responses: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Dialogue:
+class Dialogue(NamedTuple):
     """A dialogue of only sentences and responses, and the rule or story it comes from."""
 
     name: str
@@ -410,16 +405,14 @@ def _quoted(text: str) -> str:
 _LONGEST_LINE: Final = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class Proposed:
+class Proposed(NamedTuple):
     """A file that is proposed, by its path from the top of the repository."""
 
     path: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class InitOptions:
+class InitOptions(NamedTuple):
     """The CI host, ``None`` to recognise it; for how many seconds what fails today is measured (0: no limit); and
     whether files are written."""
 
