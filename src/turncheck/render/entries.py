@@ -198,8 +198,10 @@ def _test(kind: str, case: CaseChange) -> Line:
     edits = [edit for edit in case.edits if edit != "moved"]
     new = [] if case.base_passed is not None else ["new"] if case.base_location is None else ["not run on the base"]
     remark = f" ({', '.join([*new, *edits])})" if new or edits else ""
-    runs = "" if isinstance(case.repeats, UnsetType) else f": {runs_in_words(case.repeats)}"
-    return line(f"{kind} ", Code(case.name), f"{remark}{with_copy_count(case)}{runs}")
+    parts = [f"{kind} ", Code(case.name), f"{remark}{with_copy_count(case)}"]
+    if not isinstance(case.repeats, UnsetType):
+        parts.append(f": {runs_in_words(case.repeats, is_new=case.base_location is None)}")
+    return line(*parts)
 
 
 def quarantined(failing: HeldTest) -> Entry:
