@@ -7,10 +7,11 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from golden_texts import Golden
 from hypothesis import settings
 from timing import Timing
 from tools.interrupts import heed_interrupts
+
+pytest_plugins = ["golden_plugin"]
 
 # A busy machine makes a single example slow now and then; what must be fast has a test or a benchmark of its own.
 settings.register_profile("turncheck", deadline=None)
@@ -19,7 +20,6 @@ settings.load_profile("turncheck")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--timing", action="store_true", help="assert how long things take, too (make bench)")
-    parser.addoption("--accept", action="store_true", help="write the wordings of golden/ anew (make accept)")
 
 
 def pytest_configure() -> None:
@@ -44,21 +44,13 @@ def pytest_collection() -> Iterator[None]:
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        for name in {"timing", "golden"}.intersection(getattr(item, "fixturenames", ())):
-            item.add_marker(name)
+        if "timing" in getattr(item, "fixturenames", ()):
+            item.add_marker("timing")
 
 
 @pytest.fixture
 def timing(request: pytest.FixtureRequest) -> Timing:
     return Timing(asserted=request.config.getoption("--timing"))
-
-
-@pytest.fixture
-def golden(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Golden:
-    path = request.path
-    file = path.parent / "golden" / f"{path.stem.removeprefix('test_')}.txt"
-    accept = request.config.getoption("--accept")
-    return Golden(file, request.node.name, accept=accept, folder=tmp_path_factory.getbasetemp())
 
 
 @pytest.fixture(scope="session", autouse=True)
