@@ -233,6 +233,21 @@ def test_what_regressed_is_said_everywhere(
     assert [case.get("name") for case in failed] == ["greet" if kind == "nlu" else "hello there"]
 
 
+def test_an_interrupted_run_is_compared_with_the_base_that_it_had(
+    kind: str, base: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(number: int) -> None:
+        if number > 2 * len(RATES):  # after the first runs, so that the base's are known
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(CoinEngine, "rates", {**RATES, "so long": 1.0})
+    monkeypatch.setattr(CoinEngine, "on_call", staticmethod(interrupted))
+    assert run(kind, base=base) == 130
+    compared = json.loads(Path("results/comparison.json").read_text())
+    assert compared["baseline"]["status"] == "present"
+    assert gates()["completed"]["outcome"] == "failed"
+
+
 def test_a_flaky_one_counts_as_right(kind: str, base: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CoinEngine, "rates", {**RATES, "so long": 0.3})
     found = None
