@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from turncheck.settings.options import Settings
 
 
-def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
+def add_parsers(subparsers: argparse._SubParsersAction[Any], words: str) -> None:
     """Add ``parse``."""
     parser = subparsers.add_parser(
         "parse",
-        help="show how sentences are understood",
+        help=words,
         description="Show how sentences are understood. They come from the command line, otherwise from"
         " standard input, one per line.",
     )
@@ -83,11 +83,11 @@ def _lines() -> Iterator[str]:
             yield line.rstrip("\r\n")
 
 
-def add_shell(subparsers: argparse._SubParsersAction[Any]) -> None:
+def add_shell(subparsers: argparse._SubParsersAction[Any], words: str) -> None:
     """Add ``shell``."""
     parser = subparsers.add_parser(
         "shell",
-        help="talk to the assistant",
+        help=words,
         description="Talk to the assistant. From a pipe, each line is one message.",
     )
     add_assistant(parser)
