@@ -49,11 +49,11 @@ if TYPE_CHECKING:
     from turncheck.settings.options import Settings
 
 
-def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
+def add_parsers(subparsers: argparse._SubParsersAction[Any], words: str) -> None:
     """Add ``parse``."""
     parser = subparsers.add_parser(
         "parse",
-        help="show how sentences are understood",
+        help=words,
         description="Show how sentences are understood. They come from the command line, otherwise from"
         " standard input, one per line.",
     )
@@ -97,11 +97,11 @@ def _sound(sentence: str) -> str:
     return sentence
 
 
-def add_shell(subparsers: argparse._SubParsersAction[Any]) -> None:
+def add_shell(subparsers: argparse._SubParsersAction[Any], words: str) -> None:
     """Add ``shell``."""
     parser = subparsers.add_parser(
         "shell",
-        help="talk to the assistant",
+        help=words,
         description="Talk to the assistant. From a pipe, each line is one message.",
     )
     add_assistant(parser)

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from turncheck.project.model import Project
 
 
-def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
+def add_parsers(subparsers: argparse._SubParsersAction[Any], words: str) -> None:
     """Add ``suite`` and what is below it."""
     suite = subparsers.add_parser(
         "suite",
-        help="make batch suites",
+        help=words,
         description="Make batch suites: labelled utterances, as Kore.ai's platform tests them.",
     )
     kinds = suite.add_subparsers(title="commands", metavar="WHAT", required=True)
