@@ -317,10 +317,8 @@ class SuiteWriter:
         elif sentence.unclear:
             _skip(written, f"unclear: {runs}")
         elif sentence.unanswered or repeats.outcome == "regressed":
-            outcome = "not answered" if sentence.unanswered else "regressed"
-            written.add_failure_info(
-                attribute(f"{outcome}: {runs}"), self._text([got, *page], sentence.location), "sentence"
-            )
+            message = attribute(varying(self._rooted, sentence))
+            written.add_failure_info(message, self._text([got, *page], sentence.location), "sentence")
         else:
             _skip(written, f"wrong, which counts for figures alone: {runs}; {got}")
 
