@@ -61,10 +61,14 @@ $(VENV)/.compiled: $(VENV)/.test
 	@$(BIN)/pytest -p no:xdist --collect-only -q >/dev/null || true
 	@touch $@
 
+# The files that compare wordings, and those that did: their texts go.
+accepting = $(sort $(shell grep -rl --include='test_*.py' 'golden: Golden' tests) \
+	$(wildcard $(subst /golden/,/test_,$(patsubst %.txt,%.py,$(wildcard tests/*/golden/*.txt)))))
+
 # Accepts the wordings and documents that the tests have now; `git diff` shows what has changed.
 accept: $(VENV)/.test
 	$(BIN)/python tests/unit/accept_golden.py
-	$(BIN)/pytest -q --accept -m "golden and $(EVERYDAY)" $(shell grep -rl --include='test_*.py' 'golden: Golden' tests)
+	$(BIN)/pytest -q --accept -m "golden and $(EVERYDAY)" $(accepting)
 
 test-image: $(VENV)/.test
 	$(BIN)/pytest -m image $(call marked,image)

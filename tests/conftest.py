@@ -7,11 +7,11 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from golden_texts import Golden
 from hypothesis import settings
 from timing import Timing
 from tools.interrupts import heed_interrupts
 
+pytest_plugins = ["golden_plugin"]
 UNIT = Path(__file__).parent / "unit"
 
 # A busy machine makes a single example slow now and then; what must be fast has a test or a benchmark of its own.
@@ -21,7 +21,6 @@ settings.load_profile("turncheck")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--timing", action="store_true", help="assert how long things take, too (make bench)")
-    parser.addoption("--accept", action="store_true", help="write the wordings of golden/ anew (make accept)")
 
 
 def pytest_configure() -> None:
@@ -46,8 +45,8 @@ def pytest_collection() -> Iterator[None]:
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     for item in items:
-        for name in {"timing", "golden"}.intersection(getattr(item, "fixturenames", ())):
-            item.add_marker(name)
+        if "timing" in getattr(item, "fixturenames", ()):
+            item.add_marker("timing")
     yield  # `-m` selects
     items[:] = longest_first(items, getattr(config, "workerinput", {"workercount": 1})["workercount"])
 
@@ -63,14 +62,6 @@ def longest_first(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
 @pytest.fixture
 def timing(request: pytest.FixtureRequest) -> Timing:
     return Timing(asserted=request.config.getoption("--timing"))
-
-
-@pytest.fixture
-def golden(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Golden:
-    path = request.path
-    file = path.parent / "golden" / f"{path.stem.removeprefix('test_')}.txt"
-    accept = request.config.getoption("--accept")
-    return Golden(file, request.node.name, accept=accept, folder=tmp_path_factory.getbasetemp())
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -45,10 +45,22 @@ class Golden:
         name = self.test if self.count == 1 else f"{self.test} ({self.count})"
         texts = read_golden(self.file)
         if self.accept:
+            if self.count == 1:
+                texts = {section: text for section, text in texts.items() if test_of(section) != self.test}
             texts[name] = text
             write_golden(self.file, texts)
         assert name in texts, f"{self.file.name} has no section '{name}': make accept writes it"
         assert text == texts[name], "the wording has changed: if that is meant, make accept"
+
+
+def golden_file(tests: Path) -> Path:
+    """Return the file that has the texts of a file of tests."""
+    return tests.parent / "golden" / f"{tests.stem.removeprefix('test_')}.txt"
+
+
+def test_of(section: str) -> str:
+    """Return the test that a section is of."""
+    return re.sub(r" \(\d+\)$", "", section)
 
 
 def read_golden(file: Path) -> dict[str, str]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
 
 import pytest
+from golden_plugin import WHOLE_FILES, without_test
 from golden_texts import Golden, read_golden, write_golden
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+UNIT: Final = Path(__file__).parent
 LINES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=10) | st.just("## no")
 
 
@@ -37,6 +40,8 @@ def test_another_wording_fails_until_it_is_accepted(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="make accept"):
         golden()("two")
     assert read_golden(file) == {"test_it": "one", "test_it (2)": "two\nthree"}
+    golden(accept=True)("one")
+    assert read_golden(file) == {"test_it": "one"}
 
 
 def test_it_may_be_about_some_lines_and_knows_no_folder_or_port_of_a_test(tmp_path: Path) -> None:
@@ -47,3 +52,38 @@ def test_it_may_be_about_some_lines_and_knows_no_folder_or_port_of_a_test(tmp_pa
     assert read_golden(file) == {"test_it": "TMP/nlu.yml:3: empty", "test_it (2)": "TMP: http://127.0.0.1:PORT/x"}
     with pytest.raises(AssertionError, match="domain"):
         golden("nlu.yml", only="domain")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("selection", "kept"),
+    [
+        (["-m", "not rasa"], ["test_it[1]", "test_kept"]),
+        (["-k", "it"], ["test_gone", "test_it[1]", "test_it[2]", "test_it[2] (2)", "test_kept"]),
+        (["test_some.py::test_it"], ["test_gone", "test_it[1]", "test_it[2]", "test_it[2] (2)", "test_kept"]),
+    ],
+)
+def test_texts_of_tests_that_are_gone_go_with_the_whole_file(
+    selection: list[str], kept: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "test_some.py").write_text(
+        "import pytest\n"
+        "@pytest.mark.parametrize('number', [1])\ndef test_it(number, golden): golden(number)\n"
+        "@pytest.mark.rasa\ndef test_kept(golden): golden('accepted')\n"
+    )
+    file = tmp_path / "golden" / "some.txt"
+    names = ("test_it[1]", "test_it[1] (2)", "test_it[2]", "test_it[2] (2)", "test_kept", "test_gone")
+    write_golden(file, dict.fromkeys(names, "accepted"))
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    rasa\n    golden\n")
+    command = (sys.executable, "-m", "pytest", "-q", "-p", "golden_plugin", "--accept", *selection)
+    variables = {**os.environ, "PYTHONPATH": str(UNIT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    subprocess.run(command, cwd=tmp_path, env=variables, check=True, capture_output=True)
+    assert sorted(read_golden(file)) == kept
+
+
+def test_every_text_is_one_of_a_test_that_is_there(request: pytest.FixtureRequest) -> None:
+    whole = request.config.stash[WHOLE_FILES]
+    gone = {path.name: names for path, tests in whole.items() if (names := without_test(path, tests))}
+    assert gone == {}, "make accept takes them out"
+    texts = (path for path in UNIT.parent.glob("*/golden/*.txt") if read_golden(path))
+    assert [path.name for path in texts if not (path.parents[1] / f"test_{path.name[:-4]}.py").exists()] == []

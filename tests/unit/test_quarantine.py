@@ -281,6 +281,40 @@ def test_a_case_whose_user_says_something_else_is_not_the_quarantined_one(edited
     assert (change.failed, change.base_failed) == (True, True), "as a story: it did not begin to fail"
 
 
+def test_an_edited_case_whose_runs_do_not_decide_is_not_the_quarantined_one() -> None:
+    entries, other = _quarantine("pays"), case("o", "a")
+    runs = Repeats(runs="FFPPff", outcome="unclear", base="PPPPPPPPPPPPPPPPPPPF")
+    base, same, edited = (
+        _report(cases=[made, other], quarantine=entries)
+        for made in (
+            PAID,
+            structs.replace(UNPAID, outcome="unclear", repeats=runs),
+            structs.replace(_said(UNPAID, "I pay in cash"), outcome="unclear", repeats=runs),
+        )
+    )
+    assert _gate(_verdict(same, base), "new-failures").outcome == "passed"
+    assert _gate(_verdict(edited, base), "new-failures").outcome == "not judged"
+
+
+def test_a_sentence_with_another_intent_is_not_the_quarantined_one() -> None:
+    entries = _quarantine("I pay")
+    base, relabelled = (
+        _report(PASSES, examples=[example("I pay", intent), example("hello", "greet")], quarantine=entries)
+        for intent in ("pay", "greet")
+    )
+    assert not _compared(base, base).warnings
+    (warning,) = _compared(relabelled, base).warnings
+    assert warning == "the quarantine of 'I pay' does not count: this change edits or adds it"
+
+
+def test_a_case_that_the_base_could_not_run_is_the_same() -> None:
+    entries, other = _quarantine("pays"), case("o", "a")
+    steps = tuple(structs.replace(step, outcome="skipped", expected="") for step in PAID.steps)
+    erred = structs.replace(PAID, passed=False, outcome="error", steps=steps)
+    base = _report(cases=[erred, other], quarantine=entries)
+    assert _verdict(_report(cases=[UNPAID, other], quarantine=entries), base).passed
+
+
 def test_a_message_with_variables_is_the_same_in_every_run() -> None:
     entries, other = _quarantine("pays"), case("o", "a")
     base = _report(cases=[_said(PAID, "I pay 17", written="I pay $random10"), other], quarantine=entries)

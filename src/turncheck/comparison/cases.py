@@ -326,6 +326,11 @@ def copied_stories(report: Report) -> list[Case]:
     return [_story_case(story) for story in stories if story.duplicate and story.named]
 
 
+def named_stories(report: Report) -> list[Case]:
+    """Test stories, copies of others as well, each under its own name."""
+    return [_story_case(story) for story in (report.core.stories if report.core else ()) if story.named]
+
+
 def _content(story: StoryResult) -> bytes:
     """A digest of what a story says and of its result.
 

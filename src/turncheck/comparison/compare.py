@@ -77,6 +77,7 @@ from turncheck.comparison.model import (
 from turncheck.comparison.quarantine import (
     counting_alone,
     counting_beside,
+    other_tests,
     without_quarantined,
     without_tests_in_quarantine,
 )
@@ -284,9 +285,10 @@ def _beside_quarantine(compared: Comparison, head: Report, base: Report, *, agre
     """Return the comparison with the entries of the quarantine that count: their tests do not newly fail."""
     if isinstance(head.quarantine, UnsetType):
         return compared
-    kinds = compared.stories, compared.e2e, compared.batch
-    counting = counting_beside(head.quarantine, base.quarantine, kinds, agreed=agreed)
+    others = other_tests(head, base) if head.quarantine.tests else ()
+    counting = counting_beside(head.quarantine, base.quarantine, others, agreed=agreed)
     judged = structs.replace(head, quarantine=counting.quarantine)
+    kinds = compared.stories, compared.e2e, compared.batch
     stories, e2e, batch = (without_quarantined(kind, judged) for kind in kinds)
     return structs.replace(
         compared,

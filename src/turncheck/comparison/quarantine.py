@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import UNSET, UnsetType, structs
 
-from turncheck.comparison.changes import CaseChange, ChangedCases, SettingChange
+from turncheck.comparison.cases import batch_cases, end_to_end_cases, intent_cases, named_stories
+from turncheck.comparison.changes import SettingChange
+from turncheck.report.model import CaseResult
 from turncheck.report.quarantine import Quarantine, QuarantinedTest, days_left
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from turncheck.comparison.cases import Case
+    from turncheck.comparison.changes import CaseChange, ChangedCases
     from turncheck.comparison.judged import FailedTest
     from turncheck.messages.finding import Location
     from turncheck.report.model import Repeats, Report
@@ -43,14 +46,14 @@ def counting_alone(own: Quarantine, *, agreed: bool) -> Counting:
 
 
 def counting_beside(
-    own: Quarantine, base: Quarantine | UnsetType, changed: Iterable[ChangedCases], *, agreed: bool
+    own: Quarantine, base: Quarantine | UnsetType, others: Collection[Case], *, agreed: bool
 ) -> Counting:
     """Return the entries that count beside a base: those that it has, too, as it has them.
 
     Args:
         own: the entries of this side.
         base: those of the base; ``UNSET``: it has no such file.
-        changed: what changed of each kind of tests.
+        others: the tests that the base does not have as they are (:func:`other_tests`).
         agreed: whether this side is on the branch of its base, so that its entries count.
     """
     there = {} if isinstance(base, UnsetType) else {test.case: test for test in base.tests}
@@ -59,8 +62,9 @@ def counting_beside(
         return Counting(own.with_tests(_holding(own, own.today)), added)
     today = own.today if isinstance(base, UnsetType) else max(own.today, base.today)  # a clock may be behind
     both = own.with_tests(_as_on_base(test, there[test.case]) for test in own.tests if test.case in there)
-    others = [test for kind in changed for test in _of_other_content(kind)]
-    altered = [test for test in _holding(both, today) if any(test.is_about(*_named(case)) for case in others)]
+    altered = [
+        test for test in _holding(both, today) if any(test.is_about(case.name, case.location.path) for case in others)
+    ]
     warnings = [
         f"the quarantine of '{test.case[:200]}' does not count: this change edits or adds it" for test in altered
     ]
@@ -98,14 +102,28 @@ def _as_on_base(test: QuarantinedTest, base: QuarantinedTest) -> QuarantinedTest
     return structs.replace(test, expect=base.expect, until=min(test.until, base.until))
 
 
-def _of_other_content(kind: ChangedCases) -> Iterator[CaseChange]:
-    """Tests that are not those of the base, whatever their names: edited, renamed or new ones."""
-    yield from kind.edited
-    yield from (case for case in (*kind.added_failing, *kind.misunderstood) if case.base_location is None)
+def other_tests(head: Report, base: Report) -> list[Case]:
+    """Return the tests that are not those of the base, whatever their names: edited, renamed or new ones.
+
+    Test sentences only if the base judged such ones, too: they may stem from cross-validation.
+    """
+    kinds = [named_stories, batch_cases]
+    if head.nlu is not None and base.nlu is not None and head.nlu.mode == base.nlu.mode:
+        kinds.append(intent_cases)
+    others = [case for cases_of in kinds for case in _not_among(cases_of(head), cases_of(base))]
+    there = base.e2e.cases if base.e2e is not None else ()
+    others += [
+        case
+        for case in end_to_end_cases(head, all_there=True)
+        if isinstance(case.result, CaseResult)
+        and not any(before.name == case.name and before.tests_the_same_as(case.result) for before in there)
+    ]
+    return others
 
 
-def _named(case: CaseChange) -> tuple[str, str | None]:
-    return case.name, case.location.path if case.location is not None else None
+def _not_among(cases: Iterable[Case], known: Iterable[Case]) -> Iterator[Case]:
+    contents = {(case.name, case.expectation) for case in known}
+    return (case for case in cases if (case.name, case.expectation) not in contents)
 
 
 # --- what they keep from failing -------------------------------------------------------------------------------------

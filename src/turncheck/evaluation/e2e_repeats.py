@@ -51,28 +51,12 @@ def base_runs(results: Iterable[CaseResult], base: EndToEnd | None) -> list[Base
         named[case.name].append(case)
     found = []
     for result in results:
-        candidates = [case for case in named[result.name] if _is_same_test(case, result)]
+        candidates = [case for case in named[result.name] if case.tests_the_same_as(result)]
         candidates.sort(key=lambda case: case.location.path != result.location.path)
         if candidates:
             named[result.name].remove(candidates[0])
         found.append(_runs_of(candidates[0]) if candidates else NO_RUNS)
     return found
-
-
-def _is_same_test(base: CaseResult, now: CaseResult) -> bool:
-    """Whether both begin with, say and expect the same; what was not judged on a side is not written as it would be."""
-    said = [message.as_written for message in base.messages] == [message.as_written for message in now.messages]
-    steps = list(zip(base.steps, now.steps, strict=False))
-    return (
-        said
-        and base.given == now.given
-        and len(base.steps) == len(now.steps)
-        and all(
-            case_step.kind == other.kind
-            and (case_step.expected == other.expected or "skipped" in {case_step.outcome, other.outcome})
-            for case_step, other in steps
-        )
-    )
 
 
 def _runs_of(case: CaseResult) -> BaseRuns:

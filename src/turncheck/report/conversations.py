@@ -424,6 +424,20 @@ class CaseResult(Part, frozen=True, kw_only=True):
         if self.outcome == "unclear" and isinstance(self.repeats, UnsetType):
             raise ValueError("a case is only unclear after several runs")
 
+    def tests_the_same_as(self, other: CaseResult) -> bool:
+        """Whether both begin with, say and expect the same; a step that a side did not judge is not known there."""
+        said = [message.as_written for message in self.messages] == [message.as_written for message in other.messages]
+        return (
+            said
+            and self.given == other.given
+            and len(self.steps) == len(other.steps)
+            and all(
+                step.kind == there.kind
+                and (step.expected == there.expected or "skipped" in {step.outcome, there.outcome})
+                for step, there in zip(self.steps, other.steps, strict=True)
+            )
+        )
+
     @property
     def misunderstood(self) -> tuple[Misunderstanding, ...]:
         """The messages that are understood differently than when the case passed; also of a case that fails anyhow."""

@@ -29,14 +29,14 @@ class _Search:
 
     find: FindBaseline
     screen: Console
-    _found: Baseline | None = field(default=None, init=False)
+    found: Baseline | None = field(default=None, init=False)
 
     def baseline(self, report: Report) -> Baseline:
         """Return what a report is compared with; its results do not matter for that."""
-        if self._found is None:
+        if self.found is None:
             with self.screen.step("baseline", "Looking for the baseline"):
-                self._found = self.find(report)
-        return self._found
+                self.found = self.find(report)
+        return self.found
 
     def report(self, report: Report) -> Report | None:
         """Return the same, if it is a report."""
@@ -66,7 +66,7 @@ def run_and_conclude(
     search = _Search(find_baseline, screen)
     evaluated = evaluate_project(inputs, screen, precomputed, find_base=search.report)
     report = evaluated.report
-    baseline: Baseline = Missing("not searched completely, since the run was interrupted")
+    baseline = search.found or Missing("not searched completely, since the run was interrupted")
     if report.stopped != INTERRUPTED:
         try:
             baseline = search.baseline(report)
