@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turncheck.commands.flags.engine import KORE_FLAGS
-from turncheck.commands.flags.run import add_setting
-from turncheck.commands.flags.shared import add_verbosity, output_path, screen_of
+from turncheck.commands.flags.shared import add_setting, add_verbosity, output_path, screen_of
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
@@ -23,11 +22,11 @@ _BUILT_IN = "'Developer defined utterances' and 'Successful user utterances' are
 _FLAGS = tuple(name for name in KORE_FLAGS if name != "kore-bot-name")
 
 
-def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
+def add_parsers(subparsers: argparse._SubParsersAction[Any], words: str) -> None:
     """Add ``kore`` and what is below it."""
     kore = subparsers.add_parser(
         "kore",
-        help="manage suites, runs and the assistant's export on Kore.ai's platform",
+        help=words,
         description="Manage and run batch suites on Kore.ai's platform, and fetch the assistant's export.",
     )
     kinds = kore.add_subparsers(title="commands", metavar="WHAT", required=True)
