@@ -68,6 +68,21 @@ def test_a_folder_with_a_bot_and_tests_is_a_project(project: Path) -> None:
     assert "replies: $.messages[*].text" in report["settings"]["bot"]
 
 
+def test_test_nlu_judges_the_sentences_that_a_run_judges(project: Path) -> None:
+    with serving(FakeBot(understanding)) as fake:
+        flags = ("test", "nlu", "--engine", "http", "--bot-url", fake.url, "--no-plot", "--json", "nlu.json")
+        none = turncheck(*flags, cwd=project)
+        assert none.returncode == 2
+        assert "there are no NLU examples at 'tests'" in none.stderr
+        intents = {"order": ("order tea", "two teas"), "pay": ("pay it", "pay all")}
+        blocks = [f"- intent: {name}\n  examples: |\n    - {a}\n    - {b}\n" for name, (a, b) in intents.items()]
+        sentences = f'version: "3.1"\nnlu:\n{"".join(blocks)}'
+        (project / "tests" / "test_nlu.yml").write_text(sentences)
+        done = turncheck(*flags, cwd=project)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads((project / "nlu.json").read_text())["nlu"]["intents"]["accuracy"] == 0.75
+
+
 def test_the_base_is_asked_where_it_runs(project: Path) -> None:
     git(project, "switch", "--quiet", "--create", "change")
     cases = project / "tests" / "e2e_test_cases.yml"
