@@ -183,11 +183,12 @@ def _suggest(namespace: argparse.Namespace) -> int:
 def _add(namespace: argparse.Namespace) -> int:
     from turncheck.messages.errors import UserError
     from turncheck.process.regular_file import read_regular
+    from turncheck.process.streams import lines_of_input
     from turncheck.project.folder import MAX_FILE_BYTES
 
     try:
         if namespace.utterances == "-":
-            lines = sys.stdin.read()
+            lines = "".join(lines_of_input(sys.stdin))
         else:
             lines = read_regular(Path(namespace.utterances), most=MAX_FILE_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError:
