@@ -46,6 +46,11 @@ class BaseRuns:
     runs: str = ""
     failed: bool = False
 
+    @property
+    def never_passes(self) -> bool:
+        """Whether none of its runs passed, and there are enough to tell."""
+        return len(self.runs) >= _RUNS_THAT_TELL and "P" not in self.runs.upper()
+
 
 NO_RUNS: Final = BaseRuns()
 
@@ -530,7 +535,7 @@ class Rounds(Generic[Answer]):
         base, worth = test.base.runs.upper(), self.rules.worth
         is_beside = self.on_base is not None if test.known is None else any(run.base for run in test.known)
         if is_beside:
-            if "P" not in base and len(base) >= _RUNS_THAT_TELL:
+            if test.base.never_passes:
                 return None
             before = base[: len(base) - sum(bool(run.base) for run in test.answers)]
             return weigh_pairs(test.beside_base, before.count("F"), len(before), worth, level)
@@ -583,9 +588,7 @@ def _as_usual(test: Repeated[Answer]) -> RepeatedOutcome | None:
     One that never passes, neither here nor in so many runs there, has failed, whether or not there is a report of the
     base.
     """
-    base = test.base.runs.upper()
-    fails_there = len(base) >= _RUNS_THAT_TELL and "P" not in base
-    if test.base.failed or (fails_there and not test.passed):
+    if test.base.failed or (test.base.never_passes and not test.passed):
         return "failed"
     return "flaky" if test.passed else None
 
