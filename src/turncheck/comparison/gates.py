@@ -345,7 +345,7 @@ def _gates(report: Report, comparison: Comparison | None, rules: GateRules, plac
     if rules.fail_on_warnings:
         yield _no_findings(report, comparison, "warning", "fail-on-warnings")
     if "test-failures" in rules.fail_on:
-        yield judge_failed_tests(report)
+        yield judge_failed_tests(report, comparison)
     if "new-failures" in rules.fail_on:
         yield judge_new_failures(report, comparison)
     yield from _gone_tests(report, comparison, rules)

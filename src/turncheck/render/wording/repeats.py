@@ -41,14 +41,19 @@ def repeats_in_words(report: Report) -> str:
 def _of_one_kind(repeat: Sequence[Repeats]) -> str:
     parts = [
         _some([repeats for repeats in repeat if repeats.outcome == "regressed"], "regressed"),
-        _some([one for one in repeat if one.outcome == "failed" and not one.base], "failing"),
-        _number([one for one in repeat if one.outcome == "failed" and one.base], "failing as before"),
+        _some([one for one in repeat if one.outcome == "failed" and not _fails_as_before(one)], "failing"),
+        _number([one for one in repeat if one.outcome == "failed" and _fails_as_before(one)], "failing as before"),
         _number([one for one in repeat if one.outcome == "flaky" and one.was_flaky], "flaky as before"),
         _number([one for one in repeat if one.outcome == "flaky" and not one.was_flaky], "flaky"),
         _some([one for one in repeat if one.is_unanswered], "not answered"),
         _number([one for one in repeat if one.outcome == "unclear" and not one.is_unanswered], "unclear"),
     ]
     return ", ".join(part for part in parts if part)
+
+
+def _fails_as_before(repeats: Repeats) -> bool:
+    """Whether there are runs of the base, and not all fail here while some passed there."""
+    return bool(repeats.base) and bool(repeats.passed or not repeats.base_passed)
 
 
 def _number(repeated: Sequence[Repeats], what: str) -> str:
