@@ -301,7 +301,7 @@ def test_what_fails_is_looked_for_within_a_time_limit_and_said_as_far_as_it_is_k
         time.sleep(60)
         pytest.fail("it was not stopped")
 
-    monkeypatch.setattr("turncheck.commands.init.command.run_and_conclude", never_ends)
+    monkeypatch.setattr("turncheck.run.run.run_and_conclude", never_ends)
     begin = time.monotonic()
 
     assert run_command_line(["init", str(bot), "--budget", "1", "--write"]) == 0
@@ -319,7 +319,7 @@ def test_an_interrupt_of_somebody_is_not_the_time_limit(tmp_path: Path, monkeypa
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("turncheck.commands.init.command.run_and_conclude", interrupted)
+    monkeypatch.setattr("turncheck.run.run.run_and_conclude", interrupted)
 
     assert run_command_line(["init", str(bot), "--write"]) == 130
     assert not (bot / "turncheck.yml").exists()

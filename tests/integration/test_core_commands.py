@@ -13,7 +13,6 @@ import pytest
 from web_servers import Answer, serving
 
 from turncheck.cli import run_command_line
-from turncheck.commands import core as core_commands
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK
 
 DOMAIN = """
@@ -354,7 +353,7 @@ def test_a_comparison_that_makes_no_sense_is_refused(project: Path, arguments: l
 
 
 def test_stories_that_were_downloaded_are_judged(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(core_commands, "download", lambda *_: TESTS.encode())
+    monkeypatch.setattr("turncheck.web.exchange.download", lambda *_: TESTS.encode())
     assert run_command_line(["test", "core", "--no-plot", "-q", "--url", "https://example.com/t.yml"]) == EXIT_OK
     assert "wrong" in (project / "results" / "failed_test_stories.yml").read_text()
 

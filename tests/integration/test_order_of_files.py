@@ -12,7 +12,7 @@ import pytest
 from reordered import Reordering, rewritten
 
 from turncheck.cli import run_command_line
-from turncheck.commands.compare_policies import _left
+from turncheck.commands.train import _left
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.dialogue.story_steps import story_steps
 from turncheck.project.reader import read_project

@@ -42,7 +42,7 @@ def test_validating_imports_only_what_it_uses(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "data" / "nlu.yml").write_text("nlu:\n- intent: greet\n  examples: |\n    - hi\n    - hello\n")
     unused = (
         *("gzip", "turncheck.process.packed", "turncheck.dialogue.outward_events"),
-        *("turncheck.render.links", "turncheck.commands.flags.convert", "turncheck.commands.flags.nlu"),
+        *("turncheck.render.links", "turncheck.commands.convert", "turncheck.commands.nlu"),
     )
     monkeypatch.chdir(tmp_path)
 

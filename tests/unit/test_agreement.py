@@ -10,8 +10,8 @@ import pytest
 from golden_texts import Golden
 
 from turncheck import __version__
-from turncheck.commands.compare_engines import agreements_of, compared_sentences, confidence_map
 from turncheck.comparison.compare import compare
+from turncheck.comparison.engines import agreements_of, compared_sentences, confidence_map
 from turncheck.comparison.gates import judge_regression
 from turncheck.comparison.judged import read_rules
 from turncheck.comparison.model import Present

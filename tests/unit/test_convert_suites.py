@@ -21,7 +21,7 @@ from report_builder import batch, report
 from test_batch_command import CONFIG, DATA, EXPORTS
 
 from turncheck.cli import run_command_line
-from turncheck.commands.suites import SAMPLE
+from turncheck.commands.suites import sample_cases
 from turncheck.evaluation.batch.judging import is_intent
 from turncheck.evaluation.batch.suggested import suggest_cases
 from turncheck.messages.errors import UserError
@@ -455,7 +455,7 @@ def test_a_sample_suite_shows_what_a_suite_can_hold(tmp_path: Path, suffix: str)
     read = read_suites(tmp_path, [sample])
     assert read.findings == ()
     (suite,) = read.suites
-    assert suite.cases == SAMPLE
+    assert suite.cases == sample_cases()
     cases = suite.cases
     assert any(case.parent for case in cases)
     assert any(case.order for case in cases)

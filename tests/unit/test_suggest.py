@@ -11,7 +11,7 @@ from golden_texts import Golden
 from test_strength import CASES, CONFIG, DOMAIN, NLU, RULES, STORIES, small_bot
 
 from turncheck.cli import build_parser, run_command_line
-from turncheck.commands.flags import strength
+from turncheck.commands import strength
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.engines.embedded.workshop import EmbeddedWorkshop
 from turncheck.evaluations.robustness.robustness import TrainingSentences, evaluate_robustness, training_sentences

@@ -275,7 +275,7 @@ def test_a_run_shows_its_summary_before_it_publishes(tmp_path: Path, monkeypatch
         seen.append((written.getvalue(), (tmp_path / "results" / "report.json").is_file()))
         raise UserError("the host is gone")
 
-    monkeypatch.setattr("turncheck.commands.run.publish", publish)
+    monkeypatch.setattr("turncheck.publishing.publish.publish", publish)
     monkeypatch.setenv("GITLAB_CI", "true")
     write_project(tmp_path)
     monkeypatch.chdir(tmp_path)

@@ -2,51 +2,110 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import os
+import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
-from turncheck.comparison.quarantine import entry_of
-from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites, evaluate_suites_times
+from turncheck.commands.flags import shared
+from turncheck.commands.flags.engine import add_cache_flags, add_engine_flags, models_of, settings_of
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
-from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import at_paths, count
-from turncheck.project.batch.known import known_names, setting_of
-from turncheck.project.batch.reader import HowToRead, find_suites, read_suites
-from turncheck.project.folder import ProjectFolder
-from turncheck.publishing.files import write_file, write_report, write_results
-from turncheck.render.batch_text import batch_text, render_batch_csv
-from turncheck.render.phrases import engine_lines
 from turncheck.render.sinks.terminal import place, text
-from turncheck.render.wording.tests import passing_in_quarantine
-from turncheck.report.codec import encode
-from turncheck.report.model import Batch, Report, Source
-from turncheck.run.alone import Bench, Quarantined, end_with, measured_alone, quarantine_lines, with_quarantine
-from turncheck.run.folders import ensure_apart_from_project
-from turncheck.run.reading import ensure_readable, read_answered_elsewhere, read_assistant
-from turncheck.run.report_of import now
 from turncheck.settings.parsers import MAX_NOTES
-from turncheck.validation.case_names import unknown_names
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Mapping, Sequence
 
     from turncheck.engines.base import Models
+    from turncheck.messages.finding import Finding
     from turncheck.process.screen import Console
     from turncheck.project.batch.model import Suites
+    from turncheck.project.batch.reader import HowToRead
+    from turncheck.report.model import Batch, Report
+    from turncheck.run.alone import Bench, Quarantined
     from turncheck.settings.options import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class BatchOptions:
+def add_test_batch(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``batch`` below ``test``."""
+    parser = subparsers.add_parser(
+        "batch",
+        help="run batch suites",
+        description="Run batch suites of Kore.ai's platform: labelled utterances in JSON or CSV, with any engine.",
+    )
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        metavar="SUITE",
+        help="files or folders of suites (default: those found in tests/ and batch/ of the project)",
+    )
+    parser.recognise("paths", os.path.exists)
+    group = parser.add_argument_group("the assistant")
+    shared.add_project(group)
+    shared.add_domain(group)
+    shared.add_paths(group, "--data", words="training data, files or folders (default: data)")
+    shared.add_config(group)
+    shared.add_model(group)
+    shared.add_seed(group, "training")
+    shared.add_vectors_flag(group)
+    shared.add_custom_code_flag(group)
+    add_cache_flags(group)
+    add_engine_flags(parser)
+    run = parser.add_argument_group("suites")
+    run.add_argument("--name", metavar="NAME", help="name of the suite (default: the file's name)")
+    run.add_argument("--description", default="", metavar="TEXT", help="what the suite is for")
+    run.add_argument("--notes", default="", metavar="TEXT", help="notes on this run, up to 1,024 characters")
+    run.add_argument(
+        "--repeat",
+        type=shared.repetitions,
+        default=1,
+        metavar="N",
+        help="ask for each utterance N times, to find flaky ones",
+    )
+    run.add_argument("--strict", action="store_true", help="treat unknown keys as errors, and advise on names")
+    output = parser.add_argument_group("output")
+    output.add_argument("--csv", type=Path, metavar="FILE", help="write the results in the platform's report layout")
+    output.add_argument(
+        "--raw-csv", action="store_true", help="do not put ' before cells that a spreadsheet would run as formulas"
+    )
+    shared.add_out(output, "report.json", "junit.xml", "the CSV files")
+    shared.add_json(output)
+    shared.add_verbosity(output)
+    parser.set_defaults(handler=_test_batch)
+
+
+def _test_batch(namespace: argparse.Namespace) -> int:
+    from turncheck.project.batch.reader import HowToRead
+    from turncheck.settings.engines import ENGINES
+
+    settings, models = settings_of(namespace), models_of(namespace)
+    uploads = ENGINES[settings.engine].uploads
+    upload = uploads is not None and getattr(settings, uploads[0]) == uploads[1]
+    options = BatchOptions(
+        tuple(namespace.paths),
+        HowToRead(namespace.name, namespace.description, strict=namespace.strict, upload=upload),
+        namespace.notes,
+        namespace.csv,
+        namespace.raw_csv,
+        namespace.json,
+        namespace.out,
+        namespace.repeat,
+    )
+    return run_test_batch(options, settings, models, os.environ, shared.screen_of(namespace), sys.stdout)
+
+
+class BatchOptions(NamedTuple):
     """What is run and written. ``paths``: suites, files or folders; without any, those of the project.
 
     ``csv``: the platform's report layout; ``raw_csv``: without apostrophes before what spreadsheets take for formulas.
     ``out``: a folder for all of it, ``None``: none. ``repeat``: how often each suite is run.
     """
 
-    paths: tuple[str, ...] = ()
-    how: HowToRead = field(default_factory=HowToRead)
+    paths: tuple[str, ...]
+    how: HowToRead
     notes: str = ""
     csv: Path | None = None
     raw_csv: bool = False
@@ -70,6 +129,18 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
             up, all that was finished is written before.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
+    from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites, evaluate_suites_times
+    from turncheck.project.batch.known import known_names, setting_of
+    from turncheck.project.batch.reader import find_suites, read_suites
+    from turncheck.render.batch_text import batch_text
+    from turncheck.render.phrases import engine_lines
+    from turncheck.report.model import Source
+    from turncheck.run.alone import end_with, measured_alone, quarantine_lines, with_quarantine
+    from turncheck.run.folders import ensure_apart_from_project
+    from turncheck.run.reading import ensure_readable, read_answered_elsewhere, read_assistant
+    from turncheck.run.report_of import now
+    from turncheck.validation.case_names import unknown_names
+
     if len(options.notes) > MAX_NOTES:
         raise UserError(f"--notes has {len(options.notes):,} characters; at most {MAX_NOTES:,} are allowed")
     ensure_apart_from_project(options.out, settings, options.json, options.csv)
@@ -118,6 +189,9 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
 
 
 def _exit_code(held: Quarantined, screen: Console) -> int:
+    from turncheck.comparison.quarantine import entry_of
+    from turncheck.render.wording.tests import passing_in_quarantine
+
     batch = held.report.batch
     if batch is None or all(case.result == "not-evaluated" for case in batch.cases):
         screen.note("Nothing was tested: no case could be evaluated.")
@@ -135,6 +209,8 @@ def _exit_code(held: Quarantined, screen: Console) -> int:
 
 def named_as(root: Path, paths: Sequence[str]) -> dict[str, str]:
     """Return, by the names that findings have, the names under which files were given."""
+    from turncheck.project.folder import ProjectFolder
+
     folder = ProjectFolder(root)
     return {folder.name(Path(path)): path for path in paths if Path(path).is_file()}
 
@@ -170,6 +246,8 @@ def refuse_faulty(
 
 
 def _fault_line(finding: Finding, named: Mapping[str, str], folder: str) -> str:
+    from turncheck.messages.finding import Location
+
     where = finding.location
     shown = named.get(where.path)
     at = place(where, folder) if shown is None else text(str(Location(shown, where.line, where.column)), 400)
@@ -183,6 +261,10 @@ def write_batch(report: Report, options: BatchOptions, screen: Console) -> None:
     Raises:
         UserError: a file cannot be written.
     """
+    from turncheck.publishing.files import write_file, write_report, write_results
+    from turncheck.render.batch_text import render_batch_csv
+    from turncheck.report.codec import encode
+
     suites = report.batch.suites if report.batch else ()
     tested = report.source.measured or ""
     if options.csv is not None:

@@ -7,46 +7,132 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter, defaultdict
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
 from turncheck import __version__
+from turncheck.commands.flags.shared import add_setting, add_verbosity, screen_of
 from turncheck.commands.import_results import import_results
-from turncheck.comparison.engines import Asked, compare_engines, read_engine_rules
-from turncheck.engines.choice import settings_of_engine
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, INTERRUPTED, UserError
 from turncheck.messages.phrasing import count, nearest
 from turncheck.messages.plain_text import plain
-from turncheck.project.calibration import CALIBRATION_FILE, components_of, digest_of, intents_of
-from turncheck.publishing.files import write_file, write_own, written_line
-from turncheck.render.engines import JSON_NAME, engines_csv, engines_text, render_engines_page
-from turncheck.render.nlu_text import trust_line
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal import text
-from turncheck.report.codec import json_of
-from turncheck.report.trust import LEAST_AGREEMENT, Agreement, Agreements, Calibration, ConfidenceMap, Trust
-from turncheck.run.evaluated_project import evaluate_project
-from turncheck.run.prepare import prepare
-from turncheck.run.reading import ensure_tests_read, read_given, read_tests
-from turncheck.run.report_of import read_report
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.sources import from_flags
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    import argparse
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from turncheck.comparison.engines import Asked
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.report.engines import EnginesCompared
     from turncheck.report.evaluations import Evaluation
-    from turncheck.report.model import EntitySpan, Nlu, NluPrediction, Report, Understood
+    from turncheck.report.model import Report
+    from turncheck.report.trust import Agreement, Calibration
     from turncheck.run.inputs import Inputs
     from turncheck.settings.options import Settings
+
+_READ: Final = ("project", "config", "domain", "data", "nlu", "stories", "e2e", "batch", "language", "evaluations")
+_MEASURED: Final = ("seed", "workers", "vectors", "today", "out")
+_RASA: Final = ("rasa-url", "rasa-token", "rasa-jwt", "rasa-command", "rasa-servers", "model")
+_KORE: Final = (
+    *("kore-host", "kore-bot-id", "kore-bot-name", "kore-client-id", "kore-client-secret", "kore-version", "kore-way"),
+    *("kore-timeout", "notes"),
+)
+_HTTP: Final = ("bot-url", "bot-callback", "bot-token", "bot-parallel")
+_OTHERS: Final = ("plugins", "action-endpoint", "action-server", "allow-hosts", "env")
+
+
+def add_compare_engines(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``compare-engines``."""
+    from turncheck.settings.options import options  # not for the commands beside this one
+
+    parser = subparsers.add_parser(
+        "compare-engines",
+        help="ask several engines the same tests, side by side",
+        description="Ask several engines the same test sentences, stories, end-to-end cases and batch suites, and show"
+        " per test what each made of it, how far they agree, and which changed sides.",
+    )
+    parser.add_argument(
+        "--engines",
+        nargs="+",
+        action="extend",
+        required=True,
+        metavar="NAME",
+        help="the engines: embedded, rasa, kore, kore:published, kore:in-development, http; the first one that answers"
+        " is what the others are compared with",
+    )
+    parser.add_argument(
+        "--thresholds",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="RULE",
+        help="what must hold: 'agreement >= 0.9', 'agreement[kore:published] >= 0.95', 'right[rasa] >= 0.8'",
+    )
+    groups = (
+        ("input", _READ),
+        ("evaluation", _MEASURED),
+        ("engine rasa", _RASA),
+        ("engine kore", _KORE),
+        ("engine http", _HTTP),
+        ("all engines", _OTHERS),
+    )
+    for title, names in groups:
+        group = parser.add_argument_group(title)
+        for name in names:
+            add_setting(group, name, options()[name])
+    add_verbosity(parser)
+    parser.set_defaults(handler=_compare_engines)
+
+
+def _compare_engines(namespace: argparse.Namespace) -> int:
+    names = (*_READ, *_MEASURED, *_RASA, *_KORE, *_HTTP, *_OTHERS)
+    flags = {name: getattr(namespace, name.replace("-", "_")) for name in names}
+    return run_compare_engines(flags, namespace.engines, namespace.thresholds, screen_of(namespace))
+
+
+_READ_TO_CALIBRATE: Final = ("project", "config", "domain", "data", "nlu", "stories")
+_MEASURED_TO_CALIBRATE: Final = ("folds", "seed", "workers", "vectors")
+_OWN_RASA: Final = ("rasa-url", "rasa-token", "rasa-jwt", "rasa-command", "rasa-servers", "model", "allow-hosts", "env")
+
+
+def add_calibrate(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``calibrate``."""
+    from turncheck.settings.options import options  # not for the commands beside this one
+
+    parser = subparsers.add_parser(
+        "calibrate",
+        help="measure how far the embedded engine agrees with your own Rasa model, for later runs",
+        description="Judge the same sentences and stories with your own Rasa model and with the embedded"
+        " engine, and write how far"
+        " they agree into .turncheck/calibration.json, which later runs read. Commit that file.",
+    )
+    parser.add_argument(
+        "--results",
+        type=Path,
+        metavar="PATH",
+        help="results of your Rasa from before: the folder of `rasa test --successes`, or a report.json of"
+        " --engine rasa",
+    )
+    groups = (("input", _READ_TO_CALIBRATE), ("evaluation", _MEASURED_TO_CALIBRATE), ("your own Rasa", _OWN_RASA))
+    for title, names in groups:
+        group = parser.add_argument_group(title)
+        for name in names:
+            add_setting(group, name, options()[name])
+    add_verbosity(parser)
+    parser.set_defaults(handler=_calibrate)
+
+
+def _calibrate(namespace: argparse.Namespace) -> int:
+    names = (*_READ_TO_CALIBRATE, *_MEASURED_TO_CALIBRATE, *_OWN_RASA)
+    flags = {name: getattr(namespace, name.replace("-", "_")) for name in names}
+    return run_calibrate(flags, namespace.results, screen_of(namespace))
 
 
 def run_compare_engines(
@@ -69,6 +155,15 @@ def run_compare_engines(
         UserError: an engine or a gate that there is not, no tests, a file that cannot be read or written.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
+    import msgspec
+
+    from turncheck.comparison.engines import Asked, compare_engines, read_engine_rules
+    from turncheck.engines.choice import settings_of_engine
+    from turncheck.publishing.files import write_own, written_line
+    from turncheck.render.engines import JSON_NAME, engines_csv, engines_text, render_engines_page
+    from turncheck.report.codec import json_of
+    from turncheck.run.prepare import prepare
+
     chosen = _chosen(engines)
     rules = read_engine_rules(thresholds, engines)
     inputs = prepare(from_flags(flags), os.environ).inputs
@@ -129,6 +224,8 @@ def _evaluations(settings: Settings) -> tuple[Evaluation, ...]:
     Raises:
         UserError: there are no tests, or some of them cannot be read: the others alone could agree.
     """
+    from turncheck.run.reading import ensure_tests_read, read_given, read_tests
+
     read_given(settings)
     tests = read_tests(settings)
     wanted = settings.evaluations or ("nlu", "core", "e2e", "batch")
@@ -153,6 +250,9 @@ def _evaluations(settings: Settings) -> tuple[Evaluation, ...]:
 
 def _asked(name: str, inputs: Inputs, screen: Console) -> tuple[Asked, bool]:
     """Ask an engine, and return whether somebody interrupted it, too."""
+    from turncheck.comparison.engines import Asked
+    from turncheck.run.evaluated_project import evaluate_project
+
     begin = screen.clock()
     try:
         report = evaluate_project(inputs, screen).report
@@ -174,150 +274,6 @@ def _exit_code(compared: EnginesCompared) -> int:
     return EXIT_NOT_DONE if compared.agreement is None or "not judged" in outcomes else EXIT_OK
 
 
-# How far two reports on the same tests agree: the stand-in's and that of the team's own model.
-
-FEWEST_FOR_MAP: Final = 20
-"""A map of confidences is not made from fewer sentences: its lowest quantiles would be single sentences."""
-
-_QUANTILES: Final = 20
-
-Pair = tuple["NluPrediction", "NluPrediction"]
-"""A sentence as the stand-in understood it, and as the team's model did."""
-
-
-def compared_sentences(ours: Report, theirs: Report) -> list[Pair]:
-    """Pair the sentences that both judged, by text; a repeated one is paired as often as it occurs on both sides."""
-    waiting: dict[str, list[NluPrediction]] = defaultdict(list)
-    for prediction in theirs.nlu.predictions if theirs.nlu else ():
-        waiting[prediction.text].append(prediction)
-    return [
-        (prediction, waiting[prediction.text].pop(0))
-        for prediction in (ours.nlu.predictions if ours.nlu else ())
-        if waiting[prediction.text]
-    ]
-
-
-def agreements_of(ours: Report, theirs: Report) -> Agreements:
-    """Count agreements of both reports, for the sentences and stories that both judged.
-
-    Intents are those before the fallback. If a report does not list any entities, entities are not compared.
-    """
-    pairs = compared_sentences(ours, theirs)
-    understood = [(mine.predicted.intent or "", other.predicted.intent or "") for mine, other in pairs]
-    found = [(_spans(mine.predicted.entities), _spans(other.predicted.entities)) for mine, other in pairs]
-    of_types = _by_name(
-        (
-            (entity for entity, _, _ in mine),
-            (entity for entity, _, _ in other),
-            (entity for entity, _, _ in mine & other),
-        )
-        for mine, other in found
-    )
-    words = _stories(ours, theirs)
-    return Agreements(
-        sentences=_of_all(understood),
-        entities=_summed(of_types.values()),
-        stories=_of_all(words),
-        intents=_by_name(
-            ([mine], [other], [mine] if mine == other else []) for mine, other in understood if mine or other
-        ),
-        entity_types=of_types,
-    )
-
-
-def _of_all(pairs: Sequence[tuple[object, object]]) -> Agreement | None:
-    if not pairs:
-        return None
-    return Agreement(both=sum(mine == other for mine, other in pairs), ours=len(pairs), theirs=len(pairs))
-
-
-def _by_name(
-    said: Iterable[tuple[Iterable[str], Iterable[str], Iterable[str]]],
-) -> dict[str, Agreement]:
-    """Count names by whether the stand-in, the team's model or both predicted them for a sentence."""
-    ours, theirs, both = Counter[str](), Counter[str](), Counter[str]()
-    for mine, other, common in said:
-        ours.update(mine)
-        theirs.update(other)
-        both.update(common)
-    names = sorted((ours.keys() | theirs.keys()) - {""})
-    return {name: Agreement(both=both[name], ours=ours[name], theirs=theirs[name]) for name in names}
-
-
-def _summed(parts: Iterable[Agreement]) -> Agreement | None:
-    known = list(parts)
-    if not known:
-        return None
-    return Agreement(
-        both=sum(agreement.both for agreement in known),
-        ours=sum(agreement.ours for agreement in known),
-        theirs=sum(agreement.theirs for agreement in known),
-    )
-
-
-def _spans(entities: Iterable[EntitySpan]) -> frozenset[tuple[str, int, int]]:
-    """The entities that were found, by any extractor."""
-    return frozenset((entity.entity, entity.start, entity.end) for entity in entities)
-
-
-def _stories(ours: Report, theirs: Report) -> list[tuple[bool, bool]]:
-    waiting: dict[str, list[bool]] = defaultdict(list)
-    for story in theirs.core.stories if theirs.core else ():
-        waiting[story.name].append(story.passed)
-    return [
-        (story.passed, waiting[story.name].pop(0))
-        for story in (ours.core.stories if ours.core else ())
-        if waiting[story.name]
-    ]
-
-
-# --- confidences -----------------------------------------------------------------------------------------------------
-
-
-def confidence_map(pairs: Sequence[Pair], ours: Nlu | None) -> ConfidenceMap | None:
-    """Map the stand-in's confidences to those of the team's model by quantiles; ``None`` for too few sentences.
-
-    Quantiles are used instead of an isotonic regression because a threshold then keeps its share of fallbacks, while a
-    regression would pull both ends to the middle. If there is a fallback in ``ours``, the stand-in's report, it is
-    recorded how often the team's model falls back.
-    """
-    if len(pairs) < FEWEST_FOR_MAP or ours is None:
-        return None
-    left = sorted(_within(mine.predicted.confidence) for mine, _ in pairs)
-    right = sorted(_within(other.predicted.confidence) for _, other in pairs)
-    last = len(pairs) - 1
-    at: dict[float, list[float]] = {}
-    for step in range(_QUANTILES + 1):
-        place = round(step * last / _QUANTILES)
-        at.setdefault(round(left[place], 4), []).append(right[place])
-    quantiles = sorted(at.items())
-    return ConfidenceMap(
-        ours=tuple(mine for mine, _ in quantiles),
-        theirs=tuple(round(sum(others) / len(others), 4) for _, others in quantiles),
-        fallbacks=_share_of_fallbacks(pairs, ours.understood.threshold) if ours.understood else None,
-        thresholds=_thresholds_of(ours.understood),
-        mode=ours.mode,
-    )
-
-
-def _thresholds_of(understood: Understood | None) -> tuple[float, float] | None:
-    if understood is None or understood.threshold is None or understood.ambiguity_threshold is None:
-        return None
-    return understood.threshold, understood.ambiguity_threshold
-
-
-def _within(confidence: float) -> float:
-    return min(1.0, max(0.0, confidence))
-
-
-def _share_of_fallbacks(pairs: Sequence[Pair], threshold: float | None) -> float | None:
-    """The files of ``rasa test`` do not say when it fell back, only its confidence."""
-    if threshold is None:
-        return None
-    fell = sum(other.predicted.fallback or other.predicted.confidence < threshold for _, other in pairs)
-    return round(fell / len(pairs), 4)
-
-
 _MOST_NAMED: Final = 10
 
 
@@ -333,6 +289,14 @@ def run_calibrate(flags: Mapping[str, Any], results: Path | None, screen: Consol
         UserError: neither a model nor results were named; one of the two cannot judge anything; they have nothing in
         common.
     """
+    import msgspec
+
+    from turncheck.project.calibration import CALIBRATION_FILE
+    from turncheck.publishing.files import write_file
+    from turncheck.report.codec import json_of
+    from turncheck.run.prepare import prepare
+    from turncheck.run.reading import read_given
+
     inputs = prepare(from_flags(flags), os.environ).inputs
     settings = inputs.settings
     named = [name for name in ("rasa-url", "rasa-command", "model") if getattr(settings, name.replace("-", "_"))]
@@ -369,6 +333,10 @@ def calibration_of(ours: Report, theirs: Report, project: Project, vectors: str)
     Raises:
         UserError: they have no sentence and no story in common.
     """
+    from turncheck.comparison.engines import agreements_of, compared_sentences, confidence_map
+    from turncheck.project.calibration import components_of, digest_of, intents_of
+    from turncheck.report.trust import Calibration
+
     agreements, pairs = agreements_of(ours, theirs), compared_sentences(ours, theirs)
     if agreements.sentences is None and agreements.stories is None:
         raise UserError(
@@ -406,11 +374,15 @@ def _theirs(inputs: Inputs, screen: Console) -> Report:
 
 
 def _of_engine(settings: Settings, engine: str) -> Settings:
+    from turncheck.engines.choice import settings_of_engine
+
     return settings_of_engine(settings, engine, evaluations=("nlu", "core"))
 
 
 def _is_of_folds(theirs: Report, settings: Settings, project: Project) -> bool:
     """Whether results are those of a cross-validation: of training sentences, rather than of test sentences."""
+    from turncheck.run.reading import read_tests
+
     judged = {prediction.text for prediction in theirs.nlu.predictions} if theirs.nlu else set()
     tests = read_tests(settings).nlu
     in_tests = judged.intersection(example.text for example in (tests.examples if tests else ()))
@@ -432,6 +404,8 @@ def _judged(inputs: Inputs, screen: Console, who: str, *, in_folds: bool = False
     Raises:
         UserError: it could not finish.
     """
+    from turncheck.run.evaluated_project import evaluate_project
+
     screen.note(f"{who[:1].upper()}{who[1:]}:")
     report = evaluate_project(inputs, screen, in_folds=in_folds).report
     if report.stopped is not None:
@@ -448,6 +422,8 @@ def _read(results: Path, settings: Settings) -> Report:
     Raises:
         UserError: there are no results, or they do not list all sentences.
     """
+    from turncheck.run.report_of import read_report
+
     if results.is_dir() and not (results / "report.json").is_file():
         nlu, stories = [Path(settings.nlu)] if settings.nlu else [], [Path(path) for path in settings.stories]
         report = import_results(results, Path(settings.project), nlu=nlu, stories=stories)
@@ -469,6 +445,10 @@ def _read(results: Path, settings: Settings) -> Report:
 
 
 def _lines(calibration: Calibration, ours: Report, theirs: Report, *, in_folds: bool) -> Iterator[str]:
+    from turncheck.project.calibration import CALIBRATION_FILE
+    from turncheck.render.nlu_text import trust_line
+    from turncheck.report.trust import Trust
+
     agreements = calibration.agreements
     trust = Trust(path=CALIBRATION_FILE, date=calibration.date, engine=calibration.engine, agreements=agreements)
     yield trust_line(trust)
@@ -490,6 +470,8 @@ def _lines(calibration: Calibration, ours: Report, theirs: Report, *, in_folds: 
 
 
 def _lowest(what: str, parts: Mapping[str, Agreement]) -> Iterator[str]:
+    from turncheck.report.trust import LEAST_AGREEMENT
+
     low = [
         (agreement.share or 0.0, name) for name, agreement in parts.items() if agreement.too_low and not agreement.few
     ]

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck import __version__
 from turncheck.commands.compare_policies import Configured, alike_in_words, alike_to
-from turncheck.commands.nlu import NluOutput, NluTestOptions, needed_responses, read_judged
+from turncheck.commands.nlu import NluOutput, NluTestOptions, read_judged
+from turncheck.commands.split import needed_responses
 from turncheck.comparison.changed_parts import differences
 from turncheck.engines.base import NLU_PARTS
 from turncheck.engines.embedded.model_archive import MemberWriter, write_model
@@ -480,7 +481,7 @@ def run_compare_nlu(
 
     settings = replace(options.settings, config=str(configs[0]))
     project = read_assistant(settings)
-    data = read_judged(replace(options, settings=settings, cross_validation=True), project, NLU_PARTS)
+    data = read_judged(options._replace(settings=settings, cross_validation=True), project, NLU_PARTS)
     pipelines = _pipelines(options, configs, screen)
     responses = project.domain.responses
     usual = PERCENTAGES if project.major >= NAMED_AS_TODAY else (*PERCENTAGES, MOST_LEFT_OUT_BY_RASA_0_AND_1)
@@ -495,7 +496,7 @@ def run_compare_nlu(
     major = major_of_files(project_info(project), output.rasa_files)
     _write_data(data, responses, plans, output.folder, major)
     # Until Rasa 1 only the curves were drawn.
-    of_each = replace(output, rasa_files=major, plots=output.plots and major >= NAMED_AS_TODAY)
+    of_each = output._replace(rasa_files=major, plots=output.plots and major >= NAMED_AS_TODAY)
     vectors = chosen_vectors(settings.vectors, data)
     tasks = [
         new_task(

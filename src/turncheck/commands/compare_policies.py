@@ -4,7 +4,6 @@ core``)."""
 from __future__ import annotations
 
 import json
-import random
 import re
 import sys
 from collections import Counter
@@ -14,36 +13,31 @@ from math import fsum, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.commands.core import CoreOutput, CoreTestOptions, PartsUnderTest, judged, read_test_stories, ready
+from turncheck.commands.core import PartsUnderTest, judged, read_test_stories, ready
 from turncheck.comparison.changed_parts import differences, run_alike
-from turncheck.dialogue.domain import DialogueDomain
-from turncheck.dialogue.story_steps import StoryStep, story_steps
-from turncheck.dialogue.training import trackers_of_steps
 from turncheck.engines.embedded.configured import policies_of
 from turncheck.engines.embedded.engines import EmbeddedEngine
-from turncheck.engines.embedded.model_archive import MemberWriter, write_model
 from turncheck.engines.embedded.models import SUFFIX
-from turncheck.engines.embedded.policies.trainer import Ensemble, train_ensemble, write_ensemble
-from turncheck.engines.embedded.training_key import project_fingerprint
 from turncheck.evaluation.stories import has_annotated_texts
-from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, TrainingRefusedError, UserError
+from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import plain
 from turncheck.process.regular_file import read_regular
-from turncheck.project.model import Config, Project, Story
-from turncheck.publishing.files import write_all, write_file
+from turncheck.project.model import Config, Project
+from turncheck.publishing.files import write_all
 from turncheck.render.nlu_text import CORE_CURVE, CurvePoint, draw_curves
 from turncheck.render.rasa_files import NAMED_AS_TODAY, as_json
 from turncheck.render.sinks.terminal import text
 from turncheck.run.folders import ensure_apart_from_project
-from turncheck.run.reading import ensure_policies_accepted, ensure_trainable, read_assistant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from turncheck.commands.train import TrainOptions
+    from turncheck.commands.core import CoreOutput, CoreTestOptions
     from turncheck.comparison.changes import UnseenChange
+    from turncheck.engines.embedded.policies.trainer import Ensemble
     from turncheck.process.screen import Console
+    from turncheck.project.model import Story
     from turncheck.report.model import ConfiguredComponent
 
 
@@ -95,95 +89,10 @@ def _name(change: UnseenChange) -> str:
 
 
 _MOST_OF_SIZES: Final = 1 << 20
-DEFAULT_PERCENTAGES: Final = (0, 25, 50, 75)
-PERCENTAGES_OF_RASA_0_AND_1: Final = (0, 5, 25, 50, 70, 90, 95)
-DEFAULT_RUNS: Final = 3
-_NUMBER_OF_STORIES: Final = "num_stories.json"
-_PERCENTAGE: Final = "__percentage__"
+NUMBER_OF_STORIES: Final = "num_stories.json"
+PERCENTAGE: Final = "__percentage__"
 _RUN_FOLDER: Final = re.compile(r"run_(\d+)")
 _ENOUGH_POINTS: Final = 2
-
-
-def run_train_comparison(
-    options: TrainOptions,
-    configs: Sequence[Path],
-    screen: Console,
-    *,
-    runs: int = DEFAULT_RUNS,
-    percentages: Sequence[int] = (),
-) -> int:
-    """Train each configuration on what is left of the stories at each percentage, as often as there are runs.
-
-    Without ``percentages`` they are those of the Rasa that the project is written for.
-
-    Writes Rasa's tree: ``run_1/CONFIG__percentage__25.tar.gz`` … and ``num_stories.json``. Which stories are left out
-    depends on the seed, the run and the percentage, and is the same for all configurations.
-
-    Raises:
-        UserError: nothing to read or to train on, a percentage out of range, two configurations with one name.
-    """
-    if any(not 0 <= percentage < 100 for percentage in percentages):
-        raise UserError("a percentage of --percentages is not between 0 and 99")
-    names = [config.stem for config in configs]
-    if len(set(names)) != len(names):
-        raise UserError("two configurations have the same name", hint="Models are named after them: rename one.")
-    try:
-        sizes, configured = _train_all(options, configs, screen, runs, percentages)
-    except TrainingRefusedError as error:
-        sys.stderr.write(plain(f"turncheck: error: {error.for_repository(options.settings.project)}\n"))
-        return EXIT_FAILED
-    write_file(options.out / _NUMBER_OF_STORIES, as_json(_NUMBER_OF_STORIES, sizes).encoded)
-    _print_alike(configured)
-    return EXIT_OK
-
-
-def _train_all(
-    options: TrainOptions, configs: Sequence[Path], screen: Console, runs: int, percentages: Sequence[int]
-) -> tuple[list[int], dict[str, Configured]]:
-    """Return how many steps are left at each percentage, and what is run for each configuration."""
-    configured: dict[str, Configured] = {}
-    sizes: list[int] = []
-    for config in configs:
-        project = read_assistant(replace(options.settings, config=str(config)), data=options.data)
-        ensure_trainable(project)
-        ensure_policies_accepted(project, screen)
-        configured[config.stem] = policies_of(project.config, rasa=project.domain.rasa)
-        domain = DialogueDomain.of(project)
-        steps = story_steps((*project.stories, *project.rules), domain)
-        usual = DEFAULT_PERCENTAGES if project.major >= NAMED_AS_TODAY else PERCENTAGES_OF_RASA_0_AND_1
-        left_out = percentages or usual
-        sizes = [len(steps) - round(percentage / 100 * len(steps)) for percentage in left_out]
-        for run in range(1, runs + 1):
-            for percentage in left_out:
-                left = _left(steps, percentage, f"{options.settings.seed}/{run}/{percentage}")
-                path = options.out / f"run_{run}" / f"{config.stem}{_PERCENTAGE}{percentage}{SUFFIX}"
-                what = f"Training {config.stem}, run {run} of {runs}, without {percentage}% of the stories"
-                with screen.step("train", what):
-                    _train(project, domain, left, path, options.augmentation)
-                sys.stdout.write(plain(f"The model is saved at '{path}'.\n"))
-    return sizes, configured
-
-
-def _left(steps: Sequence[StoryStep], percentage: int, seed: str) -> list[StoryStep]:
-    """Leave out this share of the story and rule steps, the same ones however files are ordered; the rest stays in
-    order."""
-    number = round(percentage / 100 * len(steps))
-    places = sorted(range(len(steps)), key=lambda place: _written(steps[place]))
-    dropped = set(random.Random(seed).sample(places, number))
-    return [step for place, step in enumerate(steps) if place not in dropped]
-
-
-def _written(step: StoryStep) -> str:
-    """What a step says, without its place."""
-    return repr((step.is_rule, step.name, step.start, step.events, step.end))
-
-
-def _train(project: Project, domain: DialogueDomain, steps: Sequence[StoryStep], path: Path, augmentation: int) -> None:
-    trackers = trackers_of_steps(steps, domain, augmentation=augmentation)
-    ensemble = train_ensemble(project, domain=domain, trackers=trackers)
-    writer = MemberWriter()
-    write_ensemble(writer, ensemble)
-    write_model(path, writer, fingerprint=project_fingerprint(project), parts=("core",))
 
 
 # --- judging ---------------------------------------------------------------------------------------------------------
@@ -227,7 +136,7 @@ def run_test_models(options: CoreTestOptions, models: Sequence[Path], output: Co
             f"{text(str(path), 200)}: {correct.right} of {count(correct.total, 'story', 'stories')} right\n"
         )
     for learnt in dict.fromkeys(correct.learnt for correct in found.values()):
-        _print_alike({str(path): one.configured for path, one in found.items() if one.learnt == learnt})
+        print_alike({str(path): one.configured for path, one in found.items() if one.learnt == learnt})
     return EXIT_OK
 
 
@@ -245,7 +154,7 @@ def run_test_model_directory(options: CoreTestOptions, output: CoreOutput, scree
     for run in _runs(folder):
         of_run: dict[str, list[tuple[int, int]]] = {}
         for path in sorted(run.glob(f"*{SUFFIX}")):
-            config, _, percentage = path.name.removesuffix(SUFFIX).partition(_PERCENTAGE)
+            config, _, percentage = path.name.removesuffix(SUFFIX).partition(PERCENTAGE)
             share = int(percentage) if re.fullmatch("[0-9]{1,9}", percentage) else 0
             correct = _judge(path, stories, options, screen)
             configured.setdefault(config, correct.configured)
@@ -259,7 +168,7 @@ def run_test_model_directory(options: CoreTestOptions, output: CoreOutput, scree
             curves = draw_curves({name: _curve(runs, sizes) for name, runs in results.items()}, CORE_CURVE)
             write_all(output.folder, [curve for curve in curves if curve.media_type == "application/pdf"])
     _print(results)
-    _print_alike(configured)
+    print_alike(configured)
     screen.note(f"Results are in {output.folder}")
     return EXIT_OK
 
@@ -303,7 +212,7 @@ def _runs(folder: Path) -> list[Path]:
 
 def _sizes(folder: Path) -> list[int] | None:
     try:
-        sizes = json.loads(read_regular(folder / _NUMBER_OF_STORIES, most=_MOST_OF_SIZES))
+        sizes = json.loads(read_regular(folder / NUMBER_OF_STORIES, most=_MOST_OF_SIZES))
     except (OSError, ValueError, RecursionError):
         return None
     return sizes if isinstance(sizes, list) and all(isinstance(size, int) for size in sizes) else None
@@ -320,7 +229,7 @@ def _spread(scores: Sequence[int]) -> tuple[float, float]:
     return mean, sqrt(fsum((score - mean) ** 2 for score in scores) / len(scores))
 
 
-def _print_alike(configured: Mapping[str, Configured]) -> None:
+def print_alike(configured: Mapping[str, Configured]) -> None:
     for line in alike_in_words(configured, "policies"):
         sys.stdout.write(plain(f"{line}\n"))
 

@@ -6,50 +6,65 @@ import json
 import os
 import sys
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
-from difflib import unified_diff
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
-from turncheck.engines.embedded.policies.trainer import train_ensemble
-from turncheck.evaluation.stories import evaluate_stories
+from turncheck.commands.flags.shared import add_project, add_verbosity, output_path, screen_of
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import log_line
 from turncheck.process.output_files import temporary_folder
 from turncheck.process.regular_file import read_regular
-from turncheck.project.config import files_apart
-from turncheck.project.conversion.config import RULES_OF_FALLBACK, RULES_OF_INTENTS, convert_config, convert_domain
-from turncheck.project.conversion.core import (
-    YAML_SUFFIXES,
-    Converted,
-    convert_core,
-    convert_nlu,
-    convert_yaml_data,
-    new_action,
-    new_response,
-    written_steps,
-)
-from turncheck.project.files import DEFAULT_DATA, DataFile, read_data
-from turncheck.project.folder import MAX_FILE_BYTES, ProjectFolder
-from turncheck.project.model import Domain, Project, Response, Step, Story, UserStep
-from turncheck.project.project_file import DATA_KEYS
-from turncheck.project.reader import read_nlu, read_nlu_responses, read_project, read_stories
-from turncheck.project.testfiles import find_test_stories
-from turncheck.publishing.files import write_file
 from turncheck.render.sinks.terminal import place, text
-from turncheck.render.wording.figures import expected_got
-from turncheck.run.folders import ensure_file_apart
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.engines.conversation import NluEngine, Parse
     from turncheck.messages.finding import Location
     from turncheck.process.screen import Console
+    from turncheck.project.conversion.core import Converted
+    from turncheck.project.files import DataFile
+    from turncheck.project.model import Domain, Project, Response, Step, Story
     from turncheck.project.nlu_data import Example, NluData
     from turncheck.report.model import StoryResult
+
+_KINDS: Final = {
+    "nlu": "NLU data and responses in Markdown or JSON, or in the YAML of Rasa 2",
+    "core": "stories in Markdown, or in the YAML of Rasa 2",
+    "domain": "a domain of Rasa 0.x, 1.x or 2.x",
+    "config": "a configuration of Rasa 0.x, 1.x or 2.x",
+}
+
+
+def add_older(kinds: argparse._SubParsersAction[Any]) -> None:
+    """Add the kinds of files of an older Rasa below ``convert``."""
+    for kind, what in _KINDS.items():
+        parser = kinds.add_parser(
+            kind,
+            help=f"{what}: to the YAML of Rasa 3",
+            description=f"Convert {what} to the YAML of Rasa 3, and list what could not be converted.",
+        )
+        parser.add_argument(
+            "files", nargs="*", type=Path, metavar="FILE", help="files or folders (default: those of the project)"
+        )
+        add_project(parser)
+        words = "output folder (default: converted)"
+        parser.add_argument("--out", type=output_path, default=Path("converted"), metavar="DIR", help=words)
+        words = "train on both forms, and end with exit code 1 if they behave differently"
+        parser.add_argument("--check", action="store_true", help=words)
+        parser.add_argument("--dry-run", action="store_true", help="write nothing, show what would change")
+        add_verbosity(parser)
+        parser.set_defaults(handler=_convert_older, kind=kind)
+
+
+def _convert_older(namespace: argparse.Namespace) -> int:
+    conversion = Conversion(
+        namespace.kind, namespace.files, namespace.project, namespace.out, namespace.check, namespace.dry_run
+    )
+    return run_data_convert(conversion, screen_of(namespace))
 
 
 # Checks that converted files are read as the same data as the original files.
@@ -100,6 +115,8 @@ def _entries(data: Iterable[NluData]) -> set[tuple[str, str]]:
 
 
 def _texts(responses: Mapping[str, Response]) -> set[tuple[str, str]]:
+    from turncheck.project.conversion.core import new_response
+
     return {
         (new_response(name), json.dumps(variation.content, sort_keys=True, default=str))
         for name, response in responses.items()
@@ -115,11 +132,15 @@ def story_differences(before: Sequence[DataFile], after: Sequence[Story]) -> lis
 
 
 def _story(story: Story) -> tuple[str, str]:
+    from turncheck.project.conversion.core import Converted, written_steps
+
     return story.name, json.dumps(written_steps(story.steps, Converted()), sort_keys=True, default=str)
 
 
 def project_differences(kind: str, before: Project, after: Project) -> list[str]:
     """Return the differences of a domain or a configuration."""
+    from turncheck.project.conversion.core import Converted, written_steps
+
     if kind == "domain":
         old, new = _domain(before.domain, data_files(before)), _domain(after.domain)
         rules = {(rule.name, str(written_steps(rule.steps, Converted()))) for rule in after.rules}
@@ -143,6 +164,8 @@ def data_files(project: Project) -> frozenset[str]:
 
 def _domain(domain: Domain, beside: Collection[str] = frozenset()) -> set[tuple[str, str]]:
     """The parts of a domain that matter to a dialogue, by name; ``beside``: files whose responses do not count."""
+    from turncheck.project.conversion.core import new_action
+
     reported = {
         ("intent", f"{intent.name} {intent.use_entities} {intent.ignore_entities}")
         for intent in domain.intents.values()
@@ -176,12 +199,11 @@ KINDS: tuple[Kind, ...] = ("nlu", "core", "domain", "config")
 _DEFAULTS: dict[Kind, str] = {"nlu": "data", "core": "data", "domain": "domain.yml", "config": "config.yml"}
 
 
-@dataclass(frozen=True, slots=True)
-class Conversion:
+class Conversion(NamedTuple):
     """What is converted, and where to. ``files``: none for where a project keeps them."""
 
     kind: Kind
-    files: Sequence[Path] = field(default_factory=tuple)
+    files: Sequence[Path] = ()
     project: Path = Path()
     out: Path = Path("converted")
     check: bool = False
@@ -194,6 +216,8 @@ def run_data_convert(conversion: Conversion, screen: Console) -> int:
     Raises:
         UserError: a file is missing, or there is nothing of an older Rasa to convert.
     """
+    from turncheck.publishing.files import write_file
+
     paths = list(conversion.files) or _usual(conversion.project, conversion.kind)
     for path in paths:
         if not path.exists():
@@ -236,6 +260,9 @@ def _ensure_apart(conversion: Conversion, paths: Sequence[Path], converted: Conv
 
     A file that is replaced by its conversion is in no one's way.
     """
+    from turncheck.project.files import DEFAULT_DATA
+    from turncheck.run.folders import ensure_file_apart
+
     originals = {os.path.realpath(path) for path in paths}
     data = conversion.project / DEFAULT_DATA
     is_data = any(Path(original).is_relative_to(os.path.realpath(data)) for original in originals)
@@ -247,12 +274,13 @@ def _ensure_apart(conversion: Conversion, paths: Sequence[Path], converted: Conv
 
 def _usual(root: Path, kind: Kind) -> list[Path]:
     """Return where a project has what is to be converted; in Rasa 0 the configuration may have any name."""
+    from turncheck.project.config import files_apart
+
     path = root / _DEFAULTS[kind]
     return [path] if kind != "config" or path.exists() else files_apart(root)[:1] or [path]
 
 
-@dataclass(frozen=True, slots=True)
-class _Originals:
+class _Originals(NamedTuple):
     """What was read from the files that are converted."""
 
     data: Sequence[DataFile] = ()
@@ -261,6 +289,10 @@ class _Originals:
 
 def _converted(conversion: Conversion, paths: Sequence[Path], *, keep: bool = False) -> tuple[Converted, _Originals]:
     """Convert the files; ``keep``: also include those that Rasa 3 reads as they are."""
+    from turncheck.project.conversion.config import convert_config, convert_domain
+    from turncheck.project.conversion.core import Converted
+    from turncheck.project.reader import read_project
+
     converted = Converted()
     if conversion.kind in {"nlu", "core"}:
         return converted, _data(conversion, paths, converted, keep=keep)
@@ -281,6 +313,11 @@ def _converted(conversion: Conversion, paths: Sequence[Path], *, keep: bool = Fa
 
 
 def _data(conversion: Conversion, paths: Sequence[Path], converted: Converted, *, keep: bool) -> _Originals:
+    from turncheck.project.conversion.core import YAML_SUFFIXES, convert_core, convert_nlu, convert_yaml_data
+    from turncheck.project.files import read_data
+    from turncheck.project.folder import ProjectFolder
+    from turncheck.project.project_file import DATA_KEYS
+
     folder = ProjectFolder(conversion.project)
     is_nlu = conversion.kind == "nlu"
     wanted = {"nlu", "responses"} if is_nlu else {"stories", "rules"}
@@ -304,6 +341,10 @@ def _data(conversion: Conversion, paths: Sequence[Path], converted: Converted, *
 
 def _diff(conversion: Conversion, name: str, content: str) -> Iterator[str]:
     """Yield the difference to the existing file of the name, or to an empty one."""
+    from difflib import unified_diff
+
+    from turncheck.project.folder import MAX_FILE_BYTES
+
     path = conversion.out / name
     before = read_regular(path, most=MAX_FILE_BYTES).decode("utf-8", "replace") if path.is_file() else ""
     old, new = before.splitlines(keepends=True), content.splitlines(keepends=True)
@@ -334,6 +375,8 @@ def _print(conversion: Conversion, converted: Converted) -> None:
 
 def _differences(conversion: Conversion, converted: Converted, originals: _Originals) -> list[str]:
     """Read the converted files, and say what is read differently than before."""
+    from turncheck.project.reader import read_nlu, read_nlu_responses, read_project, read_stories
+
     with temporary_folder("converted") as name:
         folder = Path(name)
         for file, content in converted.files.items():
@@ -350,7 +393,8 @@ def _differences(conversion: Conversion, converted: Converted, originals: _Origi
 
 def _behaviour(conversion: Conversion, screen: Console) -> Behaviour:
     """Train the project as it is and fully converted, and compare what the kind of file affects."""
-    # dropped-import  # NumPy
+    from turncheck.project.reader import read_project
+    from turncheck.project.testfiles import find_test_stories
 
     before = read_project(conversion.project)
     if before.older is None or not before.config.keys:
@@ -362,14 +406,17 @@ def _behaviour(conversion: Conversion, screen: Console) -> Behaviour:
         after = read_project(folder)
         behaviour = Behaviour()
         if conversion.kind in {"nlu", "config"}:
-            behaviour += compare_understanding(before, after, left_out)
+            behaviour = behaviour.joined_with(compare_understanding(before, after, left_out))
         if conversion.kind != "nlu":
-            behaviour += compare_stories(before, after, tests, find_test_stories(folder))
+            behaviour = behaviour.joined_with(compare_stories(before, after, tests, find_test_stories(folder)))
     return behaviour
 
 
 def _write_whole(conversion: Conversion, tests: Sequence[Path], folder: Path) -> frozenset[Location]:
     """Convert the whole project, each kind of file from where the project has it; return what was left out."""
+    from turncheck.project.conversion.config import RULES_OF_FALLBACK, RULES_OF_INTENTS
+    from turncheck.publishing.files import write_file
+
     root = conversion.project
     left_out: set[Location] = set()
     wanted: list[tuple[Kind, list[Path], str]] = [
@@ -384,7 +431,7 @@ def _write_whole(conversion: Conversion, tests: Sequence[Path], folder: Path) ->
         there = [path for path in given or paths if path.exists()]
         if not there:
             continue
-        whole, _ = _converted(replace(conversion, kind=kind), there, keep=True)
+        whole, _ = _converted(conversion._replace(kind=kind), there, keep=True)
         left_out.update(note.location for note in whole.left)
         for file, content in whole.files.items():
             rules = file in {RULES_OF_INTENTS, RULES_OF_FALLBACK}
@@ -401,8 +448,7 @@ _RESTART: Final = "restart"
 _CAPITALS: Final = "EntitySynonymMapper writes a value with the capitals that it has elsewhere in the data"
 
 
-@dataclass(frozen=True, slots=True)
-class Behaviour:
+class Behaviour(NamedTuple):
     """The result: the differences, what was compared, what could not be, and what Rasa 3 changes by itself."""
 
     differences: tuple[str, ...] = ()
@@ -410,7 +456,7 @@ class Behaviour:
     not_run: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
 
-    def __add__(self, other: Behaviour) -> Behaviour:
+    def joined_with(self, other: Behaviour) -> Behaviour:
         """Combine two results."""
         return Behaviour(
             self.differences + other.differences,
@@ -426,6 +472,8 @@ def compare_understanding(before: Project, after: Project, left_out: Collection[
     It lists these itself; nothing teaches them any more. The threshold of a fallback policy is left out: parsing does
     not depend on it.
     """
+    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
+
     kept = [example.text for example in before.nlu.examples if example.location not in left_out]
     gone = {example.text for example in before.nlu.examples} - set(kept)
     texts = [
@@ -507,12 +555,19 @@ def _said(result: StoryResult) -> str:
 
 
 def _first_fault(result: StoryResult) -> str:
+    from turncheck.render.wording.figures import expected_got
+
     wrong = next((step for step in result.steps if not step.passed), None)
     return "" if wrong is None else f": {expected_got(wrong.wanted, wrong.got)}"
 
 
 def _verdicts(project: Project, tests: Sequence[Path]) -> dict[str, list[StoryResult]]:
     """Judge the training stories by their intents, and test stories with texts end to end."""
+    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
+    from turncheck.engines.embedded.policies.trainer import train_ensemble
+    from turncheck.evaluation.stories import evaluate_stories
+    from turncheck.project.reader import read_stories
+
     ensemble = train_ensemble(project)
     stories = [*project.stories, *(read_stories(tests, project.root)[0] if tests else ())]
     stories = [story for story in stories if story.kind != "rule" and not any(map(_is_restart, story.steps))]
@@ -526,6 +581,8 @@ def _verdicts(project: Project, tests: Sequence[Path]) -> dict[str, list[StoryRe
 
 
 def _has_texts(story: Story) -> bool:
+    from turncheck.project.model import UserStep
+
     return any(isinstance(step, UserStep) and step.text for step in story.steps)
 
 

@@ -4,58 +4,138 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from turncheck.comparison.quarantine import entry_of
-from turncheck.evaluation.coverage import coverage, reached_by_stories
-from turncheck.evaluation.stories import evaluate_stories, has_annotated_texts
-from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, INTERRUPTED, CutShortError, UserError
+from turncheck.commands.flags import shared
+from turncheck.commands.flags.engine import add_cache_flags, add_engine_flags, models_of, settings_of
+from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, INTERRUPTED, UserError
 from turncheck.messages.phrasing import at_paths, count
 from turncheck.messages.plain_text import plain
-from turncheck.project.files import PATH_WITHOUT_DATA
-from turncheck.project.model import Project, Story, UserStep
-from turncheck.project.story_sentences import with_story_sentences
-from turncheck.project.testfiles import MARKDOWN, TEST_STORY_PREFIX, code_of_actions, find_test_stories
-from turncheck.publishing.files import write_all, write_report
-from turncheck.render.dialogue_text import story_text
-from turncheck.render.phrases import not_run_text, noted_version_line
-from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, story_files
-from turncheck.render.wording.tests import passing_in_quarantine
-from turncheck.run.alone import Bench, end_with, measured_alone, quarantine_lines, with_quarantine
-from turncheck.run.assistant import note_without_nlu
-from turncheck.run.folders import ensure_apart_from_project
-from turncheck.run.reading import (
-    ensure_policies_accepted,
-    ensure_possible,
-    ensure_there,
-    ensure_trainable,
-    read_checked_stories,
-    read_dialogue_assistant,
-)
 from turncheck.web.addresses import Network
-from turncheck.web.exchange import download
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from turncheck.engines.base import Engine, Models, Part
     from turncheck.engines.conversation import NluEngine
     from turncheck.evaluation.stories import Tokenize
+    from turncheck.messages.errors import CutShortError
     from turncheck.process.screen import Console
+    from turncheck.project.model import Project, Story
     from turncheck.project.nlu_data import Example
     from turncheck.render.rendered import Rendered
     from turncheck.report.model import Core, Report, Source
+    from turncheck.run.alone import Bench
     from turncheck.settings.options import Settings
+
+
+def add_test_core(subparsers: argparse._SubParsersAction[Any]) -> argparse.ArgumentParser:
+    """Add ``core`` below ``test``; what it does is set by the caller."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "core",
+        help="test the policies on test stories",
+        description="Run test stories against a trained model. Custom actions are never called.",
+    )
+    add_test_core_flags(parser)
+    add_story_flags(parser)
+    add_engine_flags(parser)
+    add_core_output_flags(parser)
+    shared.add_verbosity(parser)
+    return parser
+
+
+def add_test_core_flags(parser: argparse.ArgumentParser) -> None:
+    """Add what ``test core`` reads beside the stories."""
+    read = parser.add_argument_group("input")
+    shared.add_project(read)
+    read.add_argument(
+        *("-m", "--model"),
+        type=Path,
+        nargs="+",
+        action="extend",
+        metavar="PATH",
+        help="a trained model, or a folder of models; several models are compared",
+    )
+    shared.add_domain(read)
+    shared.add_config(read)
+    shared.add_seed(read, "training, if done in memory")
+    shared.add_vectors_flag(read)
+    shared.add_custom_code_flag(read)
+    add_cache_flags(read)
+
+
+def add_story_flags(parser: argparse.ArgumentParser) -> None:
+    """Add which test stories are judged, and how."""
+    judge = parser.add_argument_group("test stories")
+    shared.add_paths(
+        judge, "-s", "--stories", words="test stories (default: test_*.yml below tests/; for Rasa 0 and 1: data)"
+    )
+    judge.add_argument("--url", metavar="URL", help="fetch the test stories from this https address")
+    judge.add_argument(
+        "--endpoints", type=Path, metavar="PATH", help="the endpoints file; read, but nothing in it is called"
+    )
+    judge.add_argument("--max-stories", type=shared.at_least_one, metavar="N", help="judge only the first N stories")
+    judge.add_argument("--e2e", "--end-to-end", action="store_true", help="judge intents and entities, too")
+    judge.add_argument("--fail-on-prediction-errors", action="store_true", help="end with exit code 1 if a story fails")
+    judge.add_argument(
+        "--evaluate-model-directory",
+        action="store_true",
+        help="compare the models that `train core --config A B` made",
+    )
+
+
+def add_core_output_flags(parser: argparse.ArgumentParser) -> None:
+    """Add what ``test core`` writes."""
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        "--out",
+        type=shared.output_path,
+        default=Path("results"),
+        metavar="DIR",
+        help="output folder (default: results)",
+    )
+    output.add_argument("--successes", action="store_true", help="write the stories that passed to a file, too")
+    output.add_argument("--no-errors", action="store_true", help="do not write failed stories to a file")
+    output.add_argument("--no-warnings", action="store_true", help="do not write stories with warnings to a file")
+    output.add_argument("--no-plot", action="store_true", help="draw no plots")
+    shared.add_rasa_files(output)
+    shared.add_json(output)
+
+
+def test_core_options(namespace: argparse.Namespace, *, end_to_end: bool) -> CoreTestOptions:
+    """Return what ``test core`` measures."""
+    return CoreTestOptions(
+        settings=settings_of(namespace, workers=getattr(namespace, "workers", 0)),
+        models=models_of(namespace),
+        stories=namespace.stories or (),
+        url=namespace.url,
+        endpoints=namespace.endpoints,
+        max_stories=namespace.max_stories,
+        end_to_end=end_to_end,
+        fail_on_prediction_errors=namespace.fail_on_prediction_errors,
+    )
+
+
+def core_output(namespace: argparse.Namespace) -> CoreOutput:
+    """Return what ``test core`` writes."""
+    return CoreOutput(
+        folder=namespace.out,
+        successes=namespace.successes,
+        errors=not namespace.no_errors,
+        warnings=not namespace.no_warnings,
+        plots=not namespace.no_plot,
+        json=namespace.json,
+        rasa_files=namespace.rasa_files,
+    )
 
 
 _TESTS_APART: Final = 2
 """The first version of Rasa that looks for test stories by their names."""
 
 
-@dataclass(frozen=True, slots=True)
-class CoreOutput:
+class CoreOutput(NamedTuple):
     """What ``test core`` writes, as its flags say."""
 
     folder: Path
@@ -68,8 +148,7 @@ class CoreOutput:
     """The major version of Rasa whose files are written; ``None``: the project's."""
 
 
-@dataclass(frozen=True, slots=True)
-class CoreTestOptions:
+class CoreTestOptions(NamedTuple):
     """What ``test core`` judges. ``endpoints`` is read with the project; nothing in it is called here."""
 
     settings: Settings
@@ -98,6 +177,10 @@ def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Console,
         TrainingRefusedError: there was no model, and the project cannot be trained.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
+    from turncheck.render.phrases import noted_version_line
+    from turncheck.run.alone import end_with, with_quarantine
+    from turncheck.run.folders import ensure_apart_from_project
+
     ensure_apart_from_project(output.folder, options.settings, output.json)
     report, stopped = evaluate_core(options, screen, source)
     held = with_quarantine(report, options.project, screen)
@@ -111,6 +194,10 @@ def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Console,
 
 def print_core(report: Report, project: Path) -> None:
     """Print what was measured, or why nothing was; paths are relative to the current folder."""
+    from turncheck.render.dialogue_text import story_text
+    from turncheck.render.phrases import not_run_text
+    from turncheck.run.alone import quarantine_lines
+
     core = report.core
     words = not_run_text(report) if core is None else story_text(core, report.engine, report.coverage, str(project))
     sys.stdout.write(plain(words))
@@ -119,6 +206,9 @@ def print_core(report: Report, project: Path) -> None:
 
 def core_exit_code(report: Report, options: CoreTestOptions) -> int:
     """Return 1 if a story failed that is not in quarantine, and that is to fail the command, else 0."""
+    from turncheck.comparison.quarantine import entry_of
+    from turncheck.render.wording.tests import passing_in_quarantine
+
     stories = report.core.stories if report.core is not None else ()
     failed = any(
         not story.passed and entry_of(report, story.name, story.location) is None
@@ -143,6 +233,13 @@ def evaluate_core(
         UserError: nothing to read or to judge, no model, flags that do not fit together.
         TrainingRefusedError: there was no model, and the project cannot be trained.
     """
+    from turncheck.evaluation.coverage import coverage, reached_by_stories
+    from turncheck.evaluation.stories import has_annotated_texts
+    from turncheck.project.story_sentences import with_story_sentences
+    from turncheck.project.testfiles import code_of_actions
+    from turncheck.run.alone import measured_alone
+    from turncheck.run.reading import read_dialogue_assistant
+
     project = read_dialogue_assistant(options.settings, endpoints=options.endpoints)
     stories = read_test_stories(options, screen, of_project=project)
     if not stories:
@@ -176,6 +273,9 @@ def _number(stories: Sequence[Story], limit: int | None) -> int:
 
 def write_core_files(report: Report, output: CoreOutput, screen: Console) -> None:
     """Write the report if requested, the files of ``rasa test core``, and the plots unless it was interrupted."""
+    from turncheck.publishing.files import write_all, write_report
+    from turncheck.render.rasa_files import major_of_files
+
     if output.json is not None:
         write_report(output.json, report)
     core = report.core
@@ -193,6 +293,8 @@ def write_core_files(report: Report, output: CoreOutput, screen: Console) -> Non
 
 def story_files_of(major: int, core: Core, output: CoreOutput) -> list[Rendered]:
     """Return the files of stories as a major version of Rasa wrote them."""
+    from turncheck.render.rasa_files import NAMED_AS_TODAY, story_files
+
     if major >= NAMED_AS_TODAY:
         return story_files(
             core, errors=output.errors, warnings=output.warnings, successes=output.successes, major=major
@@ -214,6 +316,10 @@ def read_test_stories(options: CoreTestOptions, screen: Console, *, of_project: 
     Raises:
         UserError: a path is missing, a file cannot be read, or there are none.
     """
+    from turncheck.project.testfiles import find_test_stories
+    from turncheck.run.reading import ensure_there
+    from turncheck.web.exchange import download
+
     if options.url is not None:
         from turncheck.process.output_files import temporary_folder  # only for --url
 
@@ -237,11 +343,16 @@ def read_test_stories(options: CoreTestOptions, screen: Console, *, of_project: 
 
 def _suffix_of(content: bytes) -> str:
     """Return the suffix for a file of stories: Markdown has a header line, which is a comment in YAML, and steps."""
+    from turncheck.project.testfiles import MARKDOWN
+
     lines = [line.strip() for line in content.splitlines() if line.strip()]
     return MARKDOWN if any(line.startswith(b"* ") for line in lines) and lines[0][:1] in b"#<" else ".yml"
 
 
 def _stories(paths: Sequence[Path], options: CoreTestOptions, screen: Console) -> list[Story]:
+    from turncheck.project.files import PATH_WITHOUT_DATA
+    from turncheck.run.reading import read_checked_stories
+
     stories, findings = read_checked_stories(paths, options.project)
     faults = [finding for finding in findings if finding.severity == "error"]
     if faults:
@@ -259,6 +370,8 @@ def _stories(paths: Sequence[Path], options: CoreTestOptions, screen: Console) -
 
 
 def _is_named_as_test(path: Path) -> bool:
+    from turncheck.project.testfiles import MARKDOWN, TEST_STORY_PREFIX
+
     return path.name.startswith(TEST_STORY_PREFIX) or path.suffix == MARKDOWN
 
 
@@ -268,6 +381,9 @@ def _ensure_texts(story: Story) -> None:
     Raises:
         UserError: names the line.
     """
+    from turncheck.project.model import UserStep
+    from turncheck.project.testfiles import MARKDOWN
+
     for step in story.steps if story.location.path.endswith(MARKDOWN) else ():
         if isinstance(step, UserStep) and step.text is None:
             raise UserError(
@@ -280,8 +396,7 @@ def _ensure_texts(story: Story) -> None:
 # --- what judges -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class PartsUnderTest:
+class PartsUnderTest(NamedTuple):
     """What judges: the engine, what understands messages (end to end), and what tokenizes annotated ones.
 
     Without ``tokenize`` there are no tokens: the model only holds policies.
@@ -294,6 +409,8 @@ class PartsUnderTest:
     @classmethod
     def of(cls, engines: Engine, options: CoreTestOptions, screen: Console, *, annotated: bool) -> PartsUnderTest:
         """A model's NLU is only needed end to end; one with only policies understands only ``/intent``, as in Rasa."""
+        from turncheck.run.assistant import note_without_nlu
+
         nlu = engines.nlu if options.end_to_end else None
         if options.end_to_end:
             note_without_nlu(engines, screen)
@@ -312,6 +429,7 @@ def ready(engines: Engine, options: CoreTestOptions, project: Project, screen: C
     Raises:
         UserError: the engine cannot judge stories, a model cannot be read, or there is nothing to train on.
     """
+    from turncheck.run.reading import ensure_policies_accepted, ensure_possible, ensure_trainable
 
     def ensure() -> None:
         ensure_trainable(project)
@@ -330,6 +448,8 @@ def judged(
     screen: Console | None = None,
 ) -> Core:
     """Judge the stories as the flags say; see :func:`turncheck.evaluation.stories.evaluate_stories`."""
+    from turncheck.evaluation.stories import evaluate_stories
+
     return evaluate_stories(
         parts.engines.ensemble,
         stories,

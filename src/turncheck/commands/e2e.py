@@ -2,50 +2,150 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, TextIO
+import argparse
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
-import yaml
-
-from turncheck.comparison.tally import tallies
-from turncheck.dialogue.domain import DialogueDomain
-from turncheck.evaluation.coverage import coverage, reached_by_conversations
-from turncheck.evaluation.e2e import evaluate_cases, none_run, of_one_that_answers
-from turncheck.evaluation.e2e_case import CaseOutcome, CaseRun
+from turncheck.commands.flags import shared
+from turncheck.commands.flags.engine import add_assistant, add_engine_flags, assistant_of
+from turncheck.commands.flags.parser import holds_test_cases
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
-from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import at_paths, count
-from turncheck.project.e2e.cases import DEFAULT_PATH, read_cases
-from turncheck.project.testfiles import code_of_actions, find_e2e_cases, find_e2e_cases_not_looked_for
-from turncheck.publishing.files import write_file, write_report
-from turncheck.render.dialogue_text import e2e_text, mark
 from turncheck.render.sinks.terminal import place, text
-from turncheck.run.alone import Bench, Quarantined, cause, end_with, measured_alone, quarantine_lines, with_quarantine
-from turncheck.run.assistant import AssistantOptions, assistant_in_use
-from turncheck.run.folders import ensure_apart_from_project
-from turncheck.run.reading import CASES_BELOW, read_dialogue_assistant
-from turncheck.validation.case_names import check_cases
+from turncheck.settings.bounds import capped_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
+    from turncheck.evaluation.e2e_case import CaseOutcome, CaseRun
+    from turncheck.messages.finding import Finding
     from turncheck.process.screen import Console
     from turncheck.project.e2e.model import E2ECase, E2ECases
     from turncheck.report.model import CaseResult, EndToEnd
+    from turncheck.run.alone import Bench, Quarantined
+    from turncheck.run.assistant import AssistantOptions
+
+_DEFAULT_RESULTS: Final = Path()
+
+
+def add_test_e2e(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``e2e`` below ``test``."""
+    parser = subparsers.add_parser(
+        "e2e",
+        help="run end-to-end test cases",
+        description="Run end-to-end test cases: whole conversations, judged turn by turn.",
+    )
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="files or folders of test cases, or file.yml::name (default: found in tests/ and e2e_tests/)",
+    )
+    parser.recognise("paths", holds_test_cases)
+    group = add_assistant(parser)
+    group.add_argument(
+        "--remote-storage",
+        metavar="WHERE",
+        help="where the model named by --model is stored: a folder, https://…, s3://bucket/prefix, gs://bucket/prefix,"
+        " aws, gcs or azure",
+    )
+    add_engine_flags(parser)
+    run = parser.add_argument_group("execution")
+    run.add_argument("--fail-fast", action="store_true", help="stop after the first case that fails")
+    run.add_argument(
+        "--slot-order",
+        choices=("any", "strict"),
+        default="strict",
+        help="strict: consecutive slot_was_set steps must be in the order in which the slots are set, as Rasa's"
+        " documentation demands; any: in any order (default: strict)",
+    )
+    run.add_argument(
+        "--repeat", type=shared.repetitions, default=1, metavar="N", help="run each case N times, to find flaky cases"
+    )
+    run.add_argument(
+        "--workers",
+        type=shared.workers,
+        default=0,
+        metavar="N",
+        help="number of cases run in parallel (default: 0, four)",
+    )
+    run.add_argument(
+        "--timeout", type=_seconds, default=60.0, metavar="S", help="time limit of a turn in seconds (default: 60)"
+    )
+    shared.add_channel(run)
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        *("-o", "--e2e-results"),
+        type=Path,
+        nargs="?",
+        const=_DEFAULT_RESULTS,
+        metavar="PATH",
+        help="write the results to PATH (without PATH: tests/e2e_results.yml in the project)",
+    )
+    output.add_argument(
+        "--coverage-report",
+        action="store_true",
+        help="show and write which steps of flows, or of stories and rules, the cases that passed and failed reach",
+    )
+    output.add_argument(
+        "--coverage-output-path",
+        type=shared.output_path,
+        metavar="DIR",
+        help="where to write the coverage report (default: e2e_coverage_results in the project)",
+    )
+    shared.add_json(output)
+    shared.add_verbosity(output)
+    parser.set_defaults(handler=_test_e2e)
+
+
+def _test_e2e(namespace: argparse.Namespace) -> int:
+    from turncheck.commands.coverage_report import DEFAULT_FOLDER
+    from turncheck.evaluation.e2e_case import CaseRun
+
+    screen = shared.screen_of(namespace)
+    at_once = capped_workers(namespace.workers, screen)
+    run = CaseRun(
+        slot_order=namespace.slot_order,
+        fail_fast=namespace.fail_fast,
+        workers=at_once or 4,
+        repeat=namespace.repeat,
+        turn_timeout=namespace.timeout,
+        channel=namespace.channel,
+    )
+    results = namespace.e2e_results
+    if results is _DEFAULT_RESULTS:
+        results = namespace.project / "tests" / "e2e_results.yml"
+    coverage = namespace.coverage_output_path
+    if namespace.coverage_report and coverage is None:
+        coverage = namespace.project / DEFAULT_FOLDER
+    options = E2EOptions(tuple(namespace.paths), run, results, namespace.json, coverage)
+    return run_test_e2e(options, assistant_of(namespace, workers=at_once), os.environ, screen, sys.stdout)
+
+
+def _seconds(written: str) -> float:
+    try:
+        seconds = float(written)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a number of seconds above 0, not '{written}'")
+    return seconds
+
 
 DEFAULT_RESULTS: Final = "e2e_results.yml"
 
 
-@dataclass(frozen=True, slots=True)
-class E2EOptions:
+class E2EOptions(NamedTuple):
     """What is run and written. ``paths``: files, folders, ``file.yml::case``; without any, all cases of the project.
 
     ``results``: where to write the results, a file or a folder; ``coverage``: the folder of the coverage report.
     """
 
-    paths: tuple[Path | str, ...] = ()
-    run: CaseRun = field(default_factory=CaseRun)
+    paths: tuple[Path | str, ...]
+    run: CaseRun
     results: Path | None = None
     json: Path | None = None
     coverage: Path | None = None
@@ -65,6 +165,20 @@ def run_test_e2e(
             Where the engine gave up, all that was finished is written before.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
+    from turncheck.dialogue.domain import DialogueDomain
+    from turncheck.evaluation.coverage import coverage as coverage_of
+    from turncheck.evaluation.coverage import reached_by_conversations
+    from turncheck.evaluation.e2e import evaluate_cases, none_run, of_one_that_answers
+    from turncheck.project.e2e.cases import DEFAULT_PATH, read_cases
+    from turncheck.project.testfiles import code_of_actions, find_e2e_cases, find_e2e_cases_not_looked_for
+    from turncheck.publishing.files import write_report
+    from turncheck.render.dialogue_text import e2e_text
+    from turncheck.run.alone import cause, end_with, measured_alone, quarantine_lines, with_quarantine
+    from turncheck.run.assistant import assistant_in_use
+    from turncheck.run.folders import ensure_apart_from_project
+    from turncheck.run.reading import CASES_BELOW, read_dialogue_assistant
+    from turncheck.validation.case_names import check_cases
+
     settings = assistant.settings
     ensure_apart_from_project(options.coverage, settings, options.json, flag="--coverage-output-path")
     project = read_dialogue_assistant(settings, endpoints=assistant.endpoints)
@@ -98,7 +212,7 @@ def run_test_e2e(
     stopped = alone.result.stopped
     result = alone.finished or none_run(read.cases, f"not run: {cause(stopped)}" if stopped is not None else "")
     reached = reached_by_conversations(result.exercised)
-    report = alone.report(result, coverage=coverage(project, reached, code_of_actions(project.root)))
+    report = alone.report(result, coverage=coverage_of(project, reached, code_of_actions(project.root)))
     held = with_quarantine(report, project.root, screen, environment)
     report = held.report
     seconds = screen.timings.get("e2e", 0.0)
@@ -120,6 +234,8 @@ def run_test_e2e(
 
 
 def _write(options: E2EOptions, cases: Sequence[E2ECase], result: EndToEnd, screen: Console) -> None:
+    from turncheck.publishing.files import write_file
+
     if options.results is not None:
         path = options.results / DEFAULT_RESULTS if options.results.is_dir() else options.results
         write_file(path, results_yaml(cases, result))
@@ -127,6 +243,8 @@ def _write(options: E2EOptions, cases: Sequence[E2ECase], result: EndToEnd, scre
 
 
 def _exit_code(held: Quarantined, screen: Console) -> int:
+    from turncheck.comparison.tally import tallies
+
     tally = next((tally for tally in tallies(held.report) if tally.evaluation == "e2e"), None)
     if tally is None or not tally.ran:
         screen.note("Nothing was tested: all cases were skipped.")
@@ -168,6 +286,9 @@ class Progress:
 
     def finished(self, case: CaseResult) -> None:
         """Show the case."""
+        from turncheck.messages.finding import Location
+        from turncheck.render.dialogue_text import mark
+
         if case.location.path != self._path:
             self.end()
             self._path = case.location.path
@@ -184,6 +305,8 @@ class Progress:
 
 def results_yaml(cases: Sequence[E2ECase], result: EndToEnd) -> bytes:
     """Return the results as the file that Rasa Pro writes: ``test_results`` with one entry per case."""
+    import yaml
+
     entries = [_entry(case, case_result) for case, case_result in zip(cases, result.cases, strict=True)]
     document = yaml.safe_dump({"test_results": entries}, allow_unicode=True, sort_keys=False, width=120)
     return document.encode()

@@ -2,44 +2,104 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.evaluation.imported_nlu import (
-    RESPONSES,
-    EntityEntry,
-    IntentEntry,
-    ResponseEntry,
-    Results,
-    ensure_entries,
-    ensure_report,
-    import_nlu,
-    read_json,
-)
-from turncheck.evaluation.imported_stories import STORY_REPORT, import_core
+from turncheck.commands.flags.shared import add_verbosity, existing_folder, output_path, screen_of
 from turncheck.messages.errors import EXIT_OK, UserError
-from turncheck.messages.finding import Location, shown_path
 from turncheck.process.output_files import ensure_replaceable
 from turncheck.process.regular_file import read_regular
-from turncheck.project.reader import read_nlu, read_stories
-from turncheck.project.testfiles import find_test_nlu, find_test_stories
-from turncheck.publishing.files import write_report
-from turncheck.report.codec import MAX_BYTES
-from turncheck.report.model import Core, EngineInfo, Nlu, ProjectInfo, Report, Skipped, Source
-from turncheck.run.folders import ensure_apart_from_project
-from turncheck.run.reading import ensure_there, file_of_all
-from turncheck.run.report_of import report_of
 from turncheck.settings.options import Settings
 from turncheck.settings.sources import FILE_NAME
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
-    from pathlib import Path
 
     from msgspec import Struct
 
+    from turncheck.evaluation.imported_nlu import Results
+    from turncheck.messages.finding import Location
     from turncheck.process.screen import Console
     from turncheck.project.model import Story
     from turncheck.report.evaluations import Evaluation
+    from turncheck.report.model import Core, Nlu, Report, Source
+
+
+def add_import(kinds: argparse._SubParsersAction[Any]) -> None:
+    """Add ``import`` below ``report``."""
+    parser = kinds.add_parser(
+        "import",
+        help="convert the results of `rasa test` or of Kore.ai's platform into a report",
+        description="Convert the results of `rasa test` or of Kore.ai's platform into a report.json, to compare"
+        " and judge it.",
+    )
+    parser.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="the folder that `rasa test --out` named")
+    parser.recognise("folder", os.path.isdir)
+    parser.add_argument(
+        "--project",
+        type=existing_folder,
+        default=Path(),
+        metavar="DIR",
+        help="the assistant's folder, to find the lines of its test files (default: .)",
+    )
+    for flag, short, what in (("--nlu", "-u", "sentences"), ("--stories", "-s", "stories")):
+        parser.add_argument(
+            *(short, flag),
+            type=Path,
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="PATH",
+            help=f"the test {what} (default: found below tests/)",
+        )
+    parser.add_argument(
+        "--kore-csv",
+        type=Path,
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="FILE",
+        help="instead of DIR: CSV reports of the platform's batch tests",
+    )
+    parser.add_argument(
+        "--raw-csv",
+        action="store_true",
+        help="the CSV comes from --raw-csv or from the platform: keep a ' before = + - @",
+    )
+    parser.add_argument(
+        "--out", type=output_path, default=Path("results"), metavar="DIR", help="output folder (default: results)"
+    )
+    add_verbosity(parser)
+    parser.set_defaults(handler=_import)
+
+
+def _import(namespace: argparse.Namespace) -> int:
+    from turncheck.ci.hosts import find_host
+    from turncheck.run.prepare import locate_in_repository
+
+    source, root = locate_in_repository(namespace.project, find_host(os.environ))
+    if bool(namespace.kore_csv) == (namespace.folder is not None):
+        raise UserError("name either a folder or --kore-csv", hint="See `turncheck report import --help`.")
+    if namespace.raw_csv and not namespace.kore_csv:
+        raise UserError("--raw-csv is only valid with --kore-csv", hint="Omit it.")
+    if namespace.kore_csv:
+        from turncheck.platforms.registry import parts
+
+        out, screen = namespace.out, screen_of(namespace)
+        more = {"out": out, "source": source, "root": root, "screen": screen, "raw": namespace.raw_csv}
+        return int(parts("imported")["kore"].run_import_batch(namespace.kore_csv, namespace.project, **more))
+    return run_import(
+        namespace.folder,
+        namespace.project,
+        nlu=namespace.nlu,
+        stories=namespace.stories,
+        out=namespace.out,
+        source=source,
+        root=root,
+        screen=screen_of(namespace),
+    )
 
 
 _REPORT: Final = "_report.json"
@@ -75,6 +135,10 @@ def run_import(
     Raises:
         UserError: there are no such files, or one cannot be read.
     """
+    from turncheck.publishing.files import write_report
+    from turncheck.run.folders import ensure_apart_from_project
+    from turncheck.run.reading import ensure_there
+
     ensure_apart_from_project(out, Settings(project=str(project)))
     if not folder.is_dir():
         raise UserError(f"no such folder: {folder}", hint="Name the folder that `rasa test --out` wrote.")
@@ -102,6 +166,10 @@ def import_results(
     Raises:
         UserError: there are none, or one cannot be read.
     """
+    from turncheck.messages.finding import shown_path
+    from turncheck.report.model import EngineInfo, ProjectInfo, Skipped
+    from turncheck.run.report_of import report_of
+
     files = _Files(folder)
     understood = _nlu(files, _sentence_places(project, nlu))
     core = _core(files, _stories_of(project, stories))
@@ -126,16 +194,22 @@ def import_results(
 
 
 def _file_of_all(project: Path) -> str | None:
+    from turncheck.run.reading import file_of_all
+
     settings = project / FILE_NAME
     return file_of_all(project, settings if settings.is_file() else None, ("config.yml", "domain.yml"))
 
 
 def _nlu(files: _Files, places: dict[tuple[str, str | None], Location]) -> Nlu | None:
+    from turncheck.evaluation.imported_nlu import RESPONSES, EntityEntry, IntentEntry, ResponseEntry, import_nlu
+
     named = files.named_reports()
     for found in files.named_entries():
         if (missing := f"{found.rpartition('_')[0]}{_REPORT}").removesuffix(_REPORT) not in named:
             raise _without_figures(files.folder, found, missing)
-    extractors = {name: files.results(name) for name in named if name not in {_INTENTS, "story", _POLICY_ENTITIES}}
+    extractors = {
+        name: files.results(name, EntityEntry) for name in named if name not in {_INTENTS, "story", _POLICY_ENTITIES}
+    }
     extractors = {name: results for name, results in extractors.items() if not name.startswith(RESPONSES)}
     if _INTENTS not in named and not extractors and RESPONSES not in named:
         return None
@@ -149,6 +223,8 @@ def _nlu(files: _Files, places: dict[tuple[str, str | None], Location]) -> Nlu |
 
 
 def _core(files: _Files, stories: dict[str, Story]) -> Core | None:
+    from turncheck.evaluation.imported_stories import STORY_REPORT, import_core
+
     report = files.report(STORY_REPORT)
     failed, passed, warned = (files.text(name) for name in _STORY_FILES)
     if report is None:
@@ -173,6 +249,9 @@ def _without_figures(folder: Path, found: str, missing: str) -> UserError:
 
 
 def _sentence_places(project: Path, paths: Sequence[Path]) -> dict[tuple[str, str | None], Location]:
+    from turncheck.project.reader import read_nlu
+    from turncheck.project.testfiles import find_test_nlu
+
     data, _ = read_nlu(list(paths) or find_test_nlu(project), project)
     places: dict[tuple[str, str | None], Location] = {}
     for example in data.examples:
@@ -182,6 +261,9 @@ def _sentence_places(project: Path, paths: Sequence[Path]) -> dict[tuple[str, st
 
 
 def _stories_of(project: Path, paths: Sequence[Path]) -> dict[str, Story]:
+    from turncheck.project.reader import read_stories
+    from turncheck.project.testfiles import find_test_stories
+
     stories, _ = read_stories(list(paths) or find_test_stories(project), project)
     by_name: dict[str, Story] = {}
     for story in stories:
@@ -206,6 +288,8 @@ class _Files:
 
     def report(self, name: str) -> dict[str, Any] | None:
         """Return the figures of a ``…_report.json``."""
+        from turncheck.evaluation.imported_nlu import ensure_report, read_json
+
         found = self.text(name)
         if found is None:
             return None
@@ -214,8 +298,10 @@ class _Files:
         ensure_report(figures, path)
         return figures
 
-    def results(self, name: str, shape: type[Struct] | None = EntityEntry) -> Results:
+    def results(self, name: str, shape: type[Struct] | None) -> Results:
         """Return the three files about one thing, whose entries have this shape."""
+        from turncheck.evaluation.imported_nlu import Results
+
         return Results(
             report=self.report(f"{name}{_REPORT}"),
             errors=self._entries(f"{name}_errors.json", shape),
@@ -224,6 +310,8 @@ class _Files:
 
     def text(self, name: str) -> tuple[str, str] | None:
         """Return name and text of a file."""
+        from turncheck.report.codec import MAX_BYTES
+
         path = self.folder / name
         try:
             content = read_regular(path, most=MAX_BYTES)
@@ -237,6 +325,8 @@ class _Files:
             raise UserError(f"{path} is not UTF-8 text") from None
 
     def _entries(self, name: str, shape: type[Struct] | None) -> list[Any] | None:
+        from turncheck.evaluation.imported_nlu import ensure_entries, read_json
+
         found = self.text(name)
         if found is None:
             return None

@@ -3,88 +3,213 @@ back."""
 
 from __future__ import annotations
 
-import random
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from msgspec import structs
-
-from turncheck.ci.git import find_checkout
-from turncheck.evaluation.nlu import NluMeasurement, why_not_testable
-from turncheck.evaluation.nlu_repeats import ask_times
-from turncheck.evaluation.splits import Split, response_name, split_as_rasa
-from turncheck.evaluations.nlu.measure import measure_by_folds, measure_held_out
-from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, INTERRUPTED, CutShortError, UserError
+from turncheck.commands.flags import shared
+from turncheck.commands.flags.engine import add_cache_flags, add_engine_flags, models_of, settings_of
+from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, INTERRUPTED, UserError
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import plain
-from turncheck.project.files import DEFAULT_CONFIG, DEFAULT_DATA
-from turncheck.project.folder import YAML_SUFFIXES
-from turncheck.project.formats.rasa_nlu_writer import (
-    write_nlu_json,
-    write_nlu_markdown,
-    write_nlu_yaml,
-    write_responses_markdown,
-    write_responses_yaml,
-)
-from turncheck.project.reader import read_nlu, read_nlu_responses, read_project
-from turncheck.project.story_sentences import with_story_sentences
-from turncheck.project.testfiles import MARKDOWN
-from turncheck.publishing.files import write_all, write_file, write_report
-from turncheck.render.links import PathResolver
-from turncheck.render.nlu_text import label_tables, nlu_text, trust_entry
-from turncheck.render.older_files import NluNames, nlu_plots_of_rasa_0_and_1
-from turncheck.render.phrases import not_run_text, noted_version_line
-from turncheck.render.rasa_files import (
-    NAMED_AS_TODAY,
-    as_json,
-    intent_errors,
-    intent_successes,
-    major_of_files,
-    nlu_files,
-)
-from turncheck.render.rendered import Rendered
-from turncheck.render.sinks.terminal_writer import TerminalWriter
-from turncheck.report.model import Nlu, Report, Source
-from turncheck.run.alone import Bench, end_with, measured_alone, quarantine_lines, with_quarantine
-from turncheck.run.folders import ensure_apart, ensure_apart_from_project
-from turncheck.run.reading import (
-    ensure_assistant,
-    ensure_readable,
-    ensure_there,
-    read_answered_elsewhere,
-    read_assistant,
-    read_checked_nlu,
-)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    import argparse
+    from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
 
     from turncheck.engines.base import Models
+    from turncheck.evaluation.nlu import NluMeasurement
+    from turncheck.messages.errors import CutShortError
     from turncheck.process.screen import Console
-    from turncheck.project.model import Project, Response
-    from turncheck.project.nlu_data import Example, NluData
+    from turncheck.project.model import Project
+    from turncheck.project.nlu_data import NluData
+    from turncheck.render.rendered import Rendered
+    from turncheck.report.model import Nlu, Report, Source
+    from turncheck.run.alone import Bench
     from turncheck.settings.options import Settings
 
-DEFAULT_FOLDER: Final = "results"
+_CROSS_VALIDATION: Final = "crossvalidation"
+_FOLDS: Final = 5
+_FOLDS_OF_RASA_0: Final = 10
+_DATA_SUFFIXES: Final = frozenset({".md", ".json"})
+"""Suffixes of ``-d`` in Rasa NLU 0.x, where it is the data; a domain never has one of them."""
 
+
+def add_test_nlu(subparsers: argparse._SubParsersAction[Any]) -> argparse.ArgumentParser:
+    """Add ``nlu`` below ``test``; what it does is set by the caller."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "nlu",
+        help="test intents, entities and responses",
+        description="Test NLU data with a trained model or by cross-validation, or compare pipelines.",
+    )
+    add_nlu_flags(parser)
+    parser.add_argument(
+        "--repeat",
+        type=shared.repetitions,
+        default=1,
+        metavar="N",
+        help="ask for each sentence N times, to find flaky ones",
+    )
+    add_engine_flags(parser)
+    add_output_flags(parser)
+    shared.add_verbosity(parser)
+    return parser
+
+
+def add_nlu_flags(parser: argparse.ArgumentParser) -> None:
+    """Add what ``test nlu`` reads and how it measures."""
+    read = parser.add_argument_group("input")
+    shared.add_project(read)
+    read.add_argument("-u", "--nlu", "--data", type=Path, metavar="PATH", help="test data (default: data)")
+    shared.add_model(read)
+    shared.add_config(read, several="several, or a folder of them, are compared")
+    shared.add_domain(read)
+    measure = parser.add_argument_group("evaluation")
+    measure.add_argument(
+        "--cross-validation", action="store_true", help="train and judge in folds, by cross-validation"
+    )
+    measure.add_argument(
+        "--mode",
+        choices=("evaluation", _CROSS_VALIDATION),
+        metavar="MODE",
+        help="as in rasa_nlu.evaluate: evaluation or crossvalidation (10 folds)",
+    )
+    measure.add_argument(
+        "-f", "--folds", type=shared.folds, metavar="N", help="number of folds (default: 5; for Rasa 0 and 1: 10)"
+    )
+    parser.set_defaults(are_folds_named=True, repeat=1)
+    shared.add_seed(measure, "folds and training")
+    shared.add_workers(measure)
+    measure.add_argument("--cluster", metavar="ADDRESS", help="train on a Dask cluster: tcp://host:port")
+    shared.add_vectors_flag(measure)
+    shared.add_custom_code_flag(measure)
+    add_cache_flags(measure)
+    measure.add_argument("--pretrained", action="store_true", help="score the entities of spaCy and Duckling, too")
+    compare = parser.add_argument_group("comparing pipelines")
+    compare.add_argument(
+        "-r", "--runs", type=shared.whole_number, default=3, metavar="N", help="repetitions (default: 3)"
+    )
+    compare.add_argument(
+        *("-p", "--percentages"),
+        type=shared.whole_number,
+        nargs="+",
+        action="extend",
+        metavar="N",
+        help="percentages of the training data to leave out (default: 0 25 50 75; for Rasa 0 and 1 also 90)",
+    )
+
+
+def add_output_flags(parser: argparse.ArgumentParser) -> None:
+    """Add what ``test nlu`` writes; the last flags, and the value of ``--successes``, are those of older versions."""
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        "--out",
+        type=shared.output_path,
+        metavar="DIR",
+        help="output folder (default: results; for a comparison, nlu_comparison_results)",
+    )
+    output.add_argument(
+        *("--successes",),
+        type=Path,
+        nargs="?",
+        const=Path(),
+        metavar="FILE",
+        help="write right predictions to files, too; with FILE, also write the right intents to it",
+    )
+    output.add_argument("--no-errors", action="store_true", help="do not write wrong predictions to files")
+    output.add_argument("--no-plot", action="store_true", help="draw no plots")
+    output.add_argument(
+        "--no-warnings",
+        action="store_true",
+        help="do not write stories with warnings to a file; about NLU data there is none (as in Rasa)",
+    )
+    shared.add_json(output)
+    shared.add_rasa_files(output)
+    output.add_argument(
+        "--report",
+        type=Path,
+        nargs="?",
+        const=Path("reports"),
+        metavar="DIR",
+        help="write the *_report.json files to this folder, too",
+    )
+    output.add_argument("--errors", type=Path, metavar="FILE", help="write the wrong intents to this file, too")
+    output.add_argument(
+        "--histogram", type=Path, metavar="FILE", help="draw the histogram of intents to this file, too"
+    )
+    output.add_argument("--confmat", type=Path, metavar="FILE", help="draw the confusion matrix to this file, too")
+
+
+def nlu_options(namespace: argparse.Namespace) -> tuple[NluTestOptions, NluOutput]:
+    """Return what ``test nlu`` measures with one configuration, and what it writes."""
+    namespace.config = config_files(namespace.config or [])
+    read_flags_of_rasa_0(namespace)
+    options = NluTestOptions(
+        settings=settings_of(namespace, workers=namespace.workers),
+        models=models_of(namespace),
+        cross_validation=namespace.cross_validation,
+        pretrained=namespace.pretrained,
+        are_folds_named=namespace.are_folds_named,
+        repeat=namespace.repeat,
+    )
+    return options, nlu_output(namespace, DEFAULT_FOLDER)
+
+
+def read_flags_of_rasa_0(namespace: argparse.Namespace) -> None:
+    """Take ``--mode``, and ``-d`` with NLU data, as ``rasa_nlu.evaluate`` had them.
+
+    Raises:
+        UserError: a model is named for cross-validation, which trains its own.
+    """
+    from turncheck.messages.errors import UserError  # not for --help
+
+    if namespace.mode == _CROSS_VALIDATION:
+        if namespace.model is not None:
+            raise UserError(
+                "cross-validation trains its own models: --mode crossvalidation takes no --model",
+                hint="Leave out one of them.",
+            )
+        namespace.cross_validation = True
+    domain: Path | None = namespace.domain
+    if domain is not None and domain.suffix in _DATA_SUFFIXES and namespace.nlu is None:
+        namespace.nlu, namespace.domain = domain, None
+    if namespace.folds is None:
+        namespace.folds = _FOLDS if namespace.mode is None else _FOLDS_OF_RASA_0
+        namespace.are_folds_named = namespace.mode is not None
+
+
+def nlu_output(namespace: argparse.Namespace, folder: str) -> NluOutput:
+    """Return what ``test nlu`` writes, to this folder unless another is named."""
+    successes: Path | None = namespace.successes
+    return NluOutput(
+        folder=namespace.out or Path(folder),
+        successes=successes is not None,
+        errors=not namespace.no_errors,
+        plots=not namespace.no_plot,
+        json=namespace.json,
+        rasa_files=namespace.rasa_files,
+        is_folder_named=namespace.out is not None,
+        report_folder=namespace.report,
+        successes_file=successes if successes is not None and successes.name else None,
+        errors_file=namespace.errors,
+        histogram_file=namespace.histogram,
+        confusion_file=namespace.confmat,
+    )
+
+
+DEFAULT_FOLDER: Final = "results"
 DEFAULT_COMPARISON_FOLDER: Final = "nlu_comparison_results"
 """As Rasa's manual says (its program writes to ``results``)."""
-
 FOLDS_OF_RASA_0_AND_1: Final = 10
 _CONFIG_SUFFIXES: Final = (".yml", ".yaml")
 _ERRORS: Final = "errors.json"
 _REPORTS: Final = "reports"
-_LARGEST_SEED: Final = 2**31
-_READS_YAML: Final = 2
-"""The first major version of Rasa that reads data in YAML."""
 
 
-@dataclass(frozen=True, slots=True)
-class NluOutput:
+class NluOutput(NamedTuple):
     """What ``test nlu`` writes, as its flags say. The last five are those of older Rasa versions.
 
     ``rasa_files``: the major version of Rasa whose files are written; ``None``: the project's. ``is_folder_named``:
@@ -111,8 +236,7 @@ class NluOutput:
         return (self.json, *named)
 
 
-@dataclass(frozen=True, slots=True)
-class NluTestOptions:
+class NluTestOptions(NamedTuple):
     """What ``test nlu`` judges. Several configurations are compared by :mod:`turncheck.commands.compare_pipelines`.
 
     ``are_folds_named``: otherwise their number is the default of the Rasa that the project is written for.
@@ -148,13 +272,24 @@ def config_files(paths: Sequence[Path]) -> list[Path]:
 
 def for_rasa_of(project: Project, options: NluTestOptions) -> NluTestOptions:
     """Return the options with the default number of folds of Rasa 0 and 1 where the project is written for one."""
+    from turncheck.render.rasa_files import NAMED_AS_TODAY
+
     if options.are_folds_named or project.major >= NAMED_AS_TODAY:
         return options
-    return replace(options, settings=replace(options.settings, folds=FOLDS_OF_RASA_0_AND_1))
+    return options._replace(settings=replace(options.settings, folds=FOLDS_OF_RASA_0_AND_1))
 
 
 def print_nlu(report: Report, project: Path) -> None:
     """Print what was measured, or why nothing was; paths are relative to the current folder."""
+    from msgspec import structs
+
+    from turncheck.render.links import PathResolver
+    from turncheck.render.nlu_text import label_tables, nlu_text, trust_entry
+    from turncheck.render.phrases import not_run_text
+    from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files
+    from turncheck.render.sinks.terminal_writer import TerminalWriter
+    from turncheck.run.alone import quarantine_lines
+
     nlu, folder = report.nlu, str(project)
     if nlu is None:
         sys.stdout.write(not_run_text(report))
@@ -178,6 +313,10 @@ def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Console, so
             was finished is written before.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
+    from turncheck.render.phrases import noted_version_line
+    from turncheck.run.alone import end_with, with_quarantine
+    from turncheck.run.folders import ensure_apart_from_project
+
     ensure_apart_from_project(output.folder, options.settings, *output.further)
     report, stopped = evaluate_nlu(options, screen, source)
     held = with_quarantine(report, options.project, screen)
@@ -197,6 +336,9 @@ def evaluate_nlu(
     Raises:
         UserError: nothing to read, nothing to judge, flags that do not fit together.
     """
+    from turncheck.run.alone import measured_alone
+    from turncheck.run.reading import read_answered_elsewhere, read_assistant
+
     if options.repeat > 1 and options.cross_validation:
         raise UserError(
             "--repeat asks for each sentence several times; a cross-validation trains anew, and asks for each once",
@@ -222,6 +364,11 @@ def evaluate_nlu(
 
 
 def _measurement(bench: Bench, project: Project, options: NluTestOptions, screen: Console) -> NluMeasurement:
+    from turncheck.evaluation.nlu import why_not_testable
+    from turncheck.evaluation.nlu_repeats import ask_times
+    from turncheck.evaluations.nlu.measure import measure_by_folds, measure_held_out
+    from turncheck.project.story_sentences import with_story_sentences
+
     settings, engines = options.settings, bench.engine
     is_trained = options.cross_validation or options.models.named is None
     needed = engines.needs("nlu", in_folds=options.cross_validation) if is_trained else frozenset()
@@ -259,6 +406,9 @@ def _measurement(bench: Bench, project: Project, options: NluTestOptions, screen
 
 def _source(folder: Path) -> Source:
     """The commit that is checked out, for the plots."""
+    from turncheck.ci.git import find_checkout
+    from turncheck.report.model import Source
+
     checkout = find_checkout(folder)
     return Source(commit=checkout.head() if checkout else None)
 
@@ -274,6 +424,9 @@ def read_judged(options: NluTestOptions, project: Project, needed: AbstractSet[s
     Raises:
         UserError: there are no data, no configuration to train by, or a part of what is needed cannot be read.
     """
+    from turncheck.project.files import DEFAULT_CONFIG, DEFAULT_DATA
+    from turncheck.run.reading import ensure_readable, read_checked_nlu
+
     path = None if options.settings.nlu is None else Path(options.settings.nlu)
     if path is None:
         needed = needed | {"nlu"}  # judged and, unless by a model that is there, trained on
@@ -303,6 +456,9 @@ def read_judged(options: NluTestOptions, project: Project, needed: AbstractSet[s
 
 def write_test_files(report: Report, output: NluOutput, screen: Console) -> None:
     """Write the report if requested, the files of ``rasa test nlu``, and the plots unless it was interrupted."""
+    from turncheck.publishing.files import write_all, write_report
+    from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, nlu_files
+
     if output.json is not None:
         write_report(output.json, report)
     nlu = report.nlu
@@ -324,6 +480,7 @@ def write_test_files(report: Report, output: NluOutput, screen: Console) -> None
 
 
 def _draw(report: Report, output: NluOutput) -> None:
+    from turncheck.publishing.files import write_all, write_file
     from turncheck.render.plots import nlu_plots  # imports matplotlib
 
     for plot in nlu_plots(report):
@@ -337,6 +494,9 @@ def _draw(report: Report, output: NluOutput) -> None:
 
 def write_under_names(files: Sequence[Rendered], nlu: Nlu, output: NluOutput) -> None:
     """Write reports, successes and errors again to the places that flags of older Rasas name."""
+    from turncheck.publishing.files import write_all, write_file
+    from turncheck.render.rasa_files import as_json, intent_errors, intent_successes
+
     if output.report_folder is not None:
         write_all(output.report_folder, [file for file in files if file.name.endswith("_report.json")])
     if output.successes_file is not None:
@@ -356,6 +516,10 @@ def write_older_nlu_files(major: int, report: Report, output: NluOutput, screen:
     Raises:
         UserError: a file cannot be written.
     """
+    from turncheck.publishing.files import write_all, write_file
+    from turncheck.render.older_files import NluNames, nlu_plots_of_rasa_0_and_1
+    from turncheck.render.rasa_files import as_json, intent_errors, nlu_files
+
     nlu = report.nlu
     if nlu is None:
         return
@@ -389,6 +553,8 @@ def write_older_nlu_files(major: int, report: Report, output: NluOutput, screen:
 def _write_as_rasa_0(nlu: Nlu, folder: Path, output: NluOutput) -> None:
     """Write reports, which it only printed unless ``--report`` was named, successes if requested, and errors."""
     from turncheck.evaluation.imported_nlu import as_rasa_0_counts  # only projects of 0.x
+    from turncheck.publishing.files import write_all
+    from turncheck.render.rasa_files import as_json, intent_errors, intent_successes, nlu_files
 
     write_all(folder / (output.report_folder or _REPORTS), nlu_files(as_rasa_0_counts(nlu), errors=False, major=1))
     if output.successes and (right := intent_successes(nlu)):
@@ -398,89 +564,6 @@ def _write_as_rasa_0(nlu: Nlu, folder: Path, output: NluOutput) -> None:
 
 
 def _write(path: Path, rendered: Rendered) -> None:
+    from turncheck.publishing.files import write_file
+
     write_file(path, rendered.encoded)
-
-
-# --- data split nlu --------------------------------------------------------------------------------------------------
-
-
-def run_data_split_nlu(
-    project: Path, nlu: Path | None, out: Path, *, fraction: float, seed: int | None, screen: Console
-) -> int:
-    """Split NLU data into ``training_data.yml`` and ``test_data.yml`` as ``rasa data split nlu`` does.
-
-    The responses of retrieval intents go to ``nlg_training_data.yml`` and ``nlg_test_data.yml``, which are written even
-    when empty. Markdown is split into ``.md`` files as in Rasa 1, its other data into ``.json``, with responses only
-    where there are some.
-
-    Without a seed a random one is used, and printed so that the split can be repeated.
-
-    Raises:
-        UserError: the fraction is outside (0, 1), nothing can be read, a file cannot be written.
-    """
-    if not 0 < fraction < 1:
-        raise UserError(f"--training-fraction is {fraction:g}, and must be between 0 and 1")
-    path = nlu or project / DEFAULT_DATA
-    ensure_apart(out, (path, project / DEFAULT_DATA))
-    read = read_project(project)
-    if nlu is None:
-        ensure_assistant(read)
-        if (refusal := read.platform.no_split) is not None:
-            raise UserError(refusal.what, hint=refusal.hint)
-    ensure_there("nlu", [path])
-    data, findings = read_nlu([path], project)
-    faults = [finding for finding in findings if finding.severity == "error"]
-    if faults:
-        # A half-read file would be split without mentioning the lost half.
-        raise UserError(
-            f"the NLU data cannot be read: {faults[0].message}",
-            location=faults[0].location,
-            hint=f"`turncheck data validate` lists {count(len(faults), 'fault')}.",
-        )
-    if not data.examples:
-        raise UserError(f"there are no NLU examples at '{path}'", hint="Name NLU data with --nlu.")
-    if seed is None:
-        seed = random.SystemRandom().randrange(_LARGEST_SEED)
-        screen.note(f"The seed of this split is {seed}: --random-seed {seed} makes it again.")
-    responses = read_nlu_responses([path], project)
-    split = split_as_rasa(data.examples, responses, fraction=fraction, seed=seed)
-    for warning in split.warnings:
-        screen.note(f"Warning: {warning}")
-    write_all(out, list(_split_files(data, split, responses, read.major)))
-    sys.stdout.write(
-        plain(f"{count(len(split.training), 'example')} to train on and {len(split.test):,} to test with: {out}\n")
-    )
-    return EXIT_OK
-
-
-def needed_responses(examples: Iterable[Example], responses: Mapping[str, Response]) -> list[Response]:
-    """Return the responses that retrieval examples select, in the order of the examples."""
-    labels = (example.intent for example in examples if example.intent and "/" in example.intent)
-    names = dict.fromkeys(response_name(label) for label in labels)
-    return [responses[name] for name in names if name in responses]
-
-
-def _split_files(data: NluData, split: Split, responses: Mapping[str, Response], major: int) -> Iterator[Rendered]:
-    parts = {"training": split.training, "test": split.test}
-    kinds = {Path(example.location.path).suffix for example in _first_of_blocks(data.examples)}
-    for name, examples in parts.items():
-        part, needed = replace(data, examples=examples), needed_responses(examples, responses)
-        if kinds == {MARKDOWN}:
-            yield Rendered(f"{name}_data.md", "text/markdown", write_nlu_markdown(part))
-        elif major < _READS_YAML and kinds.isdisjoint(YAML_SUFFIXES):
-            yield Rendered(f"{name}_data.json", "application/json", write_nlu_json(part))
-        else:
-            yield _yaml(f"{name}_data.yml", write_nlu_yaml(part))
-            yield _yaml(f"nlg_{name}_data.yml", write_responses_yaml(needed))
-            continue
-        if needed:
-            yield Rendered(f"nlg_{name}_data.md", "text/markdown", write_responses_markdown(needed))
-
-
-def _first_of_blocks(examples: Iterable[Example]) -> Iterable[Example]:
-    """Return one example of each block: they are in one file, and finding a place takes time."""
-    return {id(example.origin): example for example in examples}.values()
-
-
-def _yaml(name: str, content: str) -> Rendered:
-    return Rendered(name, "application/yaml", content)

@@ -6,43 +6,123 @@ One talks on the terminal, or line by line through a pipe.
 from __future__ import annotations
 
 import json
+import os
 import sys
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO
 
-from turncheck.dialogue.domain import DialogueDomain
-from turncheck.engines.base import NLU_PARTS, Engine, Models, UtteranceAnswer
-from turncheck.engines.conversation import Conversation, Parse, PredictedEntity, Turn
-from turncheck.engines.embedded.engines import engine_of
-from turncheck.engines.embedded.nlu.engine import EmbeddedNlu, as_model_parse
-from turncheck.evaluation.batch.judging import shown_value
+from turncheck.commands.flags import shared
+from turncheck.commands.flags.engine import (
+    FLAGS,
+    TALK_FLAGS,
+    add_assistant,
+    add_cache_flags,
+    add_engine_flags,
+    assistant_of,
+    models_of,
+    settings_of,
+)
 from turncheck.messages.errors import EXIT_OK, CutShortError, UserError
 from turncheck.messages.plain_text import log_json
-from turncheck.project.batch.model import Suite, SuiteCase
-from turncheck.project.model import Project
-from turncheck.project.story_sentences import with_story_sentences
-from turncheck.render.phrases import engine_lines
 from turncheck.render.sinks import terminal
 from turncheck.render.sinks.terminal import text
-from turncheck.run.alone import end_with, run_until_failure
-from turncheck.run.assistant import AssistantOptions, assistant_in_use, cache_in_use, opened_engine
-from turncheck.run.folders import cache_of_command
-from turncheck.run.reading import ensure_possible, ensure_readable, read_assistant, read_dialogue_assistant, read_given
-from turncheck.settings.options import Settings, default_of
+from turncheck.settings.options import default_of
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from turncheck.engines.base import Engine, Models, UtteranceAnswer
+    from turncheck.engines.conversation import Conversation, Parse, PredictedEntity, Turn
+    from turncheck.engines.embedded.nlu.engine import EmbeddedNlu
     from turncheck.process.screen import Console
+    from turncheck.run.assistant import AssistantOptions
+    from turncheck.settings.options import Settings
+
+
+def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``parse``."""
+    parser = subparsers.add_parser(
+        "parse",
+        help="show how sentences are understood",
+        description="Show how sentences are understood. They come from the command line, otherwise from"
+        " standard input, one per line.",
+    )
+    parser.add_argument("texts", nargs="*", metavar="TEXT", help="a sentence")
+    parser.recognise("texts", lambda word: not Path(word).is_dir())
+    shared.add_project(parser)
+    shared.add_model(parser)
+    shared.add_config(parser)
+    parser.add_argument("-u", "--nlu", type=Path, metavar="PATH", help="NLU data to train on (default: data)")
+    shared.add_domain(parser)
+    shared.add_seed(parser, "training")
+    shared.add_vectors_flag(parser)
+    shared.add_custom_code_flag(parser)
+    add_cache_flags(parser)
+    parser.add_argument(
+        "--format",
+        choices=("text", "jsonl"),
+        default="text",
+        help="text (default), or jsonl: one line per sentence, as Rasa's /model/parse answers",
+    )
+    add_engine_flags(parser, *(name for name in FLAGS if name != "kore-way"))
+    shared.add_verbosity(parser)
+    parser.set_defaults(handler=_parse)
+
+
+def _parse(namespace: argparse.Namespace) -> int:
+    options = ParseOptions(settings_of(namespace), models_of(namespace))
+    screen = shared.screen_of(namespace)
+    return run_parse(options, namespace.texts or _lines(), namespace.format, os.environ, sys.stdout, screen)
+
+
+def _lines() -> Iterator[str]:
+    for line in sys.stdin:
+        if line.strip():
+            yield line.rstrip("\r\n")
+
+
+def add_shell(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``shell``."""
+    parser = subparsers.add_parser(
+        "shell",
+        help="talk to the assistant",
+        description="Talk to the assistant. From a pipe, each line is one message.",
+    )
+    add_assistant(parser)
+    talk = parser.add_argument_group("conversation")
+    talk.add_argument(
+        "--format",
+        choices=("text", "jsonl"),
+        default="text",
+        help="text (default), or jsonl: one line of JSON per turn",
+    )
+    talk.add_argument(
+        "--fixture",
+        action="append",
+        default=[],
+        metavar="SLOT=VALUE",
+        help="fill a slot before the conversation; the value is JSON, else a string (repeatable)",
+    )
+    shared.add_channel(talk)
+    add_engine_flags(parser, *TALK_FLAGS)
+    shared.add_verbosity(parser)
+    parser.set_defaults(handler=_shell, remote_storage=None)
+
+
+def _shell(namespace: argparse.Namespace) -> int:
+    interactive = sys.stdin.isatty() and namespace.format == "text"
+    ends = Terminal(typed_lines() if interactive else sys.stdin, sys.stdout, interactive)
+    shell = ShellOptions(namespace.format, namespace.fixture, namespace.channel)
+    return run_shell(assistant_of(namespace), shell, ends, os.environ, shared.screen_of(namespace))
+
 
 BATCH = 256
 RANKED = 3
 
 
-@dataclass(frozen=True, slots=True)
-class ParseOptions:
+class ParseOptions(NamedTuple):
     """Where the engine comes from: a model, or the project's files. Paths are relative to the current folder."""
 
     settings: Settings
@@ -67,6 +147,8 @@ def run_parse(  # noqa: PLR0917 - what a command is given
             asked.
         KeyboardInterrupt: somebody interrupted it; what was understood is printed.
     """
+    from turncheck.render.phrases import engine_lines
+
     if options.settings.engine != default_of("engine"):
         return _ask_another(options, sentences, form, environment, output, screen)
     engine = find_engine(options, environment, screen)
@@ -89,6 +171,9 @@ def understand(
     Raises:
         UserError: as :func:`run_parse`, or the engine answers in another form.
     """
+    from turncheck.run.assistant import opened_engine
+    from turncheck.run.reading import ensure_possible, read_given
+
     if settings.engine == default_of("engine"):
         return find_engine(ParseOptions(settings, models), environment, screen).parse(sentences)
     with opened_engine(settings, read_given(settings), environment, screen, models=models) as engines:
@@ -105,6 +190,14 @@ def _json(document: dict[str, Any]) -> str:
 
 def find_engine(options: ParseOptions, environment: Mapping[str, str], screen: Console) -> EmbeddedNlu:
     """Take the model that was named, else the newest that fits the project's files; else train, and say so."""
+    from turncheck.engines.base import NLU_PARTS
+    from turncheck.engines.embedded.engines import engine_of
+    from turncheck.project.model import Project
+    from turncheck.project.story_sentences import with_story_sentences
+    from turncheck.run.assistant import cache_in_use
+    from turncheck.run.folders import cache_of_command
+    from turncheck.run.reading import ensure_readable, read_assistant
+
     settings = options.settings
     if options.models.named is not None:
         project = Project(Path(settings.project), "")  # a named model needs none
@@ -136,6 +229,10 @@ def _ask_another(  # noqa: PLR0917 - as above
     screen: Console,
 ) -> int:
     """Ask the team's own assistant."""
+    from turncheck.run.alone import end_with, run_until_failure
+    from turncheck.run.assistant import opened_engine
+    from turncheck.run.reading import ensure_possible, read_given
+
     settings = options.settings
     project = read_given(settings)
     with opened_engine(settings, project, environment, screen, models=options.models) as engines:
@@ -156,6 +253,8 @@ def _ask_another(  # noqa: PLR0917 - as above
 
 def _answers(engines: Engine, texts: list[str], screen: Console) -> Sequence[UtteranceAnswer | Parse]:
     """Ask an engine as batch suites do, which gives more than the best intent."""
+    from turncheck.project.batch.model import Suite, SuiteCase
+
     if not engines.capabilities.answers_suites:
         return [] if engines.nlu is None else engines.nlu.parse(texts)
     suite = Suite("", "", tuple(SuiteCase(text, ()) for text in texts))
@@ -166,6 +265,9 @@ def _answers(engines: Engine, texts: list[str], screen: Console) -> Sequence[Utt
 
 
 def _as_json(sentence: str, answer: UtteranceAnswer | Parse) -> str:
+    from turncheck.engines.conversation import Parse
+    from turncheck.engines.embedded.nlu.engine import as_model_parse
+
     if isinstance(answer, Parse):
         document = as_model_parse(answer, {})
     else:
@@ -182,6 +284,9 @@ def _as_json(sentence: str, answer: UtteranceAnswer | Parse) -> str:
 
 
 def _as_text(sentence: str, answer: UtteranceAnswer | Parse) -> str:
+    from turncheck.engines.conversation import Parse
+    from turncheck.evaluation.batch.judging import shown_value
+
     if isinstance(answer, Parse):
         return _shown(answer)
     lines = [text(sentence, 400)]
@@ -242,8 +347,7 @@ COMMANDS = {
 """Commands on a terminal; from a pipe every line is a message."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShellOptions:
+class ShellOptions(NamedTuple):
     """How to talk: ``fixtures`` as ``slot=value``, the output channel that responses are chosen for, the format."""
 
     output_format: Literal["text", "jsonl"] = "text"
@@ -251,8 +355,7 @@ class ShellOptions:
     channel: str = "cmdline"
 
 
-@dataclass(frozen=True, slots=True)
-class Terminal:
+class Terminal(NamedTuple):
     """Input and output of the talk. ``interactive``: a person at a terminal, who is prompted and may enter commands."""
 
     lines: Iterable[str]
@@ -272,6 +375,11 @@ def run_shell(
     Raises:
         UserError: a fixture or a path that cannot be read, nothing to learn from, an action server that does not start.
     """
+    from turncheck.dialogue.domain import DialogueDomain
+    from turncheck.run.assistant import assistant_in_use, opened_engine
+    from turncheck.run.folders import cache_of_command
+    from turncheck.run.reading import read_dialogue_assistant
+
     project = read_dialogue_assistant(options.settings, endpoints=options.endpoints)
     if options.models.named is None:  # errors show up before anything is trained
         read_fixtures(shell.fixtures, None if project.native else DialogueDomain.of(project).slots)
@@ -385,8 +493,8 @@ def message_lines(message: Mapping[str, Any]) -> Iterator[str]:
     for key in ("image", "attachment", "custom"):
         if key in message:
             value = message[key]
-            shown_value = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            yield terminal.text(f"{key}: {shown_value}", 2000)
+            written = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            yield terminal.text(f"{key}: {written}", 2000)
 
 
 # --- on a terminal ----------------------------------------------------------------------------------------------------

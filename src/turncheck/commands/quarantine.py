@@ -5,26 +5,92 @@ from __future__ import annotations
 import json
 import re
 import sys
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from textwrap import indent
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from turncheck.commands.flags.shared import add_verbosity
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.phrasing import count, suggestion
 from turncheck.messages.plain_text import plain
 from turncheck.process.regular_file import read_regular
-from turncheck.project.quarantine import EXPIRED, QUARANTINE_FILE, QuarantineFile, quarantine_in, read_quarantine
-from turncheck.publishing.files import write_file
-from turncheck.report.quarantine import LONGEST_DAYS, Quarantine, QuarantinedTest, days_left
-from turncheck.run.alone import named_tests
-from turncheck.settings.file import read_settings_file
-from turncheck.yaml_tree.source import YamlSource
-from turncheck.yaml_tree.tree import parse_yaml
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterator
-    from pathlib import Path
+
+    from turncheck.project.quarantine import QuarantineFile
+    from turncheck.report.quarantine import Quarantine, QuarantinedTest
+
+
+def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``quarantine`` and what is below it."""
+    parser = subparsers.add_parser(
+        "quarantine",
+        help="list, add and release tests that are known to fail",
+        description="List, add and release tests that are known to fail, in turncheck.quarantine.yml.",
+    )
+    kinds = parser.add_subparsers(title="commands", metavar="WHAT", required=True)
+    words = "list the tests in quarantine, with the days that are left"
+    shown = kinds.add_parser("list", help=words, description=f"{words[0].upper()}{words[1:]}.")
+    shown.add_argument("--json", action="store_true", help="as JSON")
+    _add_folder(shown)
+    shown.set_defaults(handler=_list)
+    added = kinds.add_parser(
+        "add",
+        help="put a test into quarantine",
+        description="Add a test to turncheck.quarantine.yml, which is created if it does not exist; its comments and"
+        " order are kept. On a pull request, an entry counts once it is merged.",
+    )
+    _add_case(added)
+    added.add_argument("--because", required=True, metavar="TEXT", help="why it is in quarantine")
+    added.add_argument("--owner", required=True, metavar="NAME", help="who looks after it")
+    added.add_argument("--until", metavar="DATE", help="the last day, at most 90 days ahead (default: in 30 days)")
+    added.add_argument("--expect", choices=("flaky", "failing"), default="flaky", help="how it fails (default: flaky)")
+    added.add_argument("--issue", metavar="LINK", help="where its repair is kept track of")
+    _add_folder(added)
+    added.set_defaults(handler=_add)
+    released = kinds.add_parser(
+        "release",
+        help="take a test out of quarantine",
+        description="Remove a test from turncheck.quarantine.yml, so that its failures count again; the rest of the"
+        " file stays as it is.",
+    )
+    _add_case(released)
+    _add_folder(released)
+    released.set_defaults(handler=_release)
+
+
+def _add_case(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("case", metavar="CASE", help="the test, by its name, or FILE::NAME")
+
+
+def _add_folder(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--project", type=Path, default=Path(), metavar="DIR", help="the folder of turncheck.yml (default: .)"
+    )
+    add_verbosity(parser)
+
+
+def _list(namespace: argparse.Namespace) -> int:
+    return list_quarantine(namespace.project, as_json=namespace.json)
+
+
+def _add(namespace: argparse.Namespace) -> int:
+    entry = NewEntry(
+        namespace.case,
+        namespace.because,
+        namespace.owner,
+        namespace.until,
+        namespace.expect,
+        namespace.issue,
+    )
+    return add_to_quarantine(namespace.project, entry)
+
+
+def _release(namespace: argparse.Namespace) -> int:
+    return release_from_quarantine(namespace.project, namespace.case)
 
 
 _DAYS: Final = 30
@@ -32,8 +98,7 @@ _DAYS: Final = 30
 _LARGEST: Final = 32_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class NewEntry:
+class NewEntry(NamedTuple):
     """What is put into quarantine; ``until``: thirty days from now, if it is not said."""
 
     case: str
@@ -70,6 +135,8 @@ def list_quarantine(folder: Path, *, as_json: bool) -> int:
 
 
 def _json(test: QuarantinedTest, today: str) -> dict[str, object]:
+    from turncheck.report.quarantine import days_left
+
     left = days_left(test, today)
     state = "expired" if left < 0 else "quarantined"
     keys = ("case", "because", "owner", "until", "expect", "issue")
@@ -77,6 +144,8 @@ def _json(test: QuarantinedTest, today: str) -> dict[str, object]:
 
 
 def _lines(test: QuarantinedTest, today: str) -> Iterator[str]:
+    from turncheck.report.quarantine import days_left
+
     left = days_left(test, today)
     when = f"expired {count(-left, 'day')} ago" if left < 0 else f"{count(left, 'day')} left"
     yield f"{test.case}: {test.expect}, until {test.until} ({when}), {test.owner}"
@@ -90,6 +159,8 @@ def add_to_quarantine(folder: Path, entry: NewEntry) -> int:
         UserError: the test is in quarantine already or does not exist, the entry is not one that counts, or the file
             cannot be written.
     """
+    from turncheck.project.quarantine import QUARANTINE_FILE
+
     before = _read(folder)
     if any(test.case == entry.case for test in before.quarantine.tests):
         raise UserError(
@@ -109,6 +180,12 @@ def add_to_quarantine(folder: Path, entry: NewEntry) -> int:
 
 def _ensure_it_counts(folder: Path, entry: NewEntry) -> None:
     """Raise an error if an entry is wrong, has expired, or is about no test."""
+    from turncheck.project.quarantine import EXPIRED, QUARANTINE_FILE, quarantine_in
+    from turncheck.report.quarantine import LONGEST_DAYS
+    from turncheck.run.alone import named_tests
+    from turncheck.settings.file import read_settings_file
+    from turncheck.yaml_tree.source import YamlSource
+
     for finding in quarantine_in(YamlSource(QUARANTINE_FILE, entry.text(_today())), _today()).findings:
         if finding.code == EXPIRED:
             raise UserError(
@@ -133,6 +210,9 @@ def _indentation(path: Path, old: str) -> str:
     Raises:
         UserError: nothing can be appended, since the entries are not one below the other, or the document has an end.
     """
+    from turncheck.yaml_tree.source import YamlSource
+    from turncheck.yaml_tree.tree import parse_yaml
+
     source = YamlSource(path.name, old)
     root = parse_yaml(source).root
     place = root.location if root is not None else None
@@ -159,6 +239,8 @@ def release_from_quarantine(folder: Path, case: str) -> int:
     Raises:
         UserError: it is not in quarantine, or the file cannot be written.
     """
+    from turncheck.project.quarantine import QUARANTINE_FILE
+
     before = _read(folder)
     tests = before.quarantine.tests
     test = next((test for test in tests if test.case == case), None)
@@ -184,6 +266,9 @@ def _write(folder: Path, old: str, new: str, cases: set[str]) -> None:
     Raises:
         UserError: it does not, since it is written in another way than one entry below the other.
     """
+    from turncheck.project.quarantine import QUARANTINE_FILE
+    from turncheck.publishing.files import write_file
+
     path = folder / QUARANTINE_FILE
     write_file(path, new.encode())
     try:
@@ -197,6 +282,8 @@ def _write(folder: Path, old: str, new: str, cases: set[str]) -> None:
 
 
 def _take_back(path: Path, old: str) -> None:
+    from turncheck.publishing.files import write_file
+
     if old:
         write_file(path, old.encode())
     else:
@@ -209,6 +296,9 @@ def _read(folder: Path) -> QuarantineFile:
     Raises:
         UserError: names the first fault.
     """
+    from turncheck.project.quarantine import EXPIRED, QuarantineFile, read_quarantine
+    from turncheck.report.quarantine import Quarantine
+
     if not folder.is_dir():
         raise UserError(f"no such folder: {folder}", hint="Name that of turncheck.yml with --project.")
     today = _today()

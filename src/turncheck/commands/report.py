@@ -3,44 +3,188 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-import msgspec
-
-from turncheck.ci.host import NO_RUN, Host
 from turncheck.ci.hosts import OF_CODE, find_host, name_of
-from turncheck.comparison.compare import as_compared
-from turncheck.comparison.model import Baseline, Comparison, Missing, Present, Unreachable, Unreadable
-from turncheck.conclude import NamedOutcome, Outcome, Outcomes, conclude, page_of
+from turncheck.commands.flags.shared import add_setting, add_verbosity, at_least_one, output_path, screen_of
+from turncheck.commands.import_results import add_import
+from turncheck.commands.run import GATES, add_merge
 from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError
-from turncheck.messages.finding import Location
 from turncheck.messages.phrasing import count
 from turncheck.process.output_files import OwnFiles
 from turncheck.process.regular_file import read_regular
-from turncheck.publishing.files import terminal_summary, write_file, write_own, written_line
-from turncheck.publishing.other_run import FoundResult, FoundRun, RunReader
-from turncheck.publishing.publish import Place, Publishing, result_of_any
-from turncheck.render.assistants import Run, comment_key, key_of
-from turncheck.render.links import Links
-from turncheck.render.page.page import NAME as PAGE
-from turncheck.render.wording.verdict import Verdict
-from turncheck.report.codec import BASELINE_NAME, MAX_BYTES, encode
-from turncheck.run.find_baseline import read_baseline
-from turncheck.run.folders import ensure_apart_from_project
-from turncheck.run.prepare import links_of
-from turncheck.run.report_of import REPORT_NAME, read_report
-from turncheck.settings.options import Settings
+from turncheck.settings.options import Settings, options
 from turncheck.settings.parsers import MAX_NOTES
+from turncheck.settings.sources import combine, from_flags
 from turncheck.web.addresses import Network
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Mapping, Sequence
 
+    from turncheck.ci.host import Host
+    from turncheck.comparison.model import Baseline, Comparison
+    from turncheck.conclude import Outcome
     from turncheck.process.environment import Secret
     from turncheck.process.screen import Console
+    from turncheck.publishing.other_run import FoundRun, RunReader
+    from turncheck.render.assistants import Run
+    from turncheck.render.links import Links
+    from turncheck.render.wording.verdict import Verdict
     from turncheck.report.model import Report
+
+
+def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``report`` and what is below it."""
+    report = subparsers.add_parser(
+        "report",
+        help="compare, render, import, publish and merge reports",
+        description="Compare, render, import, publish and merge reports, and add notes to them.",
+    )
+    kinds = report.add_subparsers(title="commands", metavar="WHAT", required=True)
+    _add_compare(kinds)
+    _add_render(kinds)
+    add_import(kinds)
+    _add_publish(kinds)
+    add_merge(kinds)
+    _add_notes(kinds)
+
+
+def _add_compare(kinds: argparse._SubParsersAction[Any]) -> None:
+    parser = kinds.add_parser(
+        "compare",
+        help="compare two reports and judge the second",
+        description="Compare two reports, and judge the second by the gates given here, otherwise by its own.",
+    )
+    parser.add_argument("base", type=Path, metavar="BASE", help="a report.json, or its folder")
+    parser.add_argument("head", type=Path, metavar="HEAD", help="the newer one: a report.json, or its folder")
+    parser.add_argument(
+        "--out", type=output_path, default=Path("results"), metavar="DIR", help="output folder (default: results)"
+    )
+    gates = parser.add_argument_group("gates (default: those of HEAD)")
+    for name in GATES:
+        add_setting(gates, name, options()[name])
+    add_verbosity(parser)
+    parser.set_defaults(handler=_compare)
+
+
+def _add_render(kinds: argparse._SubParsersAction[Any]) -> None:
+    parser = kinds.add_parser(
+        "render",
+        help="write the outputs of a report again, or one page of several reports",
+        description="Write all outputs of REPORT again, or with --html one page of all REPORTs. The comparison"
+        " and the verdict are"
+        " read from comparison.json and verdict.json beside each report.",
+    )
+    parser.add_argument("reports", type=Path, nargs="+", metavar="REPORT", help="a report.json, or its folder")
+    parser.add_argument(
+        "--html", action="store_true", help="write only the page; for several reports, with an overview"
+    )
+    parser.add_argument("--baseline", metavar="WHAT", help="a report.json to compare with (path or https URL)")
+    parser.add_argument(
+        "--out",
+        type=output_path,
+        metavar="PATH",
+        help="output folder (default: results); with --html a file (default: report.html)",
+    )
+    add_setting(parser, "junit-flavour", options()["junit-flavour"])
+    add_setting(parser, "output-format", options()["output-format"])
+    add_verbosity(parser)
+    parser.set_defaults(handler=_render)
+
+
+PUBLISHED = ("run-id", "artifact-name", "comment", "check-run", "token", "out", "junit-flavour")
+
+
+def _add_publish(kinds: argparse._SubParsersAction[Any]) -> None:
+    from turncheck.ci.hosts import OF_CODE  # not for the commands beside this one
+
+    parser = kinds.add_parser(
+        "publish",
+        help="publish a report, or what a workflow run uploaded, on a pull request",
+        description="Publish from a laptop or another CI: REPORT on --pull-request N, or the reports of --run-id ID.",
+    )
+    parser.add_argument("report", nargs="?", type=Path, metavar="REPORT", help="a report.json, or its folder")
+    parser.add_argument(
+        "--host",
+        choices=tuple(OF_CODE),
+        help="the pull request's host (default: the host of this job, else github)",
+    )
+    parser.add_argument(
+        "--repository",
+        metavar="OWNER/NAME",
+        help="repository on that host (default: this job's; on GitHub, GITHUB_REPOSITORY)",
+    )
+    parser.add_argument(
+        "--pull-request", type=at_least_one, metavar="N", help="pull request to publish REPORT on (default: this job's)"
+    )
+    parser.add_argument("--baseline", metavar="WHAT", help="a report.json to compare REPORT with (path or https URL)")
+    for name in PUBLISHED:
+        add_setting(parser, name, options()[name])
+    gates = parser.add_argument_group("gates (default: those of the report)")
+    for name in GATES:
+        add_setting(gates, name, options()[name])
+    add_verbosity(parser)
+    parser.set_defaults(handler=_publish)
+
+
+def _compare(namespace: argparse.Namespace) -> int:
+    gates = from_flags({name: getattr(namespace, name.replace("-", "_")) for name in GATES})
+    return compare_reports(
+        namespace.base,
+        namespace.head,
+        gates=gates,
+        out=namespace.out,
+        write=sys.stdout.write,
+        screen=screen_of(namespace),
+    )
+
+
+def _add_notes(kinds: argparse._SubParsersAction[Any]) -> None:
+    parser = kinds.add_parser(
+        "notes",
+        help="add notes on a run of batch suites to its report, or change them",
+        description="Add notes on a run of batch suites to its report, or change them. `turncheck report render`"
+        " then writes the report's other outputs with them.",
+    )
+    parser.add_argument("report", type=Path, metavar="REPORT", help="a report.json, or its folder; it is changed")
+    parser.add_argument("notes", metavar="TEXT", help="the notes, up to 1,024 characters; empty to remove them")
+    parser.add_argument("--suite", metavar="NAME", help="only those of this suite (default: of all)")
+    add_verbosity(parser)
+    parser.set_defaults(handler=_notes)
+
+
+def _notes(namespace: argparse.Namespace) -> int:
+    return change_notes(namespace.report, namespace.notes, namespace.suite, screen_of(namespace))
+
+
+def _render(namespace: argparse.Namespace) -> int:
+    screen = screen_of(namespace)
+    if namespace.html:
+        return render_pages(namespace.reports, namespace.baseline, namespace.out, screen)
+    if len(namespace.reports) > 1:
+        raise UserError("several reports are only for --html", hint="Add --html, or give one report.")
+    given = {"junit-flavour": namespace.junit_flavour, "output-format": namespace.output_format}
+    out = namespace.out or Path("results")
+    return render_report(namespace.reports[0], namespace.baseline, out, screen, combine(from_flags(given)))
+
+
+def _publish(namespace: argparse.Namespace) -> int:
+    settings = combine(from_flags({name: getattr(namespace, name.replace("-", "_")) for name in PUBLISHED}))
+    request = PublishRequest(
+        host=namespace.host or "",
+        repository=namespace.repository or "",
+        token=settings.token,
+        settings=settings,
+        gates=from_flags({name: getattr(namespace, name.replace("-", "_")) for name in GATES}),
+        report=namespace.report,
+        pull_request=namespace.pull_request,
+        baseline=namespace.baseline,
+    )
+    return publish_report(request, os.environ, screen_of(namespace))
+
 
 COMPARISON_FILES = ("comparison.json", "verdict.json", "report.html", "comment.md", "summary.md")
 
@@ -57,6 +201,12 @@ def compare_reports(
     Raises:
         UserError: a report that cannot be read, or a gate that cannot be.
     """
+    from turncheck.comparison.model import Present
+    from turncheck.publishing.files import terminal_summary, write_own, written_line
+    from turncheck.run.folders import ensure_apart_from_project
+    from turncheck.run.prepare import links_of
+    from turncheck.run.report_of import read_report
+
     ensure_apart_from_project(out, Settings())
     report = _with_gates(read_report(head), gates)
     # Gates that are set from outside apply to both: neither report has changed them.
@@ -75,6 +225,15 @@ def render_report(path: Path, baseline: str | None, out: Path, screen: Console, 
     Raises:
         UserError: a report that cannot be read.
     """
+    from turncheck.comparison.model import Missing
+    from turncheck.conclude import conclude
+    from turncheck.publishing.files import write_own, written_line
+    from turncheck.report.codec import BASELINE_NAME
+    from turncheck.run.find_baseline import read_baseline
+    from turncheck.run.folders import ensure_apart_from_project
+    from turncheck.run.prepare import links_of
+    from turncheck.run.report_of import REPORT_NAME, read_report
+
     ensure_apart_from_project(out, settings)
     folder = path.parent if path.name == REPORT_NAME and not path.is_dir() else path
     found: Baseline = Missing("none was given")
@@ -103,6 +262,13 @@ def render_pages(paths: Sequence[Path], baseline: str | None, out: Path | None, 
     Raises:
         UserError: a document that cannot be read.
     """
+    from turncheck.conclude import page_of
+    from turncheck.publishing.files import write_file
+    from turncheck.render.page.page import NAME as PAGE
+    from turncheck.run.find_baseline import read_baseline
+    from turncheck.run.folders import ensure_apart_from_project
+    from turncheck.run.prepare import links_of
+
     if out is None:
         OwnFiles(Path()).claim(PAGE)
     ensure_apart_from_project(None, Settings(), out)
@@ -116,6 +282,13 @@ def render_pages(paths: Sequence[Path], baseline: str | None, out: Path | None, 
 
 
 def _run_to_show(path: Path, baseline: Baseline | None, links: Links) -> Run:
+    from turncheck.comparison.compare import as_compared
+    from turncheck.comparison.model import Comparison, Missing
+    from turncheck.conclude import conclude
+    from turncheck.render.assistants import Run
+    from turncheck.render.wording.verdict import Verdict
+    from turncheck.run.report_of import read_report
+
     report = read_report(path)
     folder = path if path.is_dir() else path.parent
     compared, judged = folder / "comparison.json", folder / "verdict.json"
@@ -126,11 +299,15 @@ def _run_to_show(path: Path, baseline: Baseline | None, links: Links) -> Run:
     return Run(as_compared(report, comparison), comparison, verdict, links)
 
 
-_Document = TypeVar("_Document", Comparison, Verdict)
+_Document = TypeVar("_Document", "Comparison", "Verdict")
 
 
 def _read_document(path: Path, kind: type[_Document]) -> _Document:
     """Read a document that a run wrote beside its report."""
+    import msgspec
+
+    from turncheck.report.codec import MAX_BYTES
+
     try:
         return msgspec.json.decode(read_regular(path, most=MAX_BYTES), type=kind)
     except OSError as error:
@@ -142,8 +319,7 @@ def _read_document(path: Path, kind: type[_Document]) -> _Document:
         ) from None
 
 
-@dataclass(frozen=True, slots=True)
-class PublishRequest:
+class PublishRequest(NamedTuple):
     """What is to be published, and where: a report on a pull request, or the results of a workflow run.
 
     ``host`` is a name of :data:`turncheck.ci.hosts.OF_CODE`; "" for the host of this job, else GitHub.
@@ -167,6 +343,10 @@ def publish_report(request: PublishRequest, environment: Mapping[str, str], scre
     Raises:
         UserError: nothing could be posted, and why.
     """
+    from turncheck.publishing.files import write_own
+    from turncheck.publishing.publish import Place, Publishing, result_of_any
+    from turncheck.run.folders import ensure_apart_from_project
+
     ensure_apart_from_project(Path(request.settings.out), request.settings)
     host = _host_of(request, environment)
     if request.settings.run_id is not None:
@@ -213,6 +393,8 @@ def _host_of(request: PublishRequest, environment: Mapping[str, str]) -> Host:
 
 
 def _reader(request: PublishRequest, host: Host, screen: Console) -> RunReader:
+    from turncheck.publishing.other_run import RunReader
+
     return RunReader(
         host=host,
         artifact_name=request.settings.artifact_name,
@@ -224,6 +406,14 @@ def _reader(request: PublishRequest, host: Host, screen: Console) -> RunReader:
 
 def _given(request: PublishRequest, host: Host, network: Network) -> FoundRun:
     """What a run wrote, for a pull request, named or this job's: both must be about the same commit."""
+    from turncheck.ci.host import NO_RUN
+    from turncheck.conclude import NamedOutcome, Outcomes, conclude
+    from turncheck.publishing.other_run import FoundResult, FoundRun
+    from turncheck.render.assistants import comment_key, key_of
+    from turncheck.render.links import Links
+    from turncheck.run.find_baseline import read_baseline
+    from turncheck.run.report_of import read_report
+
     if request.report is None:
         raise UserError("there is nothing to publish", hint="Give REPORT and --pull-request N, or --run-id ID.")
     reports = {path: _with_gates(read_report(path), request.gates) for path in _reports_of(request.report)}
@@ -260,6 +450,8 @@ def _given(request: PublishRequest, host: Host, network: Network) -> FoundRun:
 
 def _reports_of(given: Path) -> tuple[Path, ...]:
     """The named report, or the folders of the assistants in the output folder of a run over several of them."""
+    from turncheck.run.report_of import REPORT_NAME
+
     if not given.is_dir() or (given / REPORT_NAME).exists():
         return (given,)
     return tuple(sorted(path.parent for path in given.rglob(REPORT_NAME))) or (given,)
@@ -267,6 +459,10 @@ def _reports_of(given: Path) -> tuple[Path, ...]:
 
 def _baseline_beside(path: Path) -> Baseline:
     """The baseline of the run that wrote this folder; a single file does not have it."""
+    from turncheck.comparison.model import Comparison, Missing, Present, Unreachable, Unreadable
+    from turncheck.report.codec import BASELINE_NAME
+    from turncheck.run.report_of import read_report
+
     compared, beside = path / "comparison.json", path / BASELINE_NAME
     if not compared.exists():
         return Missing("none was given")
@@ -279,10 +475,15 @@ def _baseline_beside(path: Path) -> Baseline:
 
 
 def _outcome(report: Report, baseline: Baseline) -> Outcome:
+    from turncheck.conclude import conclude
+    from turncheck.run.prepare import links_of
+
     return conclude(report, baseline, links_of(find_host(os.environ)))
 
 
 def _with_gates(report: Report, gates: Mapping[str, Any]) -> Report:
+    import msgspec
+
     return msgspec.structs.replace(report, settings=msgspec.structs.replace(report.settings, **gates))
 
 
@@ -292,6 +493,13 @@ def change_notes(path: Path, notes: str, suite: str | None, screen: Console) -> 
     Raises:
         UserError: the report cannot be read or written, has no such suite, or the notes are too long.
     """
+    import msgspec
+
+    from turncheck.messages.finding import Location
+    from turncheck.publishing.files import write_file
+    from turncheck.report.codec import encode
+    from turncheck.run.report_of import REPORT_NAME, read_report
+
     notes = notes.strip()
     if len(notes) > MAX_NOTES:
         raise UserError(f"the notes have {len(notes):,} characters; at most {MAX_NOTES:,} are allowed")

@@ -1,4 +1,4 @@
-"""``turncheck run`` from the command line: whole, as one shard, or merged; and what follows when it has finished."""
+"""``turncheck run``, ``action`` and ``report merge``: a run as a whole, as one shard or merged, and how it ends."""
 
 from __future__ import annotations
 
@@ -7,36 +7,192 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from turncheck import __version__
 from turncheck.ci.hosts import NOWHERE
+from turncheck.commands.flags.parser import PROJECT, looks_like_project
+from turncheck.commands.flags.shared import add_setting, add_verbosity, screen_of
 from turncheck.messages.errors import UserError
 from turncheck.messages.plain_text import plain
 from turncheck.process.screen import Console
-from turncheck.publishing.files import (
-    draw_plots,
-    terminal_overview,
-    terminal_summary,
-    warnings_of_size,
-    write_own,
-    write_report,
-    write_results,
-    written_line,
-)
-from turncheck.publishing.publish import publish, result_of, result_of_several
-from turncheck.render.page.page import NAME as PAGE
-from turncheck.run.folders import ensure_apart_from_project
-from turncheck.run.prepare import Prepared, baseline_finder, later_baseline_finder, prepare
-from turncheck.run.run import run_and_conclude
-from turncheck.run.several import Chosen, SeveralRuns, choose
-from turncheck.run.shards.document import refuse_shards_of_several, write_shard
-from turncheck.run.shards.measure import exit_code_of_shard, measure_shard, shard_line
-from turncheck.run.shards.merge import explain_missing_answers, prepare_merge
-from turncheck.settings.sources import from_flags
+from turncheck.settings.options import options
+from turncheck.settings.sources import PATHS, from_flags
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Mapping, Sequence
 
     from turncheck.conclude import Outcome
+    from turncheck.run.prepare import Prepared
+    from turncheck.run.several import Chosen
     from turncheck.settings.parsers import Shard
+
+GATES = (
+    *("fail-on", "fail-on-warnings", "thresholds", "max-regression", "require", "accept-gone", "not-judged"),
+    *("misunderstood", "batch-failures"),
+)
+GROUPS = {
+    "input": ("config", "domain", "data", "nlu", "stories", "e2e", "batch", "language", "plugins", "evaluations"),
+    "evaluation": (
+        *(
+            "engine",
+            "model",
+            "folds",
+            "seed",
+            "workers",
+            "cluster",
+            "cache",
+            "cache-folder",
+            "cache-key",
+            "shard",
+            "strict",
+            "slot-order",
+            "repeats",
+            "vectors",
+            "today",
+            "allow-custom-code",
+        ),
+        *("strength", "strength-budget", "robustness"),
+    ),
+    "gates": GATES,
+    "comparison and publishing": (
+        *(
+            "base",
+            "baseline",
+            "comment",
+            "check-run",
+            "annotations",
+            "artifact-name",
+            "retention-days",
+            "token",
+            "run-id",
+        ),
+    ),
+    "engine and action server": (
+        *("rasa-url", "rasa-token", "rasa-jwt", "rasa-command", "rasa-servers"),
+        *("kore-host", "kore-bot-id", "kore-bot-name", "kore-client-id", "kore-client-secret"),
+        *("kore-version", "kore-way", "kore-timeout", "notes"),
+        *("bot-url", "bot-url-base", "bot-callback", "bot-token", "bot-parallel"),
+        *("action-endpoint", "action-server", "allow-hosts", "env"),
+    ),
+}
+
+
+def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``run`` and ``action``."""
+    run = subparsers.add_parser(
+        "run",
+        help="validate, run every evaluation that the project has files for, compare, and judge",
+        description="Validate the data, run every evaluation that the project has files for, compare with a"
+        " base, judge the gates, and write the report.",
+    )
+    run.add_argument(
+        "folder",
+        nargs="*",
+        metavar=PROJECT,
+        help="the assistant's folder (default: .); several, or a pattern such as 'bots/*', are measured in one run",
+    )
+    run.recognise("folder", looks_like_project)
+    run.add_argument("--project", nargs="+", action="extend", metavar="DIR", help="the same, as an option")
+    for title, names in GROUPS.items():
+        group = run.add_argument_group(title)
+        for name in names:
+            add_setting(group, name, options()[name])
+    output = run.add_argument_group("output")
+    add_setting(output, "out", options()["out"])
+    add_setting(output, "junit-flavour", options()["junit-flavour"])
+    add_setting(output, "output-format", options()["output-format"])
+    output.add_argument("--json", metavar="FILE", help="also write the report to this file")
+    output.add_argument(
+        "--plots",
+        action="store_true",
+        help="draw the plots of `rasa test`, too: confusion matrices and histograms",
+    )
+    add_verbosity(output)
+    run.set_defaults(handler=_run)
+
+    action = subparsers.add_parser(
+        "action",
+        help="entrypoint of the container: reads its settings from INPUT_* variables",
+        description="Do what `turncheck run` does, as the GitHub Action: settings come from the INPUT_* variables that"
+        " GitHub makes of the action's inputs; outputs, the job summary and the artifact go to GitHub. It takes no"
+        " flags.",
+    )
+    action.set_defaults(handler=_action)
+
+
+def _run(namespace: argparse.Namespace) -> int:
+    flags = {name: getattr(namespace, name.replace("-", "_"), None) for name in options() if options()[name].flag}
+    if namespace.folder:
+        if namespace.project not in (None, namespace.folder):
+            named = f"{' '.join(namespace.folder)} and --project {' '.join(namespace.project)}"
+            raise UserError(f"projects are named in two ways: {named}", hint="Name all of them in one place.")
+        namespace.project = namespace.folder
+    flags["project"] = "\n".join(namespace.project) if namespace.project else None
+    return run_from_flags(
+        flags,
+        json=namespace.json,
+        plots=namespace.plots,
+        quiet=namespace.quiet,
+        verbose=bool(namespace.verbose),
+    )
+
+
+def _action(namespace: argparse.Namespace) -> int:  # noqa: ARG001 - the container takes no arguments
+    sys.stdout.write(f"turncheck {__version__}\n")  # the log says at once what runs: the imports take seconds
+    sys.stdout.flush()
+    from turncheck.action import main  # the job's imports are not for --help
+
+    return main()
+
+
+OF_MERGING = (
+    *("base", "baseline", "comment", "check-run", "annotations", "artifact-name", "retention-days", "token"),
+    *("junit-flavour", "output-format"),
+)
+"""Settings of the merging job itself: what is compared with, and where it is published."""
+
+
+def add_merge(kinds: argparse._SubParsersAction[Any]) -> None:
+    """Add ``merge`` below ``report``."""
+    parser = kinds.add_parser(
+        "merge",
+        help="merge the shards of a run",
+        description="Put together what `turncheck run --shard N/OF` left, in a checkout of the commit that was"
+        " measured; compare, judge and publish as `turncheck run` does.",
+    )
+    parser.add_argument(
+        "folders",
+        type=Path,
+        nargs="+",
+        metavar="DIR",
+        help="the output folder of a shard, or the folder that contains them all",
+    )
+    add_setting(parser, "out", options()["out"])
+    parser.add_argument("--json", metavar="FILE", help="also write the report to this file")
+    parser.add_argument("--plots", action="store_true", help="draw the plots of `rasa test`, too")
+    parser.add_argument(
+        "--project",
+        metavar="DIR",
+        help="the assistant's folder (default: that of the shards; on a CI host the current one)",
+    )
+    gates = parser.add_argument_group("gates (never those of the shards)")
+    for name in (*GATES, "strict"):
+        add_setting(gates, name, options()[name])
+    measured = parser.add_argument_group("files outside the project, as for the shards")
+    for name in PATHS:
+        add_setting(measured, name, options()[name])
+    publishing = parser.add_argument_group("comparison and publishing")
+    for name in OF_MERGING:
+        add_setting(publishing, name, options()[name])
+    add_verbosity(parser)
+    parser.set_defaults(handler=_merge)
+
+
+def _merge(namespace: argparse.Namespace) -> int:
+    names = ("project", "out", *GATES, "strict", *PATHS, *OF_MERGING)
+    flags = {name: getattr(namespace, name.replace("-", "_")) for name in names}
+    screen = screen_of(namespace)
+    return merge_from_flags(namespace.folders, flags, json=namespace.json, plots=namespace.plots, screen=screen)
 
 
 # How a run ends at the command line: its files, its summary, what is published, and the exit code.
@@ -56,6 +212,17 @@ def finish_run(
 ) -> int:
     """Write and publish the outcome of a run, and return the exit code; the arguments are those of
     :func:`run_from_flags`."""
+    from turncheck.publishing.files import (
+        draw_plots,
+        terminal_summary,
+        warnings_of_size,
+        write_report,
+        write_results,
+        written_line,
+    )
+    from turncheck.publishing.publish import publish, result_of
+    from turncheck.render.page.page import NAME as PAGE
+
     folder = Path(prepared.settings.out)
     on_host = bool(prepared.host.name)
     written = write_results(folder, outcome.files() if on_host else outcome.renderings())
@@ -106,6 +273,12 @@ def run_from_flags(flags: Mapping[str, Any], *, json: str | None, plots: bool, q
     Raises:
         UserError: the job could not be done.
     """
+    from turncheck.run.folders import ensure_apart_from_project
+    from turncheck.run.prepare import baseline_finder, prepare
+    from turncheck.run.run import run_and_conclude
+    from turncheck.run.several import choose
+    from turncheck.run.shards.document import refuse_shards_of_several
+
     if flags.get("run-id") is not None:
         raise UserError("run-id: `run` measures", hint="Use `turncheck report publish --run-id ID`.")
     given = from_flags(flags)
@@ -129,6 +302,17 @@ def _run_several(
     chosen: Chosen, overrides: Mapping[str, Any], *, json: str | None, plots: bool, quiet: bool, verbose: bool
 ) -> int:
     """Measure several assistants: files for each, files for all, and one publication."""
+    from turncheck.publishing.files import (
+        draw_plots,
+        terminal_overview,
+        terminal_summary,
+        write_own,
+        write_results,
+        written_line,
+    )
+    from turncheck.publishing.publish import publish, result_of_several
+    from turncheck.run.several import SeveralRuns
+
     if json:
         raise UserError(
             "--json writes one report, but several assistants are measured",
@@ -171,6 +355,11 @@ def run_shard(
     Raises:
         UserError: nothing could be measured, or something is asked for that only the whole has.
     """
+    from turncheck.publishing.files import written_line
+    from turncheck.run.prepare import later_baseline_finder
+    from turncheck.run.shards.document import write_shard
+    from turncheck.run.shards.measure import exit_code_of_shard, measure_shard, shard_line
+
     if wants_report:
         raise UserError(
             "--json and --plots need a report, and a shard writes none",
@@ -194,6 +383,11 @@ def merge_from_flags(
     Raises:
         UserError: the shards do not make up one run.
     """
+    from turncheck.run.folders import ensure_apart_from_project
+    from turncheck.run.prepare import baseline_finder
+    from turncheck.run.run import run_and_conclude
+    from turncheck.run.shards.merge import explain_missing_answers, prepare_merge
+
     own = from_flags(flags)
     prepared, known = prepare_merge(folders, own, os.environ)
     ensure_apart_from_project(None, prepared.settings, Path(json) if json else None)

@@ -6,84 +6,185 @@ write them.
 
 from __future__ import annotations
 
+import argparse
+import math
 import os
 import sys
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-import msgspec
-
+from turncheck.commands.flags import shared
+from turncheck.commands.flags.engine import add_cache_flags, add_engine_flags, settings_of
 from turncheck.commands.suites import suggested_cases
-from turncheck.evaluation.nlu import why_not_testable
-from turncheck.evaluations.robustness.measure import measure_robustness, measure_training_sentences
-from turncheck.evaluations.strength.measure import measure_strength
-from turncheck.evaluations.strength.suggested import (
-    CASES,
-    STORIES,
-    TASKS,
-    TRAINING,
-    Key,
-    SentenceTask,
-    cases_text,
-    free_file,
-    key_of_task,
-    key_of_test,
-    key_of_training,
-    sentence_tasks,
-    stories_text,
-    suggested_before,
-    tasks_text,
-    training_text,
-)
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
 from turncheck.messages.phrasing import at_paths, count
 from turncheck.messages.plain_text import log_line, plain
 from turncheck.process.regular_file import read_regular
-from turncheck.project.batch.model import comparable
-from turncheck.project.batch.reader import find_suites, read_suites
-from turncheck.project.batch.rules import Rules
-from turncheck.project.batch.suite_file import read_csv_suite
-from turncheck.project.batch.writer import write_suite
-from turncheck.project.e2e.cases import read_cases
-from turncheck.project.folder import MAX_FILE_BYTES
-from turncheck.project.testfiles import E2E_CASES_FILE
-from turncheck.publishing.files import write_file, write_report
-from turncheck.render.phrases import not_run_text, noted_version_line
 from turncheck.render.sinks.terminal import text
-from turncheck.render.strength_text import robustness_text, strength_text
-from turncheck.run.alone import Alone, Bench, PartialResult, end_with, measured_alone
-from turncheck.run.assistant import running_server
-from turncheck.run.folders import ensure_apart_from_project
-from turncheck.run.inputs import ChangedLines, changed_lines
-from turncheck.run.reading import (
-    ensure_readable,
-    ensure_tests_read,
-    ensure_trainable,
-    read_assistant,
-    read_dialogue_assistant,
-    read_tests,
-)
-from turncheck.validation.facts import ProjectTests
-from turncheck.yaml_tree.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from turncheck.evaluations.robustness.robustness import TrainingSentences
+    from turncheck.evaluations.strength.suggested import Key, SentenceTask
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.report.model import Robustness, Strength
     from turncheck.report.strength import SuggestedTest
+    from turncheck.run.alone import Alone, Bench, PartialResult
+    from turncheck.run.inputs import ChangedLines
     from turncheck.settings.options import Settings
+    from turncheck.validation.facts import ProjectTests
+
+BUDGET = 600
+"""After how many seconds no further mutant is tried, unless the command says otherwise."""
+
+
+def add_test_strength(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``strength`` below ``test``."""
+    parser = subparsers.add_parser(
+        "strength",
+        help="try the tests on mutants of the project: which faults would no test notice?",
+        description="Plant one small fault at a time in a copy of the project, and see whether its tests notice.",
+    )
+    add_tested_flags(parser)
+    run = parser.add_argument_group("mutants")
+    run.add_argument("--changed", action="store_true", help="only mutants of lines that differ from the base")
+    run.add_argument(
+        "--mutants", type=shared.at_least_one, default=0, metavar="N", help="number of mutants to try (default: all)"
+    )
+    run.add_argument(
+        "--budget",
+        type=shared.not_negative,
+        default=BUDGET,
+        metavar="S",
+        help=f"stop after S seconds, with what was found until then (default: {BUDGET}; 0: no limit)",
+    )
+    run.add_argument(
+        "--fail-under", type=_score, metavar="SCORE", help="end with exit code 1 if the score is below this"
+    )
+    output = parser.add_argument_group("output")
+    shared.add_json(output)
+    shared.add_verbosity(output)
+    parser.set_defaults(handler=_test_strength)
+
+
+def add_tested_flags(parser: argparse.ArgumentParser) -> None:
+    """Add what is read: the project and its tests."""
+    read = parser.add_argument_group("input")
+    shared.add_project(read)
+    shared.add_training_files(read)
+    shared.add_paths(read, "-s", "--stories", words="test stories (default: test_*.yml below tests/)")
+    shared.add_paths(read, "--e2e", words="end-to-end test cases (default: found in tests/ and e2e_tests/)")
+    read.add_argument(
+        "-u", "--nlu", metavar="PATH", help="test sentences, a file or folder (default: found below tests/)"
+    )
+    read.add_argument("--base", metavar="REF", help="branch, tag or commit that --changed compares with")
+    read.add_argument("--action-endpoint", metavar="URL", help="the action server, instead of the one in endpoints.yml")
+    shared.add_seed(read, "mutants and training")
+    shared.add_workers(read)
+    shared.add_vectors_flag(read)
+    shared.add_custom_code_flag(read)
+    add_cache_flags(read)
+
+
+def tested_settings(namespace: argparse.Namespace) -> Settings:
+    """Return the settings of a command with these flags."""
+    settings = settings_of(namespace, workers=namespace.workers)
+    e2e = tuple(map(str, namespace.e2e or ()))
+    return replace(settings, e2e=e2e, base=namespace.base, strength_budget=getattr(namespace, "budget", 0))
+
+
+def _test_strength(namespace: argparse.Namespace) -> int:
+    options = StrengthOptions(
+        tested_settings(namespace), namespace.mutants, namespace.changed, namespace.fail_under, namespace.json
+    )
+    return run_test_strength(options, shared.screen_of(namespace))
+
+
+def _score(written: str) -> float:
+    try:
+        value = float(written)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"expected a number from 0 to 1, not '{written[:80]}'")
+    return value
+
+
+def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``suggest``."""
+    parser = subparsers.add_parser(
+        "suggest",
+        help="suggest the tests to write next: each passes now, and notices faults that no test notices",
+        description="Find faults that no test would notice, and suggest tests that would. Each suggested test"
+        " has been run.",
+    )
+    add_tested_flags(parser)
+    look = parser.add_argument_group("suggestions")
+    look.add_argument(
+        "--mutants", type=shared.at_least_one, default=0, metavar="N", help="number of mutants to try (default: all)"
+    )
+    words = f"try mutants for S seconds (default: {BUDGET}; 0: all of them)"
+    look.add_argument("--budget", type=shared.not_negative, default=BUDGET, metavar="S", help=words)
+    look.add_argument("--write", action="store_true", help="write the suggestions to new files below tests/")
+    shared.add_verbosity(parser)
+    parser.set_defaults(handler=_suggest)
+
+
+def _suggest(namespace: argparse.Namespace) -> int:
+    options = SuggestOptions(tested_settings(namespace), namespace.mutants, namespace.write)
+    return run_suggest(options, shared.screen_of(namespace))
+
+
+def add_test_robustness(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``robustness`` below ``test``."""
+    parser = subparsers.add_parser(
+        "robustness",
+        help="vary test sentences the way real users write",
+        description="Vary test sentences with typos, casing, abbreviations and so on, and count which variants"
+        " are misunderstood.",
+    )
+    read = parser.add_argument_group("input")
+    shared.add_project(read)
+    shared.add_training_files(read)
+    words = "test sentences (default: below tests, else cross-validation)"
+    read.add_argument("-u", "--nlu", metavar="PATH", help=words)
+    shared.add_seed(read, "the variants")
+    read.add_argument(
+        "--folds",
+        type=shared.folds,
+        default=5,
+        metavar="N",
+        help="number of folds of the cross-validation (default: 5)",
+    )
+    shared.add_workers(read)
+    shared.add_vectors_flag(read)
+    shared.add_custom_code_flag(read)
+    add_cache_flags(read)
+    add_engine_flags(parser)
+    output = parser.add_argument_group("output")
+    words = "end with exit code 1 above this failure rate"
+    output.add_argument("--fail-over", type=shared.share, metavar="RATE", help=words)
+    shared.add_json(output)
+    shared.add_verbosity(output)
+    parser.set_defaults(handler=_test_robustness)
+
+
+def _test_robustness(namespace: argparse.Namespace) -> int:
+    settings = settings_of(namespace, workers=namespace.workers)
+    return run_test_robustness(
+        RobustnessOptions(settings, namespace.fail_over, namespace.json), shared.screen_of(namespace)
+    )
+
 
 _PROGRESS_UPDATES: Final = 10
 """How often progress is printed."""
 
 
-@dataclass(frozen=True, slots=True)
-class StrengthOptions:
+class StrengthOptions(NamedTuple):
     """What is tried and written. ``most``: this many mutants (0: all); ``changed``: only of changed lines."""
 
     settings: Settings
@@ -101,6 +202,13 @@ def run_test_strength(options: StrengthOptions, screen: Console) -> int:
             but no score. Where the engine gave up, all that was finished is written before.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
+    from turncheck.evaluations.strength.measure import measure_strength
+    from turncheck.render.strength_text import strength_text
+    from turncheck.run.alone import measured_alone
+    from turncheck.run.assistant import running_server
+    from turncheck.run.folders import ensure_apart_from_project
+    from turncheck.run.reading import ensure_trainable, read_dialogue_assistant
+
     settings = options.settings
     ensure_apart_from_project(None, settings, options.json)
     project = read_dialogue_assistant(settings)
@@ -145,6 +253,10 @@ def read_project_tests(settings: Settings, project: Project) -> ProjectTests:
     Raises:
         UserError: some cannot be read: without them, the others would seem to notice too little.
     """
+    from turncheck.project.e2e.cases import read_cases
+    from turncheck.run.reading import ensure_tests_read, read_tests
+    from turncheck.validation.facts import ProjectTests
+
     tests = read_tests(settings)
     ensure_tests_read("the test sentences", tests.nlu_findings)
     ensure_tests_read("the test stories", tests.story_findings)
@@ -174,6 +286,8 @@ def lines_of(changed: bool, settings: Settings) -> ChangedLines | None:
     Raises:
         UserError: they cannot be determined.
     """
+    from turncheck.run.inputs import changed_lines
+
     if not changed:
         return None
     from turncheck.ci.hosts import find_host  # only for --changed
@@ -191,6 +305,10 @@ def finish(alone: Alone[Any], words: str | None, json: Path | None) -> None:
         UserError: the engine gave up.
         KeyboardInterrupt: somebody interrupted it.
     """
+    from turncheck.publishing.files import write_report
+    from turncheck.render.phrases import not_run_text, noted_version_line
+    from turncheck.run.alone import end_with
+
     report = alone.report(alone.finished)
     if json is not None:
         write_report(json, report)
@@ -203,8 +321,7 @@ def finish(alone: Alone[Any], words: str | None, json: Path | None) -> None:
 # --- test robustness --------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class RobustnessOptions:
+class RobustnessOptions(NamedTuple):
     """What is varied and written. ``fail_over``: the largest failure rate that ends with 0."""
 
     settings: Settings
@@ -220,6 +337,13 @@ def run_test_robustness(options: RobustnessOptions, screen: Console) -> int:
             a limit and no rate. Where the engine gave up, what was finished is written before.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
+    from turncheck.evaluation.nlu import why_not_testable
+    from turncheck.evaluations.robustness.measure import measure_robustness
+    from turncheck.render.strength_text import robustness_text
+    from turncheck.run.alone import measured_alone
+    from turncheck.run.folders import ensure_apart_from_project
+    from turncheck.run.reading import ensure_readable, ensure_tests_read, read_assistant, read_tests
+
     settings = options.settings
     ensure_apart_from_project(None, settings, options.json)
     project = read_assistant(settings)
@@ -243,8 +367,7 @@ def run_test_robustness(options: RobustnessOptions, screen: Console) -> int:
     return EXIT_FAILED if most is not None and rate is not None and rate > most else EXIT_OK
 
 
-@dataclass(frozen=True, slots=True)
-class SuggestOptions:
+class SuggestOptions(NamedTuple):
     """Where to look. ``most``: the maximum number of mutants (0: all); ``write``: write files, else only show them."""
 
     settings: Settings
@@ -252,8 +375,7 @@ class SuggestOptions:
     write: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(NamedTuple):
     strength: Strength
     tasks: tuple[SentenceTask, ...]
     training: tuple[TrainingSentences, ...]
@@ -264,6 +386,8 @@ class _Found:
     @property
     def keys(self) -> list[Key]:
         """What distinguishes each suggestion from the others."""
+        from turncheck.evaluations.strength.suggested import key_of_task, key_of_test, key_of_training
+
         return [
             *map(key_of_test, self.strength.suggested),
             *map(key_of_task, self.tasks),
@@ -272,6 +396,10 @@ class _Found:
 
     def without(self, known: Collection[Key]) -> _Found:
         """Return the suggestions that are new."""
+        import msgspec
+
+        from turncheck.evaluations.strength.suggested import key_of_task, key_of_test, key_of_training
+
         suggested = tuple(suggestion for suggestion in self.strength.suggested if key_of_test(suggestion) not in known)
         return _Found(
             msgspec.structs.replace(self.strength, suggested=suggested),
@@ -292,6 +420,13 @@ def run_suggest(options: SuggestOptions, screen: Console) -> int:
             written before.
         KeyboardInterrupt: somebody interrupted it; what was found until then is shown and written.
     """
+    from turncheck.evaluations.robustness.measure import measure_training_sentences
+    from turncheck.evaluations.strength.measure import measure_strength
+    from turncheck.evaluations.strength.suggested import sentence_tasks
+    from turncheck.run.alone import PartialResult, end_with, measured_alone
+    from turncheck.run.assistant import running_server
+    from turncheck.run.reading import ensure_trainable, read_assistant, read_dialogue_assistant, read_tests
+
     settings = options.settings
     if (bot := read_assistant(settings)).platform.names_all:
         return _suggest_suite(bot, write=options.write)
@@ -329,6 +464,9 @@ def run_suggest(options: SuggestOptions, screen: Console) -> int:
 
 def _show(found: _Found, options: SuggestOptions) -> None:
     """Print the suggestions, and write those that are new, or print them, too."""
+    from turncheck.evaluations.strength.suggested import suggested_before
+    from turncheck.publishing.files import write_file
+
     root = Path(options.settings.project)
     before = suggested_before(root)
     sys.stdout.write(plain("\n".join([*_lines(found), *_known(found, before), ""])))
@@ -350,6 +488,11 @@ def _suggest_suite(project: Project, *, write: bool) -> int:
     Raises:
         UserError: nothing can be suggested.
     """
+    from turncheck.evaluations.strength.suggested import free_file
+    from turncheck.project.batch.writer import write_suite
+    from turncheck.publishing.files import write_file
+    from turncheck.run.reading import ensure_readable
+
     ensure_readable(project, {"nlu"})
     path = free_file(project.root, SUITE)
     known = _known_texts(project, (project.root / "tests").glob(Path(SUITE.format("*")).name))
@@ -370,6 +513,13 @@ def _suggest_suite(project: Project, *, write: bool) -> int:
 
 def _known_texts(project: Project, suggested: Iterable[Path]) -> set[str]:
     """Return the utterances of the project's suites and of earlier suggestions, for comparison."""
+    from turncheck.project.batch.model import comparable
+    from turncheck.project.batch.reader import find_suites, read_suites
+    from turncheck.project.batch.rules import Rules
+    from turncheck.project.batch.suite_file import read_csv_suite
+    from turncheck.project.folder import MAX_FILE_BYTES
+    from turncheck.yaml_tree.source import Source
+
     suites = read_suites(project.root, find_suites(project.root)).suites
     found = {comparable(case.text) for suite in suites for case in suite.cases}
     for path in suggested:
@@ -415,6 +565,19 @@ def _known(found: _Found, before: Mapping[Key, Path]) -> Iterator[str]:
 
 def _files(found: _Found, root: Path) -> dict[Path, str]:
     """Return the files that do not exist yet, with their content."""
+    from turncheck.evaluations.strength.suggested import (
+        CASES,
+        STORIES,
+        TASKS,
+        TRAINING,
+        cases_text,
+        free_file,
+        stories_text,
+        tasks_text,
+        training_text,
+    )
+    from turncheck.project.testfiles import E2E_CASES_FILE
+
     files = {}
     if cases := found.tests("case"):
         first = root / E2E_CASES_FILE

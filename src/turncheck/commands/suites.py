@@ -2,68 +2,245 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.commands.batch import named_as, refuse_faulty
+from turncheck.commands.convert import add_older
+from turncheck.commands.flags.shared import add_paths, add_project, add_verbosity, at_least_one, output_path, screen_of
 from turncheck.messages.errors import EXIT_OK, UserError
-from turncheck.messages.finding import Location
 from turncheck.messages.phrasing import count, suggestion
-from turncheck.project.batch.known import known_names
-from turncheck.project.batch.model import ExpectedEntity, SuiteCase, Suites, comparable
-from turncheck.project.batch.reader import decode, read_suites
-from turncheck.project.batch.rules import read_bots, read_intent, read_order, read_parent
-from turncheck.project.batch.suggestions import Suggestions, case_of, examples_of, successful_utterances
-from turncheck.project.batch.writer import SUFFIXES, is_writable, without_repetitions, write_suite
-from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder
-from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml
-from turncheck.project.nlu_data import NluData
-from turncheck.project.reader import read_nlu, read_project
-from turncheck.publishing.files import write_file
 from turncheck.render.sinks.terminal import place, text
-from turncheck.run.reading import ensure_assistant, ensure_readable
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Collection, Sequence
 
     from turncheck.process.screen import Console
+    from turncheck.project.batch.model import SuiteCase
+    from turncheck.project.batch.suggestions import Suggestions
     from turncheck.project.model import Project
+
+
+def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``suite`` and what is below it."""
+    suite = subparsers.add_parser(
+        "suite",
+        help="make batch suites",
+        description="Make batch suites: labelled utterances, as Kore.ai's platform tests them.",
+    )
+    kinds = suite.add_subparsers(title="commands", metavar="WHAT", required=True)
+    _add_from_data(kinds)
+    _add_from_conversations(kinds)
+    _add_suggest(kinds)
+    _add_add(kinds)
+    _add_sample(kinds)
+
+
+def add_convert(kinds: argparse._SubParsersAction[Any]) -> None:
+    """Add ``convert batch`` below ``data``."""
+    words = "convert data from one format into another"
+    convert = kinds.add_parser("convert", help=words, description=f"{words[0].upper()}{words[1:]}.")
+    what = convert.add_subparsers(title="commands", metavar="KIND", required=True, prog=convert.prog)
+    parser = what.add_parser(
+        "batch",
+        help="convert batch suites between JSON, CSV and NLU data",
+        description="Convert batch suites between JSON and CSV, and to and from NLU data in YAML.",
+    )
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="suites (.json, .csv), or NLU data (.yml)")
+    parser.add_argument(
+        "--out", type=output_path, required=True, metavar="PATH", help="a folder; for one FILE, a file also works"
+    )
+    add_verbosity(parser)
+    parser.set_defaults(handler=_convert)
+    add_older(what)
+
+
+def _add_out(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--out", type=output_path, required=True, metavar="FILE", help="the suite to write: .json or .csv"
+    )
+
+
+def _add_reading(parser: argparse.ArgumentParser) -> None:
+    add_project(parser)
+    add_paths(parser, "--data", words="training data (default: data)")
+
+
+def _add_from_data(kinds: argparse._SubParsersAction[Any]) -> None:
+    parser = kinds.add_parser(
+        "from-data",
+        help="make a suite of all training utterances",
+        description="Make a suite of all training utterances, with their intents and annotated entities. It shows which"
+        " of them the assistant confuses; held-out utterances show how well it understands users.",
+    )
+    _add_reading(parser)
+    _add_out(parser)
+    add_verbosity(parser)
+    parser.set_defaults(handler=_from_data)
+
+
+def _add_from_conversations(kinds: argparse._SubParsersAction[Any]) -> None:
+    parser = kinds.add_parser(
+        "from-conversations",
+        help="make a suite of the utterances whose task was completed",
+        description="Make a suite from a log that has, for each utterance, what was matched and whether the"
+        " task was completed.",
+    )
+    parser.add_argument("log", type=Path, metavar="FILE", help="the log: JSON, one object per line, or CSV")
+    _add_out(parser)
+    add_verbosity(parser)
+    parser.set_defaults(handler=_from_conversations)
+
+
+def _add_suggest(kinds: argparse._SubParsersAction[Any]) -> None:
+    parser = kinds.add_parser(
+        "suggest",
+        help="generate cases, for review",
+        description="Generate cases for review: the project's sentences with other values of their entities, and those"
+        " without entities (dialogs, FAQs, small talk) as real users write them.",
+    )
+    _add_reading(parser)
+    parser.add_argument("--intent", metavar="NAME", help="only for this intent")
+    parser.add_argument(
+        "--number", type=at_least_one, default=50, metavar="N", help="maximum number of cases (default: 50)"
+    )
+    _add_out(parser)
+    add_verbosity(parser)
+    parser.set_defaults(handler=_suggest)
+
+
+def _add_add(kinds: argparse._SubParsersAction[Any]) -> None:
+    parser = kinds.add_parser(
+        "add",
+        help="add utterances of one intent to a suite",
+        description="Add utterances to a suite, all with the same expected intent and entities. Those that it already"
+        " has are not added again.",
+    )
+    parser.add_argument(
+        "suite", type=Path, metavar="SUITE", help="the suite (.json or .csv); created if it does not exist"
+    )
+    parser.add_argument(
+        "--from",
+        dest="utterances",
+        metavar="FILE",
+        default="-",
+        help="file with one utterance per line (default: standard input)",
+    )
+    words = "the intent of the utterances; alternatives with |, traits after trait:"
+    parser.add_argument("--intent", required=True, metavar="NAME", help=words)
+    words = "the intents in whose context they are said, topmost first, separated by || or >>"
+    parser.add_argument("--parent", default="", metavar="NAME", help=words)
+    parser.add_argument(
+        "--entity",
+        dest="entities",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an entity to be found in them; a repeated name gives an alternative value",
+    )
+    words = "the order in which the entities are to be extracted"
+    parser.add_argument("--entity-order", default="", metavar="NAME>NAME", help=words)
+    words = "for a universal bot, the bot of each intent, separated by |"
+    parser.add_argument("--bot", default="", metavar="NAME", help=words)
+    add_verbosity(parser)
+    parser.set_defaults(handler=_add)
+
+
+def _add_sample(kinds: argparse._SubParsersAction[Any]) -> None:
+    parser = kinds.add_parser(
+        "sample",
+        help="write a sample suite in JSON or CSV",
+        description="Write a small suite that shows what a suite can hold: entities, alternatives, traits, parent"
+        " intents.",
+    )
+    _add_out(parser)
+    add_verbosity(parser)
+    parser.set_defaults(handler=_sample)
+
+
+def _convert(namespace: argparse.Namespace) -> int:
+    return run_convert(namespace.files, namespace.out, screen_of(namespace))
+
+
+def _from_data(namespace: argparse.Namespace) -> int:
+    given = namespace.project, namespace.data, namespace.language
+    return run_from_data(*given, namespace.out, screen_of(namespace))
+
+
+def _from_conversations(namespace: argparse.Namespace) -> int:
+    return run_from_conversations(namespace.log, namespace.out, screen_of(namespace))
+
+
+def _suggest(namespace: argparse.Namespace) -> int:
+    given = namespace.project, namespace.data, namespace.language, namespace.out
+    return run_suggest(*given, namespace.intent, namespace.number, screen_of(namespace))
+
+
+def _add(namespace: argparse.Namespace) -> int:
+    from turncheck.messages.errors import UserError
+    from turncheck.process.regular_file import read_regular
+    from turncheck.project.folder import MAX_FILE_BYTES
+
+    try:
+        if namespace.utterances == "-":
+            lines = sys.stdin.read()
+        else:
+            lines = read_regular(Path(namespace.utterances), most=MAX_FILE_BYTES).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise UserError(f"'{namespace.utterances}' is not UTF-8", hint="Save it in UTF-8.") from None
+    entities, order = tuple(namespace.entities), namespace.entity_order
+    expected = Expectation(namespace.intent, namespace.parent, entities, order, namespace.bot)
+    return run_add(namespace.suite, expected, lines, screen_of(namespace))
+
+
+def _sample(namespace: argparse.Namespace) -> int:
+    return run_sample(namespace.out, screen_of(namespace))
 
 
 # A sample suite: each case shows something else that a suite can hold.
 
-SAMPLE: Final = (
-    SuiteCase("I want to order tea", ("Order Tea",)),
-    SuiteCase(
-        "send 3 boxes of mint tea to Lyon",
-        ("Order Tea",),
-        entities=(
-            ExpectedEntity("Quantity", ("3",)),
-            ExpectedEntity("Kind", ("mint", "mint tea")),
-            ExpectedEntity("City", ("Lyon",)),
+
+def sample_cases() -> tuple[SuiteCase, ...]:
+    """Return a dialog, entities with alternatives and their order, several items, a pattern, a composite entity, a
+    sub-intent, alternative intents, an FAQ, small talk and its follow-up, traits, and an utterance that may match
+    nothing."""
+    from turncheck.project.batch.model import ExpectedEntity, SuiteCase
+
+    return (
+        SuiteCase("I want to order tea", ("Order Tea",)),
+        SuiteCase(
+            "send 3 boxes of mint tea to Lyon",
+            ("Order Tea",),
+            entities=(
+                ExpectedEntity("Quantity", ("3",)),
+                ExpectedEntity("Kind", ("mint", "mint tea")),
+                ExpectedEntity("City", ("Lyon",)),
+            ),
+            order=("Quantity", "Kind", "City"),
         ),
-        order=("Quantity", "Kind", "City"),
-    ),
-    SuiteCase(
-        "one bag of green and one of black tea", ("Order Tea",), entities=(ExpectedEntity("Kind", ("green||black",)),)
-    ),
-    SuiteCase("deliver it on 31 January", ("Order Tea",), entities=(ExpectedEntity("Day", (r"2\d{3}-01-31",)),)),
-    SuiteCase(
-        "bring it to Lyon on 31 January",
-        ("Order Tea",),
-        entities=(ExpectedEntity("Delivery", ("City:Lyon|Day:2026-01-31",)),),
-    ),
-    SuiteCase("make it two instead", ("Change Quantity",), parent=("Order Tea",)),
-    SuiteCase("I need help with my parcel", ("Track Parcel", "Where is my parcel?")),
-    SuiteCase("do you ship abroad", ("Do you deliver to other countries?",)),
-    SuiteCase("thanks a lot", ("thank you",)),
-    SuiteCase("which ones", ("Which do you like?",), parent=("Do you drink tea?", "Me too")),
-    SuiteCase("this is the third time that it is late", ("Complaint", "Urgent"), is_trait=True),
-    SuiteCase("how is the weather", ()),
-)
-"""A dialog, entities with alternatives and their order, several items, a pattern, a composite entity, a sub-intent,
-alternative intents, an FAQ, small talk and its follow-up, traits, and an utterance that may match nothing."""
+        SuiteCase(
+            "one bag of green and one of black tea",
+            ("Order Tea",),
+            entities=(ExpectedEntity("Kind", ("green||black",)),),
+        ),
+        SuiteCase("deliver it on 31 January", ("Order Tea",), entities=(ExpectedEntity("Day", (r"2\d{3}-01-31",)),)),
+        SuiteCase(
+            "bring it to Lyon on 31 January",
+            ("Order Tea",),
+            entities=(ExpectedEntity("Delivery", ("City:Lyon|Day:2026-01-31",)),),
+        ),
+        SuiteCase("make it two instead", ("Change Quantity",), parent=("Order Tea",)),
+        SuiteCase("I need help with my parcel", ("Track Parcel", "Where is my parcel?")),
+        SuiteCase("do you ship abroad", ("Do you deliver to other countries?",)),
+        SuiteCase("thanks a lot", ("thank you",)),
+        SuiteCase("which ones", ("Which do you like?",), parent=("Do you drink tea?", "Me too")),
+        SuiteCase("this is the third time that it is late", ("Complaint", "Urgent"), is_trait=True),
+        SuiteCase("how is the weather", ()),
+    )
 
 
 _HERE: Final = Path()
@@ -79,6 +256,9 @@ def run_convert(files: Sequence[Path], out: Path, screen: Console) -> int:
     Raises:
         UserError: a file cannot be read or written, or the format cannot hold something.
     """
+    from turncheck.project.batch.writer import SUFFIXES
+    from turncheck.project.folder import YAML_SUFFIXES
+
     is_file = out.suffix.lower() in {*SUFFIXES, *YAML_SUFFIXES}
     if is_file and len(files) > 1:
         raise UserError("several files cannot be written to one", hint="Name a folder with --out.")
@@ -99,6 +279,12 @@ def _other(path: Path) -> str:
 
 
 def _cases_of(path: Path, screen: Console) -> list[SuiteCase]:
+    from turncheck.project.batch.model import Suites
+    from turncheck.project.batch.reader import read_suites
+    from turncheck.project.batch.suggestions import case_of
+    from turncheck.project.folder import YAML_SUFFIXES
+    from turncheck.project.reader import read_nlu
+
     if not path.is_file():
         raise UserError(f"there is no file '{path}'")
     if path.suffix.lower() in YAML_SUFFIXES:
@@ -116,6 +302,13 @@ def write_cases(cases: Sequence[SuiteCase], target: Path, screen: Console) -> No
     Raises:
         UserError: there are none, or one cannot be written.
     """
+    from turncheck.project.batch.suggestions import examples_of
+    from turncheck.project.batch.writer import without_repetitions, write_suite
+    from turncheck.project.folder import YAML_SUFFIXES
+    from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml
+    from turncheck.project.nlu_data import NluData
+    from turncheck.publishing.files import write_file
+
     if not cases:
         raise UserError("there are no utterances to write")
     suffix = target.suffix.lower()
@@ -141,12 +334,17 @@ def write_cases(cases: Sequence[SuiteCase], target: Path, screen: Console) -> No
 
 
 def _suite_target(out: Path) -> Path:
+    from turncheck.project.batch.writer import SUFFIXES
+
     if out.suffix.lower() not in SUFFIXES:
         raise UserError(f"'{out}' is neither .json nor .csv", hint="Name a file with one of these endings.")
     return out
 
 
 def _read(folder: Path, data: Sequence[Path] | None, language: str | None) -> Project:
+    from turncheck.project.reader import read_project
+    from turncheck.run.reading import ensure_assistant, ensure_readable
+
     project = read_project(folder, data=data, language=language)
     ensure_assistant(project)
     ensure_readable(project, {"nlu"})
@@ -159,6 +357,9 @@ def run_from_data(folder: Path, data: Sequence[Path] | None, language: str | Non
     Raises:
         UserError: there are none, or they cannot be read or written.
     """
+    from turncheck.project.batch.suggestions import case_of
+    from turncheck.project.batch.writer import is_writable
+
     target = _suite_target(out)
     project = _read(folder, data, language)
     suffix = target.suffix.lower()
@@ -177,6 +378,8 @@ def run_from_data(folder: Path, data: Sequence[Path] | None, language: str | Non
 
 def _writable(case: SuiteCase, suffix: str) -> SuiteCase:
     """Return a case, without its entities if a name or value cannot be written."""
+    from turncheck.project.batch.writer import is_writable
+
     return case if not case.entities or is_writable(case, suffix) else replace(case, entities=())
 
 
@@ -197,6 +400,10 @@ def run_from_conversations(log: Path, out: Path, screen: Console) -> int:
     Raises:
         UserError: the log cannot be read, lacks the completion, or has no such utterance.
     """
+    from turncheck.messages.finding import Location
+    from turncheck.project.batch.reader import decode
+    from turncheck.project.batch.suggestions import successful_utterances
+    from turncheck.project.folder import ProjectFolder
 
     target = _suite_target(out)
     folder = ProjectFolder(_HERE)
@@ -271,6 +478,9 @@ def suggested_cases(
 
 def _known_intent(project: Project, name: str) -> str:
     """Return the name that an intent's sentences have; it may be given by an older one, or one in another language."""
+    from turncheck.project.batch.known import known_names
+    from turncheck.project.batch.model import comparable
+
     known = known_names(project)
     if (known_intent := known.intents.get(comparable(name))) is not None:
         return known_intent.name
@@ -280,8 +490,7 @@ def _known_intent(project: Project, name: str) -> str:
     raise UserError(f"the project has no intent '{name}'", hint=suggestion(name, names) or "Correct the name.")
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
+class Expectation(NamedTuple):
     """What is expected of the utterances that are added, in the notation of suites.
 
     ``entities``: ``NAME=VALUE``; a repeated name gives an alternative value. ``order``: ``NAME>NAME``. ``bot``: for a
@@ -302,7 +511,7 @@ def run_sample(out: Path, screen: Console) -> int:
         UserError: the file is neither JSON nor CSV, or cannot be written.
     """
 
-    write_cases(SAMPLE, _suite_target(out), screen)
+    write_cases(sample_cases(), _suite_target(out), screen)
     screen.note("Replace its utterances and names by those of your assistant.")
     return EXIT_OK
 
@@ -333,6 +542,9 @@ def _expected_case(expected: Expectation) -> SuiteCase:
     Raises:
         UserError: a part of it cannot be read, or the order does not fit intents and entities.
     """
+    from turncheck.project.batch.model import ExpectedEntity, SuiteCase
+    from turncheck.project.batch.rules import read_bots, read_intent, read_order, read_parent
+
     read, order = read_intent(expected.intent), read_order(expected.order)
     if read.has_double_pipe:
         raise UserError("`||` in --intent separates traits", hint="Write `trait:` in front, or one `|`.")

@@ -9,31 +9,102 @@ import sys
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TextIO
 
 from turncheck import __version__
+from turncheck.commands.flags import shared
 from turncheck.messages.errors import EXIT_OK, UserError
-from turncheck.messages.finding import Finding, Location, shown_path
 from turncheck.messages.plain_text import log_json, plain
-from turncheck.project.export import export_of
-from turncheck.project.folder import ProjectFolder
-from turncheck.project.reader import read_nlu, read_project, read_stories
-from turncheck.project.testfiles import find_e2e_cases, find_test_nlu, find_test_stories, find_unsearched
-from turncheck.validation.facts import ProjectTests, missing_parts
-from turncheck.validation.findings import explain, found, rule_texts
-from turncheck.validation.pipeline import Validated, validate
-from turncheck.validation.suppressions import suppress
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Iterator, Sequence
 
+    from turncheck.messages.finding import Finding, Location
     from turncheck.project.e2e.model import E2ECase
     from turncheck.project.model import Project
     from turncheck.render.findings import Notes
+    from turncheck.validation.facts import ProjectTests
+    from turncheck.validation.pipeline import Validated
     from turncheck.yaml_tree.source import Source
 
-DEFAULT_DOMAIN: Final = "domain.yml"
+_KINDS: Final = ("validate", "split", "convert")
 
+
+def add_parsers(subparsers: argparse._SubParsersAction[Any], kind: str | None = None) -> None:
+    """Add ``data`` and what is below it: one kind, or all if none is named or the name is unknown."""
+    wanted = (kind,) if kind in _KINDS else _KINDS
+    words = "validate, split and convert the project's data"
+    data = subparsers.add_parser("data", help=words, description=f"{words[0].upper()}{words[1:]}.")
+    kinds = data.add_subparsers(title="commands", metavar="WHAT", required=True, prog=data.prog)
+    if "validate" in wanted:
+        _add_validate(kinds)
+    if "split" in wanted:
+        from turncheck.commands.split import add_data_split  # each kind is imported on demand
+
+        add_data_split(kinds)
+    if "convert" in wanted:
+        from turncheck.commands.suites import add_convert
+
+        add_convert(kinds)
+
+
+def _add_validate(kinds: argparse._SubParsersAction[Any]) -> None:
+    parser = kinds.add_parser(
+        "validate",
+        help="check domain, data and configuration, as `rasa data validate` does",
+        description="Check domain, data and configuration. The exit code is 0 where Rasa's is 0, otherwise 1.",
+    )
+    parser.add_argument("kind", nargs="?", choices=("stories",), help="check only story structure and configuration")
+    read = parser.add_argument_group("input")
+    shared.add_project(read)
+    shared.add_domain(read)
+    shared.add_paths(read, "--data", words="training data (default: data)")
+    shared.add_config(read)
+    how = parser.add_argument_group("checks")
+    how.add_argument("--max-history", metavar="N", help="number of states that the story structure check looks back")
+    how.add_argument("--fail-on-warnings", action="store_true", help="fail on the warnings on which Rasa fails")
+    how.add_argument("--strict", action="store_true", help="show findings beyond Rasa's at their true severity")
+    how.add_argument(
+        "--target", choices=("3",), help="in a project of an older Rasa, report what Rasa 3 refuses as errors"
+    )
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        "--format",
+        choices=("text", "json", "github", "sarif"),
+        default="text",
+        help="output format of the findings (default: text)",
+    )
+    shared.add_out(output, "report.json", "junit.xml")
+    shared.add_json(output)
+    output.add_argument("--explain", metavar="CODE", help="print the manual for this code, and check nothing")
+    shared.add_verbosity(output)
+    parser.set_defaults(handler=_validate)
+
+
+def _validate(namespace: argparse.Namespace) -> int:
+    request = Request(
+        project=namespace.project,
+        domain=namespace.domain,
+        data=namespace.data,
+        config=namespace.config,
+        max_history=namespace.max_history,
+        stories_only=namespace.kind == "stories",
+        fail_on_warnings=namespace.fail_on_warnings,
+        strict=namespace.strict,
+        targets_3=namespace.target == "3",
+        language=namespace.language,
+    )
+    return run_data_validate(
+        request,
+        output_format=namespace.format,
+        notes="all" if namespace.verbose else "none" if namespace.quiet else "some",
+        explain_code=namespace.explain,
+        files=ReportFiles(namespace.json, namespace.out),
+    )
+
+
+DEFAULT_DOMAIN: Final = "domain.yml"
 Format = Literal["text", "json", "github", "sarif"]
 FORMATS: Final[tuple[Format, ...]] = ("text", "json", "github", "sarif")
 
@@ -96,6 +167,8 @@ def run_data_validate(
     Raises:
         UserError: there is no such folder or code, or a file cannot be written.
     """
+    from turncheck.validation.findings import explain
+
     stream = sys.stdout if output is None else output
     if explain_code is not None:
         stream.write(explain(explain_code))
@@ -118,6 +191,14 @@ def check_project(request: Request) -> Checked:
     Raises:
         UserError: there is no such folder, or the export in it cannot be read.
     """
+    from turncheck.messages.finding import Location
+    from turncheck.project.export import export_of
+    from turncheck.project.reader import read_project
+    from turncheck.validation.facts import ProjectTests
+    from turncheck.validation.findings import found
+    from turncheck.validation.pipeline import Validated, validate
+    from turncheck.validation.suppressions import suppress
+
     if not request.project.is_dir():
         raise UserError(f"There is no folder '{request.project}'.", hint="Name the project's folder with --project.")
     history = _history(request.max_history)
@@ -171,6 +252,11 @@ def _tests(project: Project) -> tuple[ProjectTests, Sequence[Finding]]:
 
     Rasa does not read them here: no finding in them changes the exit code.
     """
+    from turncheck.messages.finding import shown_path
+    from turncheck.project.reader import read_nlu, read_stories
+    from turncheck.project.testfiles import find_e2e_cases, find_test_nlu, find_test_stories, find_unsearched
+    from turncheck.validation.facts import ProjectTests
+
     trained_on = {file.path for file in project.files}
     root = project.root
 
@@ -205,6 +291,7 @@ def _of_suites(project: Project) -> Sequence[Finding]:
 
 def _cases(project: Project, paths: Sequence[Path]) -> tuple[Sequence[E2ECase], Sequence[Finding]]:
     from turncheck.project.e2e.cases import read_cases  # only where there are such cases
+    from turncheck.validation.facts import missing_parts
 
     read = read_cases(project.root, paths)
     if project.domain.is_empty or "domain" in missing_parts(project):
@@ -319,6 +406,7 @@ def _write_report(checked: Checked, folder: Path, files: ReportFiles) -> None:
 
 def _sarif(checked: Checked, folder: Path) -> str:
     from turncheck.render.sarif import findings_sarif
+    from turncheck.validation.findings import rule_texts
 
     sarif = findings_sarif(
         checked.validated.findings,
@@ -333,6 +421,7 @@ def _sarif(checked: Checked, folder: Path) -> str:
 
 def line_hash_below(root: Path) -> Callable[[Location], str | None]:
     """Return a function that gives GitHub's hash of the line of a place; of a place without a line, the first's."""
+    from turncheck.project.folder import ProjectFolder
     from turncheck.render.sarif import line_hashes
 
     folder = ProjectFolder(root)
@@ -352,6 +441,8 @@ def line_hash_below(root: Path) -> Callable[[Location], str | None]:
 
 def source_lines(project: Project | None) -> Callable[[Location], str | None]:
     """Return a function that gives the line of a place in the files of the project and its tests."""
+    from turncheck.project.folder import ProjectFolder
+
     if project is None:
         return lambda _place: None
     # An export holds secrets, and some are written in one line: nothing of it is shown beside what messages quote.
@@ -374,6 +465,8 @@ def source_lines(project: Project | None) -> Callable[[Location], str | None]:
 
 def repository_root(folder: Path) -> str:
     """Return the folder's path in its git repository, with forward slashes; "" at its top and outside of one."""
+    from turncheck.messages.finding import shown_path
+
     absolute = folder.resolve()
     for parent in (absolute, *absolute.parents):
         if (parent / ".git").exists():

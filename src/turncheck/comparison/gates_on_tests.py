@@ -130,6 +130,7 @@ def _new_failures(
                 case.sentences if case.misunderstood else None,
                 case.copies,
                 case.repeats,
+                is_new=case.base_location is None,
                 location=case.location,
             )
             for name, cases in tests_of(comparison)

@@ -46,6 +46,8 @@ class FailedTest(_Placed):
     """Its runs, if it was run several times."""
     passes: bool = False
     """Whether it passes although its quarantine says that it fails."""
+    is_new: bool = field(default=False, compare=False)
+    """Whether the base does not have it."""
 
 
 @dataclass(frozen=True, slots=True)

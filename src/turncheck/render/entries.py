@@ -198,7 +198,8 @@ def _test(kind: str, case: CaseChange) -> Line:
     edits = [edit for edit in case.edits if edit != "moved"]
     new = [] if case.base_passed is not None else ["new"] if case.base_location is None else ["not run on the base"]
     remark = f" ({', '.join([*new, *edits])})" if new or edits else ""
-    runs = "" if isinstance(case.repeats, UnsetType) else f": {runs_in_words(case.repeats)}"
+    is_new = case.base_location is None
+    runs = "" if isinstance(case.repeats, UnsetType) else f": {runs_in_words(case.repeats, is_new=is_new)}"
     return line(f"{kind} ", Code(case.name), f"{remark}{with_copy_count(case)}{runs}")
 
 

@@ -8,7 +8,7 @@ commands, tokens, hosts, models or output folders (``file_key=False``).
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from turncheck.report.evaluations import EVALUATIONS
 from turncheck.settings.bounds import MOST_BOT_PARALLEL, MOST_FOLDS, MOST_RASA_SERVERS, MOST_SEED, MOST_WORKERS
@@ -52,8 +52,7 @@ if TYPE_CHECKING:
 # What a setting is called, and how its string becomes a value.
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """What a setting is called and how its string becomes a value. ``engine``: the one it is for, if not for all."""
 
     help: str

@@ -5,8 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.commands.flags.run import add_custom_code_flag, add_setting, add_vectors_flag
-from turncheck.commands.flags.shared import add_config, add_domain, add_model, add_paths, add_project, add_seed
+from turncheck.commands.flags.shared import (
+    add_config,
+    add_custom_code_flag,
+    add_domain,
+    add_model,
+    add_paths,
+    add_project,
+    add_seed,
+    add_setting,
+    add_vectors_flag,
+)
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from turncheck.settings.bounds import MOST_FOLDS, MOST_REPETITIONS, MOST_SEED, M
 
 if TYPE_CHECKING:
     from turncheck.process.screen import Console
+    from turncheck.settings.options import Option
 
 _MOST_SHOWN = 80
 """Maximum number of characters of a wrong value in a message."""
-
 Group = argparse._ArgumentGroup | argparse.ArgumentParser  # noqa: SLF001 - argparse names its groups nowhere else
 
 
@@ -260,3 +260,61 @@ def screen_of(namespace: argparse.Namespace) -> Console:
     from turncheck.process.screen import Console  # not for --help
 
     return Console(quiet=namespace.quiet, verbose=bool(namespace.verbose))
+
+
+SHORT_FORMS = {"config": "-c", "domain": "-d", "nlu": "-u", "stories": "-s", "model": "-m"}
+"""As in Rasa."""
+
+
+def add_setting(group: argparse._ArgumentGroup | argparse.ArgumentParser, name: str, option: Option) -> None:
+    """Add the flag of one setting. Unset is ``None``: the settings have the defaults.
+
+    ``project`` is one folder here: only ``run`` takes several, with a flag of its own.
+    """
+    from turncheck.settings.options import default_of
+
+    names = [*([SHORT_FORMS[name]] if name in SHORT_FORMS else []), f"--{name}"]
+    default = default_of(name)
+    text = "the assistant's folder" if name == "project" else option.help
+    if default not in (None, (), False, 0, "") and "default:" not in text:
+        text += f" (default: {', '.join(default) if isinstance(default, tuple) else str(default).lower()})"
+    text = text.replace("%", "%%")
+    if option.switch and option.metavar is not None:  # a switch that may have a value
+        group.add_argument(*names, nargs="?", const="true", default=None, metavar=option.metavar, help=text)
+        group.add_argument(
+            f"--no-{name}",
+            dest=name.replace("-", "_"),
+            action="store_const",
+            const="false",
+            help="no sentence vectors (the default)",
+        )
+    elif option.switch:
+        group.add_argument(*names, action=argparse.BooleanOptionalAction, default=None, help=text)
+    elif option.many:
+        group.add_argument(*names, nargs="+", action="extend", metavar=option.metavar or "WORD", help=text)
+    else:
+        metavar = option.metavar or ("{" + ",".join(option.choices) + "}" if option.choices else None)
+        group.add_argument(*names, metavar=metavar, help=text)
+
+
+def add_custom_code_flag(parser: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
+    """Add ``--allow-custom-code`` to a command that trains without writing a model: a model holds no code."""
+    parser.add_argument(
+        "--allow-custom-code",
+        action="store_true",
+        help="load components from the project's own modules; this runs its code",
+    )
+
+
+def add_vectors_flag(parser: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
+    """Add ``--vectors`` to a command that trains."""
+    parser.add_argument(
+        "--vectors",
+        nargs="?",
+        const=True,
+        default=False,
+        metavar="FOLDER",
+        help="use sentence vectors beside n-grams, from the installed package (English) or from this"
+        " sentence-transformers"
+        " folder; needs turncheck[vectors]",
+    )

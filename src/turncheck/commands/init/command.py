@@ -1,46 +1,68 @@
-"""Shows the files that it proposes, and writes them if requested; never overwrites an existing one."""
+"""``turncheck init``: shows the files that it proposes, and writes them if requested; never over existing ones."""
 
 from __future__ import annotations
 
 import json
 import os
 import signal
+import sys
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
+from pathlib import Path
 from textwrap import wrap
-from threading import Event, Timer
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from turncheck.ci.git import Checkout, find_checkout
-from turncheck.commands.init.botium import FILE as BOTIUM_FILE
-from turncheck.commands.init.botium import imported
+from turncheck.commands.flags.shared import existing_folder, not_negative
 from turncheck.commands.init.workflows import ON_MAIN, PROPOSALS, workflow
 from turncheck.messages.errors import EXIT_OK, INTERRUPTED, UserError
-from turncheck.messages.finding import shown_path
 from turncheck.messages.phrasing import count
 from turncheck.process import interrupts
-from turncheck.project.batch.reader import find_suites
-from turncheck.project.batch.writer import write_suite
-from turncheck.project.e2e.cases import read_cases
-from turncheck.project.export import export_of
-from turncheck.project.folder import assistants_below, is_assistant
-from turncheck.project.model import ActionStep, Project, Story, UserStep
-from turncheck.project.reader import read_project
-from turncheck.project.testfiles import E2E_CASES_FILE, TESTS_FOLDER, find_e2e_cases, find_test_nlu, find_test_stories
 from turncheck.render.sinks.terminal import aligned
-from turncheck.run.prepare import baseline_finder, prepare
-from turncheck.run.reading import read_tests
-from turncheck.run.run import run_and_conclude
 from turncheck.settings.options import Settings, default_of, options
 from turncheck.settings.sources import FILE_NAME, from_arguments
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from threading import Event
 
+    from turncheck.ci.git import Checkout
     from turncheck.conclude import Outcome
     from turncheck.process.screen import Console
+    from turncheck.project.model import Project, Story
+
+_BUDGET = 300
+
+
+def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``init``."""
+    from turncheck.commands.init.workflows import PROPOSALS  # not for the commands beside this one
+
+    parser = subparsers.add_parser(
+        "init",
+        help="propose a workflow file, settings and first tests",
+        description="Look at the repository and show the files to start with; --write writes those that do not"
+        " exist yet.",
+    )
+    parser.add_argument(
+        "folder", nargs="?", type=existing_folder, default=Path(), metavar="DIR", help="the repository (default: .)"
+    )
+    parser.add_argument(
+        "--host",
+        choices=sorted(PROPOSALS),
+        help="the CI host (default: recognised by its files, else by the remote repository)",
+    )
+    parser.add_argument("--write", action="store_true", help="write the files; existing files are never overwritten")
+    words = f"look for what fails today for at most S seconds (default: {_BUDGET}; 0: no limit)"
+    parser.add_argument("--budget", type=not_negative, default=_BUDGET, metavar="S", help=words)
+    parser.set_defaults(handler=_init)
+
+
+def _init(namespace: argparse.Namespace) -> int:
+    from turncheck.process.screen import Console
+
+    init_options = InitOptions(namespace.host, namespace.budget, namespace.write)
+    return run_init(namespace.folder, init_options, Console(), sys.stdout.write)
 
 
 # What an assistant has to be tested with, and what fails on its default branch today.
@@ -52,6 +74,10 @@ _GATES: Final = frozenset({*ON_MAIN, "could-be-run"})
 
 def counted(folder: Path) -> str:
     """Return what there is to train on, and to test with."""
+    from turncheck.project.e2e.cases import read_cases
+    from turncheck.project.reader import read_project
+    from turncheck.run.reading import read_tests
+
     project, tests = read_project(folder), read_tests(Settings(project=str(folder)))
     learnt = [count(len(project.nlu.examples), "training sentence")]
     if project.platform.no_dialogues is None:
@@ -67,8 +93,7 @@ def counted(folder: Path) -> str:
     return f"{', '.join(learnt)}; {', '.join(tested) or 'no tests'}"
 
 
-@dataclass(frozen=True, slots=True)
-class Today:
+class Today(NamedTuple):
     """What fails, a line for each gate of the default branch; ``is_complete``: whether all of it was measured."""
 
     failing: tuple[str, ...] = ()
@@ -81,6 +106,8 @@ def failing_today(folder: Path, screen: Console, seconds: float | None) -> Today
     Raises:
         KeyboardInterrupt: somebody interrupted it.
     """
+    from threading import Event
+
     is_over = Event()
     outcome = None
     try:
@@ -101,6 +128,9 @@ def failing_today(folder: Path, screen: Console, seconds: float | None) -> Today
 
 
 def _measured(folder: Path, screen: Console) -> Outcome:
+    from turncheck.run.prepare import baseline_finder, prepare
+    from turncheck.run.run import run_and_conclude
+
     given = {"project": str(folder), "baseline": "none", "engine": "embedded", "fail_on": ON_MAIN}
     prepared = prepare(from_arguments({**given, "evaluations": _EVALUATIONS}), os.environ)
     return run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
@@ -109,6 +139,8 @@ def _measured(folder: Path, screen: Console) -> Outcome:
 @contextmanager
 def _interrupted_after(seconds: float | None, is_over: Event) -> Iterator[None]:
     """Interrupt what is inside after so many seconds, as Ctrl-C does: what was finished is kept."""
+    from threading import Timer
+
     if seconds is None:
         yield
         return
@@ -134,7 +166,6 @@ def _interrupted_after(seconds: float | None, is_over: Event) -> Iterator[None]:
 _WIDTH: Final = 100
 _SAID: Final = ("not-judged",)
 """Keys that are there with their defaults, since teams decide them first; the workflow decides what fails a run."""
-
 _ELSEWHERE: Final = ("project", "projects")
 """Keys of a file that is not in the assistant's own folder."""
 
@@ -165,8 +196,7 @@ def _value(default: Any) -> str:
 # What a repository has: its assistants, its CI host, its tests.
 
 
-@dataclass(frozen=True, slots=True)
-class Repository:
+class Repository(NamedTuple):
     """A repository, or a folder without git. ``projects`` are its assistants' folders, relative to ``top``.
 
     ``known_by`` says what the host was known by; ``branch`` is the default one.
@@ -185,6 +215,12 @@ def look_at(folder: Path, host: str | None = None) -> Repository:
     Raises:
         UserError: there is no assistant in it or below it.
     """
+    from turncheck.ci.git import find_checkout
+    from turncheck.commands.init.botium import imported
+    from turncheck.messages.finding import shown_path
+    from turncheck.project.export import export_of
+    from turncheck.project.folder import assistants_below, is_assistant
+
     checkout = find_checkout(folder)
     top = checkout.top if checkout is not None else folder.resolve()
     is_one = is_assistant(folder) or export_of(folder) is not None or imported(folder) is not None
@@ -215,9 +251,9 @@ def _host_of(top: Path, checkout: Checkout | None) -> tuple[str, str]:
 
 # First tests of an assistant, made from its own rules and stories: a person must read each before it is used.
 
-STORIES_FILE: Final = f"{TESTS_FOLDER}/test_stories.yml"
-SENTENCES_FILE: Final = f"{TESTS_FOLDER}/held_out_sentences.template"
-SUITE_FILE: Final = f"{TESTS_FOLDER}/first_suite.csv"
+STORIES_FILE: Final = "tests/test_stories.yml"
+SENTENCES_FILE: Final = "tests/held_out_sentences.template"
+SUITE_FILE: Final = "tests/first_suite.csv"
 _MOST: Final = 3
 _MOST_CASES: Final = 30
 _READ: Final = "# Made by `turncheck init` from what the assistant is trained on. Read it: is this what should happen?"
@@ -233,8 +269,7 @@ _SENTENCES: Final = """\
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """What the user says ("" where no sentence is known), with its intent, and how the assistant answers."""
 
     text: str
@@ -242,8 +277,7 @@ class Turn:
     responses: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Dialogue:
+class Dialogue(NamedTuple):
     """A dialogue of only sentences and responses, and the rule or story it comes from."""
 
     name: str
@@ -258,6 +292,8 @@ class Dialogue:
 
 def first_tests(project: Project) -> dict[str, str]:
     """Return files by their paths in the project, of each kind of test that it does not have yet."""
+    from turncheck.project.testfiles import E2E_CASES_FILE, find_e2e_cases, find_test_nlu, find_test_stories
+
     if project.platform.names_all:
         return _first_suite(project)
     if project.native is not None:
@@ -280,6 +316,8 @@ def _first_suite(project: Project) -> dict[str, str]:
     What only the platform can judge is not among them: the first run is one with the engine that stands in for it.
     """
     from turncheck.evaluation.batch.suggested import suggest_cases  # few projects are exports
+    from turncheck.project.batch.reader import find_suites
+    from turncheck.project.batch.writer import write_suite
 
     if find_suites(project.root):
         return {}
@@ -317,6 +355,8 @@ def _turns(story: Story, sentences: Mapping[str, str], responses: set[str]) -> I
 
     A rule that does not wait for the user yields none either: other rules say what follows.
     """
+    from turncheck.project.model import ActionStep, UserStep
+
     if not story.wait_for_user_input:
         return
     turns: list[tuple[str, list[str]]] = []
@@ -365,16 +405,14 @@ def _quoted(text: str) -> str:
 _LONGEST_LINE: Final = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class Proposed:
+class Proposed(NamedTuple):
     """A file that is proposed, by its path from the top of the repository."""
 
     path: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class InitOptions:
+class InitOptions(NamedTuple):
     """The CI host, ``None`` to recognise it; for how many seconds what fails today is measured (0: no limit); and
     whether files are written."""
 
@@ -423,6 +461,11 @@ def _state_of(repository: Repository, project: str, screen: Console, until: floa
 
     What is not measured at ``until``, by the monotonic clock, is left out.
     """
+    from turncheck.commands.init.botium import FILE as BOTIUM_FILE
+    from turncheck.commands.init.botium import imported
+    from turncheck.project.export import export_of
+    from turncheck.project.reader import read_project
+
     folder = repository.top / project
     if (botium := imported(folder)) is not None and export_of(folder) is None:
         yield f"{botium.address} is a bot over HTTP, as {BOTIUM_FILE} describes it: `bot:` is made from that."
@@ -442,6 +485,9 @@ def _state_of(repository: Repository, project: str, screen: Console, until: floa
 
 def files_of(repository: Repository, place: str) -> Iterator[Proposed]:
     """Yield every file that is proposed, whether it exists or not; ``place``: where the host has its own."""
+    from turncheck.commands.init.botium import imported
+    from turncheck.project.reader import read_project
+
     text = workflow(repository.host, repository.projects, repository.branch)
     if repository.host == "github" and any(map(_is_over_http, _folders_of(repository))):
         text += _WHERE_IT_IS
@@ -467,6 +513,9 @@ def _folders_of(repository: Repository) -> list[Path]:
 
 
 def _is_over_http(folder: Path) -> bool:
+    from turncheck.commands.init.botium import imported
+    from turncheck.project.export import export_of
+
     export = export_of(folder)
     return imported(folder) is not None if export is None else bool(export.platform.engine)
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turncheck.commands.flags.engine import KORE_FLAGS
-from turncheck.commands.flags.run import add_setting
-from turncheck.commands.flags.shared import add_verbosity, output_path, screen_of
+from turncheck.commands.flags.shared import add_setting, add_verbosity, output_path, screen_of
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import UnsetType
+
+from turncheck.comparison.gates_on_tests import failing_of, tests_of
 from turncheck.evaluations.kind import REPEATED, repeats_of
 from turncheck.evaluations.kinds import CASES
 from turncheck.messages.phrasing import count
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from turncheck.comparison.model import ManyLosses
+    from turncheck.comparison.changes import CaseChange
+    from turncheck.comparison.model import Comparison, ManyLosses
+    from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import Repeats, Report
 
 
-def runs_in_words(repeats: Repeats) -> str:
-    """``0 of 6 runs pass; base 19 of 20``; of one that has no answer also how many runs ended in an error."""
-    base = f"; base {repeats.base_passed:,} of {len(repeats.base):,}" if repeats.base else ""
+def runs_in_words(repeats: Repeats, *, is_new: bool = False) -> str:
+    """``0 of 6 runs pass; base 19 of 20``; of one that has no answer also how many runs ended in an error.
+
+    The base does not have a test that ``is_new``: only its bot was asked, in turn with this side.
+    """
+    where = "on the base's bot" if is_new else "base"
+    base = f"; {where} {repeats.base_passed:,} of {len(repeats.base):,}" if repeats.base else ""
     number = len(repeats.runs)
     errors = ""
     if repeats.is_unanswered:
@@ -28,32 +37,66 @@ def runs_in_words(repeats: Repeats) -> str:
     return f"{errors}{repeats.passed:,} of {count(number, 'run')} {'passes' if number == 1 else 'pass'}{base}"
 
 
-def repeats_in_words(report: Report) -> str:
+def runs_of_new_tests(report: Report, comparison: Comparison, evaluation: Evaluation) -> list[Repeats]:
+    """Return the runs of the tests that fail and that the base does not have."""
+    cases = dict(tests_of(comparison)).get(evaluation)
+    failing = failing_of(report, cases) if cases is not None else ()
+    return _runs(case for case in failing if case.base_location is None)
+
+
+def _runs(cases: Iterable[CaseChange]) -> list[Repeats]:
+    return [case.repeats for case in cases if not isinstance(case.repeats, UnsetType)]
+
+
+def repeats_in_words(report: Report, comparison: Comparison | None = None, *, failures_said: bool = False) -> str:
     """``2 regressed (0 of 6 runs pass; base 19 of 20), 3 flaky as before, 1 unclear``; the worst of each is shown.
 
-    If sentences or utterances were repeated, each kind is named: ``sentences: 1 flaky``.
+    If sentences or utterances were repeated, each kind is named: ``sentences: 1 flaky``. ``failures_said``: new tests
+    that fail are said elsewhere, with their runs, and how many fail on the base too.
     """
-    found = {name: words for name in REPEATED if (words := _of_one_kind(repeats_of(report, name)))}
+    found = {}
+    for name in REPEATED:
+        repeated, newly = repeats_of(report, name), []
+        if comparison is not None:
+            changed = dict((*tests_of(comparison), ("nlu", comparison.examples)))
+            newly = _runs(changed[name].newly_failing)
+            if failures_said and name != "nlu":
+                new = runs_of_new_tests(report, comparison, name)
+                newly = _without(newly, new)
+                repeated = _without(_without(repeated, new), _as_before(repeated, (*new, *newly)))
+        if words := _of_one_kind(repeated, newly):
+            found[name] = words
     named = (f"{CASES[name][1]}: {words}" for name, words in found.items())
     return found["e2e"] if list(found) == ["e2e"] else "; ".join(named)
 
 
-def _of_one_kind(repeat: Sequence[Repeats]) -> str:
+def _without(repeated: Iterable[Repeats], others: Iterable[Repeats]) -> list[Repeats]:
+    """Return the runs of all tests but some; two tests with the same runs are told apart by nobody."""
+    left = list(repeated)
+    for one in others:
+        if one in left:
+            left.remove(one)
+    return left
+
+
+def _as_before(repeat: Iterable[Repeats], newly: Iterable[Repeats]) -> list[Repeats]:
+    return _without((one for one in repeat if one.outcome == "failed" and one.base), newly)
+
+
+def _of_one_kind(repeat: Sequence[Repeats], newly: Sequence[Repeats]) -> str:
+    """Say how tests of one kind fared; ``newly``: those that fail and do not on the base, whatever its bot does."""
+    failed = [one for one in repeat if one.outcome == "failed"]
+    as_before = _as_before(repeat, newly)
     parts = [
         _some([repeats for repeats in repeat if repeats.outcome == "regressed"], "regressed"),
-        _some([one for one in repeat if one.outcome == "failed" and not _fails_as_before(one)], "failing"),
-        _number([one for one in repeat if one.outcome == "failed" and _fails_as_before(one)], "failing as before"),
+        _some(_without(failed, as_before), "failing"),
+        _number(as_before, "failing as before"),
         _number([one for one in repeat if one.outcome == "flaky" and one.was_flaky], "flaky as before"),
         _number([one for one in repeat if one.outcome == "flaky" and not one.was_flaky], "flaky"),
         _some([one for one in repeat if one.is_unanswered], "not answered"),
         _number([one for one in repeat if one.outcome == "unclear" and not one.is_unanswered], "unclear"),
     ]
     return ", ".join(part for part in parts if part)
-
-
-def _fails_as_before(repeats: Repeats) -> bool:
-    """Whether there are runs of the base, and not all fail here while some passed there."""
-    return bool(repeats.base) and bool(repeats.passed or not repeats.base_passed)
 
 
 def _number(repeated: Sequence[Repeats], what: str) -> str:
@@ -63,8 +106,14 @@ def _number(repeated: Sequence[Repeats], what: str) -> str:
 def _some(repeated: Sequence[Repeats], what: str) -> str:
     if not repeated:
         return ""
-    worst = min(repeated, key=lambda repeats: repeats.passed / max(1, len(repeats.runs)))
-    return f"{len(repeated):,} {what} ({runs_in_words(worst)})"
+    return f"{len(repeated):,} {what} ({worst_runs_in_words(repeated)})"
+
+
+def worst_runs_in_words(repeated: Sequence[Repeats], *, are_new: bool = False) -> str:
+    """``0 of 6 runs pass`` if that is true of each, else ``worst: 0 of 6 runs pass``."""
+    worst = min(repeated, key=lambda repeats: (repeats.passed / max(1, len(repeats.runs)), -len(repeats.runs)))
+    words = {runs_in_words(one, is_new=are_new) for one in repeated}
+    return f"{'worst: ' if len(words) > 1 else ''}{runs_in_words(worst, is_new=are_new)}"
 
 
 def losses_in_words(losses: ManyLosses) -> str:

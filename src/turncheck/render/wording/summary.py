@@ -419,7 +419,8 @@ def _failed_tests(
         # Without any, the gate failed because of errors in the data, which another clause names.
         said = [*losses, *unanswered_in_words(report), *unexpected, *old_failures]
         return Clause(joined(said)) if said else None
-    also = f" ({old:,} {'fails' if old == 1 else 'fail'} on the base too)" if old > 0 else ""
+    too = f"{old:,} {'fails' if old == 1 else 'fail'} on the base too"
+    also = "" if old <= 0 else f", {too}" if any(words.endswith(")") for words in new) else f" ({too})"
     first = "because of it " if new and not data and _all_because_of_one(failing, comparison) else ""
     rule = _because_of_a_rule(comparison) if new else ""
     return Clause(f"{first}{joined([*new, *data, *losses, *unexpected])}{also}{rule}")
@@ -478,6 +479,7 @@ def summarize(report: Report, comparison: Comparison | None, gates: Sequence[Jud
     about = {gate.metric for gate in failing}
     intents = broken_intents_in_words(compared, about) if compared else ""
     misunderstood = _all_misunderstood(report, compared)
+    tests_fail = any(gate.name in TEST_GATES for gate in failing)
     clauses = and_more(failing_clauses(failing, report, comparison), _MOST - bool(intents))
     cut = 0 if failing and failing[0].name in TEST_GATES else 1
     causes, symptoms = clauses[:cut], clauses[cut:]
@@ -491,7 +493,7 @@ def summarize(report: Report, comparison: Comparison | None, gates: Sequence[Jud
         first = [taken, _passed(report, compared), *broken, *others]
     said = [
         *(clause.words for clause in first),
-        repeats_in_words(report),
+        repeats_in_words(report, compared, failures_said=tests_fail or not failed_tallies(report)),
         *uncounted_clauses(report, compared, gates, settings),
         unseen_in_words(compared, report.engine.name) if compared and report.engine else "",
         accepted_in_words(report, compared, gates),

@@ -20,7 +20,7 @@ from turncheck.comparison.tally import Tally, faults_of, tallies
 from turncheck.evaluations.kinds import CASES, KINDS, TESTS
 from turncheck.messages.phrasing import count
 from turncheck.render.wording.figures import expected_got
-from turncheck.render.wording.repeats import runs_in_words
+from turncheck.render.wording.repeats import runs_in_words, runs_of_new_tests, worst_runs_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -133,7 +133,9 @@ def failed_test(test: FailedTest) -> str:
     if test.passes:
         return f"{name} passes, but its quarantine expects it to fail: release it"
     if test.misunderstood is None:
-        return name if isinstance(test.repeats, UnsetType) else f"{name}: {runs_in_words(test.repeats)}"
+        if isinstance(test.repeats, UnsetType):
+            return name
+        return f"{name}{' (new)' if test.is_new else ''}: {runs_in_words(test.repeats, is_new=test.is_new)}"
     parts = [_difference(misunderstanding, case=test.evaluation != "core") for misunderstanding in test.misunderstood]
     return f"{name}, misunderstood: {'; '.join(parts) or 'the imported files do not say which sentence'}"
 
@@ -172,7 +174,9 @@ def newly_failing(report: Report, comparison: Comparison) -> list[str]:
         if misunderstood:
             parts.append(f"{count(misunderstood, one, many)} newly misunderstood")
         if new:
-            parts.append(f"{new:,} new {one if new == 1 else many} {'fails' if new == 1 else 'fail'}")
+            repeated = runs_of_new_tests(report, comparison, name)
+            runs = f" ({worst_runs_in_words(repeated, are_new=True)})" if repeated else ""
+            parts.append(f"{new:,} new {one if new == 1 else many} {'fails' if new == 1 else 'fail'}{runs}")
     parts += unanswered_in_words(report, comparison)
     if regressed := len(list(regressed_sentences(report, comparison))):
         parts.append(f"{count(regressed, *CASES['nlu'])} regressed")

@@ -1,0 +1,96 @@
+"""Runs of tests in words: how many fared how, and of which tests figures are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec.structs import replace
+from report_builder import BASE_COMMIT, case, report, with_changes
+
+from turncheck.comparison.compare import compare
+from turncheck.comparison.model import Present
+from turncheck.render.links import Links
+from turncheck.render.markdown import render_comment
+from turncheck.render.wording.gates import judge
+from turncheck.render.wording.repeats import repeats_in_words
+from turncheck.report.model import GateSettings, Repeats
+
+if TYPE_CHECKING:
+    from turncheck.report.model import Report
+
+OLD = {"greet": Repeats(runs="PP", outcome="passed")}
+
+
+def ran(**repeats: Repeats) -> Report:
+    """A report of end-to-end cases with these runs."""
+    cases = []
+    for number, (name, one) in enumerate(repeats.items(), 1):
+        made = case(name, "a" if one.outcome in {"passed", "flaky"} else "a!b", line=4 * number)
+        unclear = {"outcome": "unclear"} if one.outcome == "unclear" else {}
+        cases.append(replace(made, repeats=one, **unclear))
+    return report(cases=cases)
+
+
+def told(now: Report, base: Report, *gates: str) -> tuple[str, str]:
+    """What the verdict's line and the comment say of a change."""
+    settings = GateSettings(fail_on=gates)
+    now = with_changes(now, settings=settings)
+    before = with_changes(base, settings=settings, source=replace(base.source, commit=BASE_COMMIT))
+    compared = compare(now, Present(before, "artifact"))
+    verdict = judge(now, compared, settings)
+    return verdict.summary, str(render_comment(now, compared, verdict, Links()).content)
+
+
+@pytest.mark.parametrize(
+    ("runs", "words"),
+    [
+        (["FFFF"], "1 failing (0 of 4 runs pass)"),
+        (["FFFF", "FFFF"], "2 failing (0 of 4 runs pass)"),
+        (["PPFF", "PFFFFF", "PPPFFF"], "3 failing (worst: 1 of 6 runs pass)"),
+        (["FFFF", "FFFFFF"], "2 failing (worst: 0 of 6 runs pass)"),
+    ],
+)
+def test_figures_of_several_tests_are_said_of_the_worst_unless_they_are_alike(runs: list[str], words: str) -> None:
+    repeats = {f"case {number}": Repeats(runs=one, outcome="failed") for number, one in enumerate(runs)}
+    assert repeats_in_words(ran(**repeats)) == words
+
+
+def test_what_regressed_from_one_rate_to_one_rate_is_said_with_it() -> None:
+    dead = Repeats(runs="FFffff", outcome="regressed", base="P" * 19 + "F")
+    flaky = Repeats(runs="PF", outcome="flaky", base="PF")
+    unclear = Repeats(runs="PF", outcome="unclear", base="PP")
+    found = ran(a=dead, b=dead, c=flaky, d=flaky, e=flaky, f=unclear)
+    assert repeats_in_words(found) == "2 regressed (0 of 6 runs pass; base 19 of 20), 3 flaky as before, 1 unclear"
+    other = ran(a=dead, b=Repeats(runs="FFffff", outcome="regressed", base="P" * 20))
+    assert repeats_in_words(other) == "2 regressed (worst: 0 of 6 runs pass; base 19 of 20)"
+
+
+def test_a_new_test_that_the_bot_of_the_base_fails_as_well_is_new_and_counted_once() -> None:
+    new = Repeats(runs="FFfff", outcome="failed", base="fff")
+    said, comment = told(ran(**OLD, pool=new), ran(**OLD), "new-failures")
+    assert said == "1 new end-to-end case fails (0 of 5 runs pass; on the base's bot 0 of 3)"
+    assert "`pool` (new): 0 of 5 runs pass; on the base's bot 0 of 3: expected" in comment
+    assert "that the base does not have: end-to-end case pool (new): 0 of 5 runs pass; on the base's bot" in comment
+
+
+def test_a_new_failing_test_stands_beside_the_old_ones() -> None:
+    old = {**OLD, "pay": Repeats(runs="FF", outcome="failed")}
+    now = {**OLD, "pay": Repeats(runs="FFff", outcome="failed", base="FF")}
+    new = Repeats(runs="FFff", outcome="failed")
+    said, _ = told(ran(**now, pool=new), ran(**old), "new-failures")
+    assert said == "1 new end-to-end case fails (0 of 4 runs pass), 1 fails on the base too"
+
+
+def test_where_nothing_else_says_what_is_new_its_runs_do() -> None:
+    new = Repeats(runs="FFfff", outcome="failed", base="fff")
+    said, _ = told(ran(**OLD, pool=new), ran(**OLD))
+    assert "1 failing (0 of 5 runs pass; base 0 of 3)" in said
+    assert "as before" not in said
+
+
+def test_a_test_whose_base_was_unclear_does_not_fail_as_before() -> None:
+    unclear = ran(greet=Repeats(runs="PFFP", outcome="unclear"))
+    said, _ = told(ran(greet=Repeats(runs="FFFF", outcome="failed", base="PFFP")), unclear, "new-failures")
+    assert "1 end-to-end case newly fails" in said
+    assert "as before" not in said
