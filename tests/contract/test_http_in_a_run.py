@@ -267,6 +267,9 @@ def test_a_path_that_never_matches_is_said(project: Path) -> None:
     (note,) = document(project)["engine"]["notes"]
     assert note.startswith("None of the bot's 3 answers had anything at `intent: $.nlu.intend` (turncheck.yml:8:11);")
     assert note.endswith("the last one had $.session, $.messages[*].text, $.nlu.intent, $.nlu.score.")
+    for name in ("comment.md", "summary.md"):
+        assert "answers had anything at `intent: $.nlu.intend`" in (project / "results" / name).read_text()
+    assert "answers had anything at `intent: $.nlu.intend`" in done.stdout
 
 
 def test_what_the_engine_lacks_is_not_a_run(project: Path) -> None:

@@ -145,6 +145,11 @@ class Repeated(Generic[Answer]):
         return self.verdict is None and too_many_errors(self.errors, len(self.runs))
 
     @property
+    def is_undecided(self) -> bool:
+        """Whether its runs do not say how it fares, whatever it counts as."""
+        return self.verdict is None or self.is_concluded
+
+    @property
     def is_wanted(self) -> bool:
         """Whether another run of it is needed, and may be had."""
         return not self.is_over and (self.known is None or len(self.answers) < len(self.known))
@@ -196,7 +201,7 @@ class Repeated(Generic[Answer]):
     def written(self, of: Callable[[Run[Answer]], Any], why_unclear: str) -> RepeatedRuns:
         """Return its runs to be judged elsewhere; ``of``: returns what is kept of a run."""
         runs = tuple(RepeatedRun(of(run), run.base) for run in self.answers)
-        return RepeatedRuns(runs, "" if self.verdict is not None else self.why_unclear(why_unclear))
+        return RepeatedRuns(runs, self.why_unclear(why_unclear) if self.is_undecided else "")
 
     @property
     def errors_in_words(self) -> str:
@@ -205,8 +210,7 @@ class Repeated(Generic[Answer]):
 
     def in_words(self, why_no_more: str) -> str:
         """Return its runs in words; if they do not say how it fares, also why there are no more."""
-        undecided = self.verdict is None or self.is_concluded
-        return in_words(self.repeats(), self.why_unclear(why_no_more) if undecided else "")
+        return in_words(self.repeats(), self.why_unclear(why_no_more) if self.is_undecided else "")
 
     def why_unclear(self, otherwise: str) -> str:
         """Return why its runs do not say how it fares."""
