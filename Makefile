@@ -51,8 +51,15 @@ format: $(VENV)/.test
 # The files with a test of this marker: collecting all others takes longer than some of their tests.
 marked = $(shell grep -rl --include='test_*.py' 'mark\.$(1)\b' tests)
 
-test: lint
+test: $(VENV)/.test
+	@$(MAKE) --no-print-directory -j 2 lint $(VENV)/.compiled
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "$(EVERYDAY)"
+
+# Once, beside mypy, which has one core: each worker would write byte code with the assertions' messages for itself.
+# What cannot be collected is said by the tests.
+$(VENV)/.compiled: $(VENV)/.test
+	@$(BIN)/pytest -p no:xdist --collect-only -q >/dev/null || true
+	@touch $@
 
 # The files that compare wordings, and those that did: their texts go.
 accepting = $(sort $(shell grep -rl --include='test_*.py' 'golden: Golden' tests) \

@@ -12,6 +12,7 @@ from timing import Timing
 from tools.interrupts import heed_interrupts
 
 pytest_plugins = ["golden_plugin"]
+UNIT = Path(__file__).parent / "unit"
 
 # A busy machine makes a single example slow now and then; what must be fast has a test or a benchmark of its own.
 settings.register_profile("turncheck", deadline=None)
@@ -41,11 +42,21 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
-@pytest.hookimpl(tryfirst=True)  # before `-m` selects
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     for item in items:
         if "timing" in getattr(item, "fixturenames", ()):
             item.add_marker("timing")
+    yield  # `-m` selects
+    items[:] = longest_first(items, getattr(config, "workerinput", {"workercount": 1})["workercount"])
+
+
+def longest_first(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
+    """Begin each worker's part with the files that have long tests, so that none is left when the others are done."""
+    long = {item.path for item in items if UNIT not in item.path.parents or item.get_closest_marker("slow")}
+    part = max(len(items) // workers, 1)
+    parts = (items[start : start + part] for start in range(0, len(items), part))
+    return [item for one in parts for item in sorted(one, key=lambda item: item.path not in long)]
 
 
 @pytest.fixture

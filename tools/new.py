@@ -128,9 +128,9 @@ if TYPE_CHECKING:
     import argparse
 
 
-def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
+def add_parsers(subparsers: argparse._SubParsersAction[Any], words: str) -> None:
     """Add ``{name}``."""
-    parser = subparsers.add_parser("{name}", help="TODO: in a few words", description="TODO: in a sentence.")
+    parser = subparsers.add_parser("{name}", help=words, description="TODO: in a sentence.")
     parser.set_defaults(handler=_run)
 
 
@@ -143,9 +143,8 @@ def _run(_: argparse.Namespace) -> int:
         (
             Insertion(
                 SOURCE / "commands" / "flags" / "__init__.py",
-                r'    "kore": "platforms\.kore\.flags:',
-                f'    "{name}": "commands.{word}:add_parsers",\n',
-                after=True,
+                r'    "kore": Command\(',
+                f'    "{name}": Command("TODO: in a few words", "commands.{word}:add_parsers"),\n',
             ),
         ),
         ("Name it in the table of commands of README.md.",),

@@ -52,8 +52,9 @@ export async function eventually(check, milliseconds = 10_000) {
 
 /** What axe-core finds wrong with the page as it is now. */
 export async function violations(page) {
-  await page.evaluate(axe);
-  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  if (await page.evaluate(() => !("axe" in window))) await page.evaluate(axe);
+  const options = { resultTypes: ["violations"], elementRef: false, preload: false, selectors: false };
+  const found = await page.evaluate((options) => window.axe.run(document, options), options);
   return found.violations.flatMap((one) => one.nodes.map((node) => `${one.id}: ${node.html.slice(0, 160)} ${node.any.map((check) => check.message).join("; ")}`));
 }
 

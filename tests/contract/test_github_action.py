@@ -17,6 +17,7 @@ from fake_github import ACTIONS_TOKEN, READ_ONLY_TOKEN, FakeGitHub, refuse
 from fake_host import Answer, Trouble
 from fake_results import SIGNATURE, TOKEN, FakeResults
 from github_shapes import workflow_run
+from golden_texts import Golden
 
 from turncheck.action import run_action
 from turncheck.ci.git import Checkout, GitError
@@ -99,6 +100,18 @@ class Job:
     @property
     def text(self) -> str:
         return "".join(self.log)
+
+    def told(self, text: str) -> str:
+        """A text with names for the commits of this job, which are others each time."""
+        for name, commit in (("BASE", self.base), ("HEAD", self.head)):
+            text = text.replace(commit, name).replace(commit[:8], name)
+        return text
+
+    @property
+    def baseline(self) -> dict[str, Any]:
+        """What was compared with, as in the artifact."""
+        found: dict[str, Any] = json.loads(self.artifact["comparison.json"])["baseline"]
+        return found
 
     @property
     def outputs(self) -> dict[str, str]:
@@ -190,7 +203,7 @@ def packed(files: dict[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def test_a_pull_request_gets_its_comment_artifact_summary_annotations_and_outputs(job: Job) -> None:
+def test_a_pull_request_gets_its_comment_artifact_summary_annotations_and_outputs(job: Job, golden: Golden) -> None:
     assert job.pull_request() == 1
 
     (body,) = job.github.bodies(7)
@@ -198,7 +211,8 @@ def test_a_pull_request_gets_its_comment_artifact_summary_annotations_and_output
     assert body.startswith("<!-- turncheck:report id=bot --><!-- turncheck:run 500.1 -->\n")
     assert "schema-violation" in body
     assert f"commit/{job.base}" in body
-    assert "evaluated here, from git" in body
+    assert job.baseline["way"] == "git"
+    golden(job.told(body), only="commit/BASE")
     assert f"blob/{job.head}/bot/data/rules.yml#L7" in body
     assert f"({artifact_url})" in body
     assert f"({artifact_url})" in job.summary
@@ -225,14 +239,14 @@ def assert_from_the_top(job: Job) -> None:
     assert not [line for line in errors if "data/rules.yml" in line.replace("bot/data/rules.yml", "")]
 
 
-def test_several_assistants_have_one_comment_one_artifact_and_one_status(job: Job) -> None:
+def test_several_assistants_have_one_comment_one_artifact_and_one_status(job: Job, golden: Golden) -> None:
     Path("broken").mkdir()
     Path("broken/turncheck.yml").write_text("fail-on: [everything]\n")
     assert job.pull_request(project="bot\nbroken") == 2
 
     (body,) = job.github.bodies(7)
     assert body.startswith("<!-- turncheck:report id=")
-    assert "### ❌ 1 of 2 assistants failed, 1 could not be measured" in body
+    golden(body, only="1 of 2 assistants")
     assert "schema-violation" in body
     assert f"blob/{job.head}/bot/data/rules.yml#L7" in body
     assert {"junit.xml", "report.html", "bot/report.json", "broken/report.json"} <= job.artifact.keys()
@@ -306,7 +320,7 @@ def test_the_comment_modes(job: Job, mode: str, first: int, second: str) -> None
     assert len(job.github.bodies(7)) == (1 if mode == "always" else 0), "a good result alone is no reason to speak"
 
 
-def test_the_baseline_is_the_artifact_of_a_run_for_that_commit(job: Job) -> None:
+def test_the_baseline_is_the_artifact_of_a_run_for_that_commit(job: Job, golden: Golden) -> None:
     job.pull_request()
     left = {"report.json": job.artifact["baseline.json"]}
     run = job.github.add_run(job.base, conclusion="failure")
@@ -325,13 +339,13 @@ def test_the_baseline_is_the_artifact_of_a_run_for_that_commit(job: Job) -> None
     job.pull_request()
 
     (body,) = job.github.bodies(7)
-    assert "the report of an earlier run" in body
+    assert (job.baseline["way"], job.baseline["run_id"]) == ("artifact", "400")
     assert "actions/runs/400)" in body
-    assert "skipped: 1 expired, 1 of a fork" in body
+    golden(job.told(body), only="actions/runs/400")
 
 
 def test_without_git_history_the_base_comes_from_the_api(
-    job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden
 ) -> None:
     repository = tmp_path / "repository"
     git(repository, "archive", "--format=tar.gz", "--prefix=acme-bots/", "-o", str(tmp_path / "base.tar.gz"), job.base)
@@ -343,13 +357,13 @@ def test_without_git_history_the_base_comes_from_the_api(
     job.pull_request()
 
     (body,) = job.github.bodies(7)
-    assert "evaluated here, from the repository's archive" in body
-    assert f"commit/{job.base}" in body
+    assert (job.baseline["way"], job.baseline["commit"]) == ("tarball", job.base)
+    golden(job.told(body), only="commit/BASE")
 
 
 @pytest.mark.parametrize("left_out", ["bot/tests/e2e_test_cases.yml", "bot/turncheck.yml", "README.md"])
 def test_an_archive_that_leaves_files_out_is_no_base(
-    job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left_out: str
+    job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left_out: str, golden: Golden
 ) -> None:
     repository = tmp_path / "repository"
     git(repository, "archive", "--format=tar.gz", "--prefix=acme-bots/", "-o", str(tmp_path / "base.tar.gz"), job.base)
@@ -364,8 +378,9 @@ def test_an_archive_that_leaves_files_out_is_no_base(
 
     (body,) = job.github.bodies(7)
     is_needed = left_out.startswith("bot")
-    assert ("can be had" in body) == is_needed
-    assert ("the repository's archive" in body) != is_needed
+    assert job.baseline["status"] == ("unreachable" if is_needed else "present")
+    assert job.baseline.get("way") == (None if is_needed else "tarball")
+    golden(job.told(body), only="BASE")
 
 
 def test_a_checkout_that_git_cannot_make_comes_from_the_api_too(
@@ -381,7 +396,7 @@ def test_a_checkout_that_git_cannot_make_comes_from_the_api_too(
     monkeypatch.setattr(Checkout, "files_of", fails)
     job.pull_request()
 
-    assert "from the repository's archive" in job.github.bodies(7)[0]
+    assert job.baseline["way"] == "tarball"
 
 
 def test_an_ancestor_has_to_do_where_the_base_cannot_be_had(
@@ -417,7 +432,7 @@ def test_a_push_finds_the_pull_request_of_its_branch(job: Job) -> None:
 
     assert code == 1
     assert len(job.github.bodies(7)) == 1
-    assert "evaluated here, from git" in job.github.bodies(7)[0]
+    assert job.baseline["way"] == "git"
 
 
 @pytest.fixture
@@ -468,26 +483,27 @@ def test_a_branch_without_a_pull_request_is_compared_with_the_default_branch(job
 
 
 def test_where_the_pull_request_cannot_be_asked_for_the_base_is_the_default_branch_and_that_is_said(
-    job: Job, into_release: str
+    job: Job, into_release: str, golden: Golden
 ) -> None:
     job.github.troubles.append(Trouble("GET", "/pulls", refuse(403, "Resource not accessible by integration"), times=9))
 
     job.run("push", {"before": "0" * 40, "after": job.head}, ref="refs/heads/fix", sha=job.head)
 
-    assert f"commit/{job.github.merge_bases['main', job.head]}" in job.summary
+    base = job.github.merge_bases["main", job.head]
+    assert f"commit/{base}" in job.summary
     assert "pull-requests: read" in job.summary
-    assert "so `main` is taken to be its base" in job.summary
+    golden(job.summary.replace(base, "COMMIT").replace(base[:8], "COMMIT"), only="`main`")
     assert into_release not in job.summary
 
 
-def test_a_push_to_the_default_branch_is_compared_with_what_was_there_before(job: Job) -> None:
+def test_a_push_to_the_default_branch_is_compared_with_what_was_there_before(job: Job, golden: Golden) -> None:
     before = git(job.folder / "repository", "rev-parse", "main~1")
     git(job.folder / "repository", "checkout", "-q", "main")
 
     assert job.run("push", {"before": before}, ref="refs/heads/main", sha=job.base) == 0
 
     assert job.github.bodies(7) == []
-    assert "no open pull request" in job.summary
+    golden(job.summary, only="pull request")
     assert before[:8] in job.summary
 
 
@@ -543,7 +559,7 @@ def test_a_schedule_is_compared_with_the_run_before(job: Job) -> None:
     assert "actions/runs/400)" in job.summary
 
 
-def test_a_push_of_dependabot_says_that_the_comment_follows(job: Job) -> None:
+def test_a_push_of_dependabot_says_that_the_comment_follows(job: Job, golden: Golden) -> None:
     git(job.folder / "repository", "checkout", "-q", "feature")
     payload = {"before": "0" * 40, "after": job.head}
 
@@ -552,17 +568,17 @@ def test_a_push_of_dependabot_says_that_the_comment_follows(job: Job) -> None:
     )
 
     assert job.github.bodies(7) == []
-    assert "comes from Dependabot: the comment follows" in job.summary
+    golden(job.summary, only="Dependabot")
     assert WARNING not in job.text
 
 
 @pytest.mark.parametrize("who", ["fork", "dependabot"])
-def test_a_token_that_may_only_read_says_that_the_comment_follows(job: Job, who: str) -> None:
+def test_a_token_that_may_only_read_says_that_the_comment_follows(job: Job, who: str, golden: Golden) -> None:
     actor: dict[str, Any] = {"GITHUB_ACTOR": "dependabot[bot]"} if who == "dependabot" else {}
 
     assert job.pull_request(fork=who == "fork", token=READ_ONLY_TOKEN, check_run="true", **actor) == 1
 
-    assert "the comment follows" in job.summary
+    golden(job.summary, only="comment")
     assert "::error file=bot/data/rules.yml,line=7" in job.text
     assert WARNING not in job.text
     assert set(job.artifact) >= {"report.json", "baseline.json"}
@@ -589,7 +605,7 @@ def test_publishing_trouble_is_one_warning_and_changes_nothing_else(job: Job, tr
     assert "report.json" in job.artifact
 
 
-def test_without_the_permission_to_read_runs_one_warning_names_it(job: Job) -> None:
+def test_without_the_permission_to_read_runs_one_warning_names_it(job: Job, golden: Golden) -> None:
     refused = refuse(403, "Resource not accessible by integration")
     job.github.troubles.append(Trouble("GET", "/actions/", refused, times=9))
 
@@ -598,17 +614,17 @@ def test_without_the_permission_to_read_runs_one_warning_names_it(job: Job) -> N
     said = "GitHub does not say what earlier runs measured: the token lacks `actions: read`"
     assert f"{WARNING}baseline: {said}" in job.text
     assert job.text.count(f"{WARNING}baseline: ") == 1
-    line = next(line for line in job.github.bodies(7)[0].splitlines() if line.startswith("Compared with"))
-    assert line.endswith(f": evaluated here, from git.<br>⚠️ {said}, add it to the job's `permissions:`.")
+    assert job.baseline["way"] == "git"
+    golden(job.told(job.github.bodies(7)[0]), only="`actions: read`")
 
 
-def test_reports_that_could_not_be_asked_for_are_not_said_to_be_missing(job: Job) -> None:
+def test_reports_that_could_not_be_asked_for_are_not_said_to_be_missing(job: Job, golden: Golden) -> None:
     refused = refuse(403, "Resource not accessible by integration")
     job.github.troubles.append(Trouble("GET", "/actions/", refused, times=9))
 
     assert job.pull_request(baseline="artifact") == 1
 
-    assert "no report of an earlier run could be asked for" in job.summary
+    golden(job.told(job.summary), only="**The baseline")
     assert "was found" not in job.summary
 
 
@@ -688,7 +704,9 @@ def measured_by_fork(job: Job) -> dict[str, Any]:
     return run
 
 
-def test_the_second_workflow_posts_what_the_first_could_not(job: Job, forks_run: dict[str, Any]) -> None:
+def test_the_second_workflow_posts_what_the_first_could_not(
+    job: Job, forks_run: dict[str, Any], golden: Golden
+) -> None:
     first = (job.folder / "results" / "comment.md").read_text()
 
     assert second_workflow(job, forks_run) == 0
@@ -696,8 +714,9 @@ def test_the_second_workflow_posts_what_the_first_could_not(job: Job, forks_run:
     (body,) = job.github.bodies(7)
     assert f"<!-- turncheck:run {forks_run['id']}.1 -->" in body
     assert f"actions/runs/{forks_run['id']})" in body
-    assert f"no run of `main` left a report of commit `{job.base[:8]}`" in body
-    assert "Measured by the fork** `mallory/bots`" in body.splitlines()[1]
+    assert "`mallory/bots`" in body.splitlines()[1]
+    golden(body.splitlines()[1])
+    golden(job.told(body), only="`BASE`")
     assert f"blob/{job.head}/bot/data/rules.yml#L7" in body
     assert first.splitlines()[2] in body
     assert job.outputs["comment-url"].endswith("#issuecomment-" + str(next(iter(job.github.comments))))
@@ -728,7 +747,9 @@ def test_a_fork_that_renames_the_workflow_does_not_choose_its_base(job: Job, for
     assert "actions/runs/400)" in job.github.bodies(7)[0]
 
 
-def test_a_fork_that_renames_the_project_does_not_choose_its_base(job: Job, forks_run: dict[str, Any]) -> None:
+def test_a_fork_that_renames_the_project_does_not_choose_its_base(
+    job: Job, forks_run: dict[str, Any], golden: Golden
+) -> None:
     run = job.github.add_run(job.base)
     del job.github.runs[run["id"]]
     run["id"] = 400
@@ -739,10 +760,10 @@ def test_a_fork_that_renames_the_project_does_not_choose_its_base(job: Job, fork
 
     second_workflow(job, forks_run)
 
-    assert "the base has reports of other projects, none of this one" in job.github.bodies(7)[0]
+    golden(job.told(job.github.bodies(7)[0]), only="**The baseline")
 
 
-def test_a_report_is_posted_though_the_base_beside_it_cannot_be_read(job: Job) -> None:
+def test_a_report_is_posted_though_the_base_beside_it_cannot_be_read(job: Job, golden: Golden) -> None:
     run = measured_by_fork(job)
     run["head_repository"] = {**run["head_repository"], "full_name": "acme/bots"}  # Dependabot's, say
     job.github.add_pull(7, head=job.head, base=job.base)
@@ -750,24 +771,24 @@ def test_a_report_is_posted_though_the_base_beside_it_cannot_be_read(job: Job) -
 
     second_workflow(job, run)
 
-    assert "the baseline beside it is not a report" in job.github.bodies(7)[0]
+    golden(job.told(job.github.bodies(7)[0]), only="**The baseline")
 
 
-def test_a_base_older_than_the_branch_is_not_believed(job: Job, forks_run: dict[str, Any]) -> None:
+def test_a_base_older_than_the_branch_is_not_believed(job: Job, forks_run: dict[str, Any], golden: Golden) -> None:
     job.github.merge_bases["main", job.head] = "e" * 40
     job.github.merge_bases["e" * 40, job.base] = job.base
 
     second_workflow(job, forks_run)
 
-    assert "not a base of this pull request" in job.github.bodies(7)[0]
+    golden(job.told(job.github.bodies(7)[0]), only="**The baseline")
 
 
-def test_a_base_that_is_not_on_the_branch_is_not_believed(job: Job, forks_run: dict[str, Any]) -> None:
+def test_a_base_that_is_not_on_the_branch_is_not_believed(job: Job, forks_run: dict[str, Any], golden: Golden) -> None:
     job.github.merge_bases.clear()
 
     second_workflow(job, forks_run)
 
-    assert "could not be read" in job.github.bodies(7)[0]
+    golden(job.told(job.github.bodies(7)[0]), only="**The baseline")
 
 
 def test_a_pull_request_that_has_moved_on_is_not_commented(job: Job, forks_run: dict[str, Any]) -> None:
@@ -799,13 +820,15 @@ def test_nothing_in_the_artifact_says_where_to_post(job: Job, forks_run: dict[st
     [b"no zip", packed({"../report.json": b"{}"}), packed({"report.json": b"{}"}), packed({"x": b""})],
     ids=["no zip", "a name that leads out", "no report in it", "something else"],
 )
-def test_an_artifact_that_cannot_be_used_is_said(job: Job, forks_run: dict[str, Any], content: bytes) -> None:
+def test_an_artifact_that_cannot_be_used_is_said(
+    job: Job, forks_run: dict[str, Any], content: bytes, golden: Golden
+) -> None:
     job.github.contents[next(iter(job.github.contents))] = content
 
     assert second_workflow(job, forks_run) == 2
 
     assert job.github.bodies(7) == []
-    assert "left no report" in job.text
+    golden(job.text)
 
 
 def named_run(job: Job, run_id: object, **more: str) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from fake_bot import EXAMPLE, REST, Call, FakeBot, Reply, bot_of, conversations, echo, hold, result_of, serving
+from golden_texts import Golden
 
 from turncheck.engines.remote import UnreadableError, decoded
 from turncheck.messages.errors import CutShortError
@@ -74,12 +75,12 @@ def test_a_bad_answer_is_an_error_of_its_case_alone(name: str, tmp_path: Path) -
     assert (section.passed, section.failed) == (2, 1)
 
 
-def test_a_bot_that_says_nothing_fails_what_is_expected(tmp_path: Path) -> None:
+def test_a_bot_that_says_nothing_fails_what_is_expected(tmp_path: Path, golden: Golden) -> None:
     fake = FakeBot(lambda call: Reply({"session": call.body["session"], "messages": []}))
     with serving(fake):
         bad = result_of(hold(tmp_path, fake), "bad")
     assert bad.outcome == "failed"
-    assert bad.steps[0].reason == "nothing else was said"
+    golden(bad.steps[0].reason)
 
 
 def test_a_byte_order_mark_is_no_part_of_an_answer() -> None:
@@ -135,15 +136,14 @@ def test_conversations_that_wait_at_once_wait_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seconds", ["601", "9" * 20])
-def test_a_bot_that_is_busy_for_too_long_ends_the_run(seconds: str, tmp_path: Path) -> None:
+def test_a_bot_that_is_busy_for_too_long_ends_the_run(seconds: str, tmp_path: Path, golden: Golden) -> None:
     fake = FakeBot(lambda _: Reply({}, 429, (("Retry-After", seconds),)))
     with (
         serving(fake),
-        pytest.raises(
-            CutShortError, match=r"asks to wait for [0-9,]+ seconds: a run waits for 600 seconds in all"
-        ) as caught,
+        pytest.raises(CutShortError) as caught,
     ):
         hold(tmp_path, fake)
+    golden(caught.value)
     assert caught.value.finished.skipped == 3
 
 
@@ -167,20 +167,22 @@ def test_a_bot_that_refuses_everything_ends_the_run(reply: Reply, expected: str,
     assert [case.outcome for case in caught.value.finished.cases] == ["skipped"] * 3
 
 
-def test_nobody_there_ends_the_run(tmp_path: Path) -> None:
+def test_nobody_there_ends_the_run(tmp_path: Path, golden: Golden) -> None:
     with serving(FakeBot()) as fake:
         pass
-    with pytest.raises(CutShortError, match="cannot be reached"):
+    with pytest.raises(CutShortError) as caught:
         hold(tmp_path, fake, sleep=lambda _: None)
+    golden(caught.value)
 
 
-def test_a_bot_without_a_usable_answer_is_not_asked_for_ever(tmp_path: Path) -> None:
+def test_a_bot_without_a_usable_answer_is_not_asked_for_ever(tmp_path: Path, golden: Golden) -> None:
     fake = FakeBot(lambda _: Reply(b"<html>"))
     cases = "test_cases:\n" + "".join(
         f"- test_case: c{number}\n  steps:\n  - user: hi\n  - bot: hi\n" for number in range(30)
     )
-    with serving(fake), pytest.raises(CutShortError, match="no usable answer 10 times in a row") as caught:
+    with serving(fake), pytest.raises(CutShortError) as caught:
         hold(tmp_path, fake, cases)
+    golden(caught.value)
     assert len(fake.calls) == 10
     assert caught.value.finished.failed == 9
     assert caught.value.finished.skipped == 21
@@ -189,12 +191,12 @@ def test_a_bot_without_a_usable_answer_is_not_asked_for_ever(tmp_path: Path) -> 
 OPENS = REST.replace("session: {echo: $.session}", "session: {open: {path: /new, id: $.id}}")
 
 
-def test_an_id_that_repeats_is_an_error(tmp_path: Path) -> None:
+def test_an_id_that_repeats_is_an_error(tmp_path: Path, golden: Golden) -> None:
     fake = FakeBot(lambda call: Reply({"id": "1"}) if call.path == "/new" else echo(call))
     with serving(fake):
         section = hold(tmp_path, fake, shape=OPENS)
     assert [case.outcome for case in section.cases] == ["passed", "error", "error"]
-    assert "gave the id '1' to two sessions" in (section.cases[1].reason or "")
+    golden(section.cases[1].reason)
 
 
 def test_an_id_that_is_a_number_is_sent_as_one(tmp_path: Path) -> None:
@@ -211,21 +213,21 @@ bot:
     assert (fake.calls[1].path, fake.calls[1].body) == ("/chat/5", {"session": 5, "name": "s-5", "message": "hello"})
 
 
-def test_an_endless_id_is_an_error(tmp_path: Path) -> None:
+def test_an_endless_id_is_an_error(tmp_path: Path, golden: Golden) -> None:
     fake = FakeBot(lambda _: Reply({"id": "x" * 1_000_000}))
     with serving(fake):
         section = hold(tmp_path, fake, shape=OPENS)
-    assert "an id of 1,000,000 characters" in (section.cases[0].reason or "")
+    golden(section.cases[0].reason)
     assert len(fake.calls) == 3
 
 
 @pytest.mark.parametrize("answer", [{}, {"id": None}, {"id": ""}, {"id": True}, {"id": {"value": 1}}])
-def test_a_session_without_an_id_is_an_error(answer: object, tmp_path: Path) -> None:
+def test_a_session_without_an_id_is_an_error(answer: object, tmp_path: Path, golden: Golden) -> None:
     fake = FakeBot(lambda _: Reply(answer))
     with serving(fake):
         section = hold(tmp_path, fake, shape=OPENS)
     assert [case.outcome for case in section.cases] == ["error"] * 3
-    assert "without an id at `id: $.id` (turncheck.yml:5:" in (section.cases[0].reason or "")
+    golden(section.cases[0].reason)
 
 
 @pytest.mark.parametrize("failure", [Reply({}, 500), Reply({}, 503), Reply(how="cut")], ids=["500", "503", "cut"])
@@ -291,13 +293,13 @@ def test_cookies_are_no_bridge_between_conversations(tmp_path: Path) -> None:
     assert [call.headers.get("Cookie") for call in fake.calls] == [None, "sid=1", "sid=1", "sid=1", None, None, None]
 
 
-def test_after_the_end_nothing_is_sent(tmp_path: Path) -> None:
+def test_after_the_end_nothing_is_sent(tmp_path: Path, golden: Golden) -> None:
     fake = FakeBot(_with(done=True))
     with serving(fake):
         talk = result_of(hold(tmp_path, fake, TALK, shape=f"{REST}  ended: $.done\n"), "talk")
     assert len(fake.calls) == 1
     assert talk.outcome == "failed"
-    assert "the bot had ended the conversation" in (talk.reason or "")
+    golden(talk.reason)
 
 
 def test_a_message_that_is_not_sent_after_the_end_fails_its_case(tmp_path: Path) -> None:
@@ -331,10 +333,10 @@ TWO_MESSAGES = """test_cases:
 """
 
 
-def test_a_slow_pattern_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_pattern_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
     monkeypatch.setattr("turncheck.web.json_path._SEARCH_SECONDS", 0.1)
     shape = REST.replace("$.messages[*].text", "$.messages[?search(@.text, '^(a|aa|aaa)+$')].text")
     fake = FakeBot(_with(messages=[{"text": "a" * 80 + "!"}]))
     with serving(fake):
         section = hold(tmp_path, fake, shape=shape)
-    assert "the search for its pattern takes too long" in (section.cases[0].reason or "")
+    golden(section.cases[0].reason)

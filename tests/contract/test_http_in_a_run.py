@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fake_bot import EXAMPLE, REST, Call, FakeBot, Reply, echo, hold, serving
+from fake_bot import EXAMPLE, REST, Call, FakeBot, Reply, bot_of, conversations, echo, hold, serving
 from in_process import turncheck
 
 import turncheck as turncheck_api
@@ -97,6 +97,50 @@ def test_a_change_of_how_the_bot_is_asked_is_said(project: Path) -> None:
     changed = {change["name"]: change for change in document(project, "comparison")["settings_changed"]}
     assert "$.messages[*].text" in changed["bot"]["base"]
     assert "$.messages[0].text" in changed["bot"]["value"]
+
+
+IN_THE_PATH = """\
+engine: http
+bot:
+  request: {method: GET, path: "/chat/{session}?m={text}"}
+  replies: $.messages[*].text
+  intent: $.intent
+"""
+
+
+def test_what_is_not_utf_8_is_never_sent(tmp_path: Path) -> None:
+    (tmp_path / "turncheck.yml").write_text(IN_THE_PATH)
+    with serving(FakeBot(lambda _: Reply({"messages": [{"text": "Hi"}]}))) as fake:
+        where = ("--engine", "http", "--project", tmp_path, "--bot-url", fake.url)
+        for words, expected in (
+            (("shell", *where), "line 2 of standard input is not UTF-8"),
+            (("parse", *where), "line 2 of standard input is not UTF-8"),
+            (("parse", *where, "h\udcff"), "a sentence on the command line is not UTF-8"),
+            (("shell", *where, "--fixture", "a=\udcff"), "--fixture is not UTF-8"),
+        ):
+            done = turncheck(*words, stdin="hello\nh\udcff\n")
+            assert (done.returncode, expected in done.stderr) == (2, True), done.stderr
+        engine = conversations(fake.url, bot_of(tmp_path, IN_THE_PATH))
+        engine.conversation().say("h\ud800")
+    assert [call.path.partition("=")[2] for call in fake.calls] == ["hello", "h%EF%BF%BD"]
+
+
+def test_the_opening_of_a_conversation_is_tried_again_in_its_next_turn(tmp_path: Path) -> None:
+    opened = IN_THE_PATH + "  session: {open: {path: /new, id: $.id}}\n"
+    (tmp_path / "turncheck.yml").write_text(opened)
+
+    def answer(call: Call) -> Reply:
+        if call.path == "/new":
+            return Reply(b"<html>") if len(fake.calls) == 1 else Reply({"id": "s7"})
+        return Reply({"messages": [{"text": call.path}]})
+
+    fake = FakeBot(answer)
+    with serving(fake):
+        where = ("--engine", "http", "--project", tmp_path, "--bot-url", fake.url)
+        done = turncheck("shell", *where, stdin="one\ntwo\n")
+    assert done.returncode == 2
+    assert "you> one\n  (error: the bot at" in done.stdout
+    assert done.stdout.endswith("you> two\nbot> /chat/s7?m=two\n")
 
 
 @pytest.mark.parametrize("repeats", ["off", "auto"])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from golden_texts import Golden
 
 from turncheck.cli import run_command_line
 
@@ -53,7 +54,7 @@ def measured(*flags: str) -> tuple[int, dict[str, Any], str, str]:
     return code, comparison, headline, Path("results/comment.md").read_text()
 
 
-def test_a_removed_rule_is_named_above_the_fold(repository: Path) -> None:
+def test_a_removed_rule_is_named_above_the_fold(repository: Path, golden: Golden) -> None:
     edited(repository / "data" / "rules.yml", GOODBYE_RULE, "")
     commit("change")
 
@@ -62,23 +63,23 @@ def test_a_removed_rule_is_named_above_the_fold(repository: Path) -> None:
     assert code == 0
     assert [(one["kind"], one["name"]) for one in comparison["removed_items"]] == [("rules", "Say goodbye")]
     assert "rule 'Say goodbye' removed" in headline
-    assert "#### Removed in this change (1)" in comment.partition("<details>")[0]
+    golden(comment.partition("<details>")[0], only="Removed")
 
 
-def test_an_edited_story_is_named_as_reached_by_no_test_without_a_share(repository: Path) -> None:
+def test_an_edited_story_is_named_as_reached_by_no_test_without_a_share(repository: Path, golden: Golden) -> None:
     edited(repository / "data" / "stories.yml", "- action: utter_noted", "- action: utter_sorry")
     commit("change")
 
     _, comparison, _, comment = measured()
 
     assert [one["kind"] for one in comparison["changed_items"]] == ["stories"]
-    assert "Changed, but not reached by any test (1 of 1)" in comment
+    golden(comment, only="(1 of 1)")
     assert "coverage.changed" not in {metric["name"] for metric in comparison["metrics"]}
     assert "Changed parts under test" not in comment
 
 
 def test_how_much_tests_reach_is_not_measured_where_there_are_none(
-    repository: Path, capsys: pytest.CaptureFixture[str]
+    repository: Path, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     edited(repository / "data" / "rules.yml", "Say goodbye", "Say farewell")
     commit("change")
@@ -87,7 +88,7 @@ def test_how_much_tests_reach_is_not_measured_where_there_are_none(
 
     assert comparison["removed_items"] == []
     assert code == 0
-    assert "coverage was not measured" in capsys.readouterr().out
+    golden(capsys.readouterr().out, only="coverage")
     report = json.loads(Path("results/report.json").read_bytes())
     assert {kind["share"] for kind in report["coverage"].values()} == {None}
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from golden_texts import Golden
 
 from turncheck.cli import run_command_line
 from turncheck.commands.convert import compare_understanding
@@ -27,25 +28,31 @@ def project(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("project", ["test_nlu/keyword_crf_015"], indirect=True)
-def test_sentences_that_are_understood_otherwise_are_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sentences_that_are_understood_otherwise_are_told(
+    project: Path, capsys: pytest.CaptureFixture[str], golden: Golden
+) -> None:
     assert project.is_dir()
     assert check("nlu") == 1
-    assert "Differs: “good morning” is understood as nothing before, as greet after" in capsys.readouterr().out
+    golden(capsys.readouterr().out, only="good morning")
 
 
 @pytest.mark.parametrize("project", ["test_core/e2e"], indirect=True)
-def test_tests_in_markdown_are_run_in_both_forms(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tests_in_markdown_are_run_in_both_forms(
+    project: Path, capsys: pytest.CaptureFixture[str], golden: Golden
+) -> None:
     assert project.is_dir()
     assert check("core", "tests") == 0
     assert Path("out/test_conversation_tests.yml").is_file()
-    assert "Checked: both projects treat 13 stories the same." in capsys.readouterr().out
+    golden(capsys.readouterr().out, only="13 stories")
 
 
 @pytest.mark.parametrize("project", ["test_core/mapping"], indirect=True)
-def test_a_project_that_rasa_3_refuses_to_train_is_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_project_that_rasa_3_refuses_to_train_is_told(
+    project: Path, capsys: pytest.CaptureFixture[str], golden: Golden
+) -> None:
     (project / "data" / "more.md").write_text("## not what it maps to\n* help\n  - utter_bye\n")
     assert check("core") == 1
-    assert "'not what it maps to' contradicts 'help triggers utter_help'" in capsys.readouterr().out
+    golden(capsys.readouterr().out, only="'not what it maps to'")
 
 
 @pytest.mark.parametrize("project", ["convert/yaml_2x"], indirect=True)
@@ -59,12 +66,12 @@ def test_yaml_of_rasa_2_keeps_its_text_but_for_what_is_called_otherwise(project:
 
 @pytest.mark.parametrize("project", ["test_core/e2e"], indirect=True)
 def test_what_rasa_3_changes_by_itself_is_told_and_no_difference(
-    project: Path, capsys: pytest.CaptureFixture[str]
+    project: Path, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     data = project / "data" / "nlu.md"
     data.write_text(data.read_text() + "\n## intent:help\n- [Tea](drink) and [tea](drink)\n- [brew](drink:Tea)\n")
     assert check("nlu") == 0
-    assert "Different in Rasa 3: EntitySynonymMapper" in capsys.readouterr().out
+    golden(capsys.readouterr().out, only="EntitySynonymMapper")
 
 
 @pytest.mark.parametrize("project", ["test_nlu/keyword_crf_110"], indirect=True)

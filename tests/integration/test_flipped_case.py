@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from golden_texts import Golden
 from in_process import turncheck
 from test_flipped_sentence import COLLIDING, FILES, document
 
@@ -66,6 +67,11 @@ def run(
     return turncheck("run", "bot", "--baseline", base, "--out", name, *GATES, *flags, cwd=folder)
 
 
+def without_confidence(text: str) -> str:
+    """A text without the decimals that the arithmetic of a machine may change."""
+    return re.sub(r"\(0\.\d\d\)", "(0.…)", text)
+
+
 def case_of(folder: Path, name: str) -> dict[str, Any]:
     (found,) = (case for case in document(folder / name, "report.json")["e2e"]["cases"] if case["name"] == "evening")
     assert isinstance(found, dict)
@@ -92,15 +98,17 @@ def test_what_a_sentence_alone_does_is_a_class_of_its_own_and_fails_no_gate(shop
     assert judged["e2e.failed"] == "same"
 
 
-def test_every_output_names_the_sentence_what_it_was_and_what_it_is_understood_as(shop: Path, noise: Run) -> None:
+def test_every_output_names_the_sentence_what_it_was_and_what_it_is_understood_as(
+    shop: Path, noise: Run, golden: Golden
+) -> None:
     told = "'good evening to you': on the base greet, now ask_hours"
     assert re.search(re.escape(told) + r" \(0\.\d\d\) in end-to-end case evening\n", noise.stdout)
     assert ": new in ask_hours: 'good evening to you" in noise.stdout
     assert "1 end-to-end case newly misunderstood" in noise.stdout
 
     comment = (shop / "noise" / "comment.md").read_text("utf-8")
-    assert "Passed, but an end-to-end case is misunderstood" in comment
-    assert "`good evening to you`: on the base `greet`, now `ask_hours`" in comment
+    golden(next(line for line in comment.splitlines() if line.startswith("### ")))
+    golden(without_confidence(comment), only="now `ask_hours`")
     assert "new in `ask_hours`: `good evening to you" in comment
     assert "🔴" not in comment
 
@@ -109,27 +117,25 @@ def test_every_output_names_the_sentence_what_it_was_and_what_it_is_understood_a
     assert '<skipped type="skipped" message="misunderstood: ' in junit
 
 
-def test_it_fails_where_every_sentence_is_a_promise(shop: Path, noise: Run) -> None:
+def test_it_fails_where_every_sentence_is_a_promise(shop: Path, noise: Run, golden: Golden) -> None:
     assert noise.returncode == 0
     done = turncheck(
         *("report", "compare", "base", "noise", "--fail-on", "new-failures", "--misunderstood", "fail"),
         cwd=shop,
     )
     assert done.returncode == 1
-    assert "end-to-end case evening, misunderstood: 'good evening to you': on the base greet, now ask_hours" in (
-        done.stdout
-    )
+    golden(without_confidence(done.stdout), only="case evening")
 
 
-def test_the_next_change_finds_it_misunderstood_on_the_base_too(shop: Path, noise: Run) -> None:
+def test_the_next_change_finds_it_misunderstood_on_the_base_too(shop: Path, noise: Run, golden: Golden) -> None:
     assert noise.returncode == 0
     done = run(shop, "next", NOISE, "--seed", "7", base="noise/report.json")
     assert done.returncode == 0, done.stdout
     assert case_of(shop, "next")["outcome"] == "misunderstood"
-    assert "1 end-to-end case misunderstood on the base too" in done.stdout
+    golden(done.stdout, only="1 end-to-end case")
 
 
-def test_a_dialogue_that_is_wrong_as_well_fails_and_says_both(shop: Path) -> None:
+def test_a_dialogue_that_is_wrong_as_well_fails_and_says_both(shop: Path, golden: Golden) -> None:
     done = run(shop, "broken", {**NOISE, **RULE})
     case = case_of(shop, "broken")
     assert done.returncode == 1
@@ -142,14 +148,14 @@ def test_a_dialogue_that_is_wrong_as_well_fails_and_says_both(shop: Path) -> Non
     assert said in junit
     assert again in junit
     comment = (shop / "broken" / "comment.md").read_text("utf-8")
-    assert "`good evening to you` is understood as `ask_hours`; on the base as `greet`" in comment
+    golden(comment, only="`good evening to you`")
 
 
-def test_a_failure_with_nothing_misunderstood_shows_what_was_said_and_understood(shop: Path) -> None:
+def test_a_failure_with_nothing_misunderstood_shows_what_was_said_and_understood(shop: Path, golden: Golden) -> None:
     done = run(shop, "rule", RULE)
     assert done.returncode == 1
     assert case_of(shop, "rule")["outcome"] == "failed"
-    assert "'good evening to you' is understood as greet, as on the base" in done.stdout
+    golden(done.stdout, only="'good evening to you'")
 
 
 @pytest.mark.parametrize(
@@ -163,20 +169,22 @@ def test_a_case_that_is_edited_is_no_noise(shop: Path, edit: tuple[str, str]) ->
     assert case_of(shop, "edited")["outcome"] == "failed"
 
 
-def test_without_a_base_it_is_a_failure_that_shows_how_its_sentence_was_understood(shop: Path) -> None:
+def test_without_a_base_it_is_a_failure_that_shows_how_its_sentence_was_understood(shop: Path, golden: Golden) -> None:
     done = run(shop, "alone", NOISE, base="none")
     assert done.returncode == 1
     assert case_of(shop, "alone")["outcome"] == "failed"
-    assert "'good evening to you' is understood as ask_hours\n" in done.stdout
+    golden(done.stdout, only="'good evening to you'")
 
 
-def test_what_cannot_be_judged_again_stays_a_failure_and_says_what_was_understood_differently(shop: Path) -> None:
+def test_what_cannot_be_judged_again_stays_a_failure_and_says_what_was_understood_differently(
+    shop: Path, golden: Golden
+) -> None:
     """Two reports that somebody made: no engine is there to judge anything."""
     run(shop, "alone", NOISE, base="none")
     done = turncheck("report", "compare", "base", "alone", "--out", "two", "--fail-on", "new-failures", cwd=shop)
     assert done.returncode == 1
-    assert "'good evening to you' is understood as ask_hours; on the base as greet" in done.stdout
-    assert "whether it passes with its messages understood as on the base was not judged" in done.stdout
+    golden(done.stdout, only="'good evening to you'")
+    golden(done.stdout, only="its messages")
 
 
 def test_an_intent_that_is_gone_from_the_domain_cannot_be_understood_any_more(shop: Path) -> None:

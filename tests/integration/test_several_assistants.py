@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 
 import msgspec
 import pytest
+from golden_texts import Golden
 
 from turncheck.ci.host import Host, OtherRun, RunStamp, StoredReport, Target
 from turncheck.cli import run_command_line
@@ -132,7 +133,7 @@ def test_names_of_tests_never_collide() -> None:
     assert [case for case, number in Counter(found).items() if number > 1] == []
 
 
-def test_the_worst_decides_and_nobody_is_hidden(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_worst_decides_and_nobody_is_hidden(capsys: pytest.CaptureFixture[str], golden: Golden) -> None:
     assistant(Path("bots/failing"), action="utter_bye")
     assert run("--project", "bots/*") == 1
     assert "1 of 3 assistants failed" in capsys.readouterr().out
@@ -141,9 +142,9 @@ def test_the_worst_decides_and_nobody_is_hidden(capsys: pytest.CaptureFixture[st
     Path("bots/broken/turncheck.yml").write_text("fail-on: [everything]\n")
     assert run("--project", "bots/*", "bots/gone") == 2
     shown = capsys.readouterr()
-    assert "1 of 5 assistants failed, 2 could not be measured" in shown.out
-    assert "bots/broken/turncheck.yml:1:1: key 'fail-on': 'everything' is not one of" in shown.err
-    assert "no such project folder: bots/gone" in shown.err
+    golden(shown.out, only="1 of 5 assistants")
+    golden(shown.err, only="bots/broken/turncheck.yml:1:1: ")
+    golden(shown.err, only="bots/gone")
 
     comment = Path("results/comment.md").read_text()
     rows = [line for line in comment.splitlines() if line.startswith("| ") and "`bots/" in line]
@@ -170,7 +171,7 @@ def test_the_settings_of_each_hold_for_it() -> None:
     assert not pizza["settings"].get("thresholds")
 
 
-def test_each_is_compared_with_its_own_base() -> None:
+def test_each_is_compared_with_its_own_base(golden: Golden) -> None:
     base = git("rev-parse", "HEAD")
     git("checkout", "-q", "-b", "change")
     assistant(Path("bots/bank"), action="utter_bye")
@@ -179,9 +180,8 @@ def test_each_is_compared_with_its_own_base() -> None:
     bank, pizza = (json.loads(Path(f"results/bots/{name}/comparison.json").read_text()) for name in ("bank", "pizza"))
     assert bank["baseline"]["commit"] == pizza["baseline"]["commit"] == base
     verdicts = [json.loads(Path(f"results/bots/{name}/verdict.json").read_text()) for name in ("bank", "pizza")]
-    assert [verdict["summary"] for verdict in verdicts] == [
-        *("1 story newly fails", "1 of 1 story passed; nothing changed against the base")
-    ]
+    assert [verdict["outcome"] for verdict in verdicts] == ["failed", "passed"]
+    golden(*(verdict["summary"] for verdict in verdicts))
 
 
 def test_results_of_an_earlier_run_are_a_baseline_for_each() -> None:
@@ -227,15 +227,15 @@ def test_what_cannot_be_meant_is_refused(
     assert said in capsys.readouterr().err
 
 
-def test_projects_in_the_file_of_one_of_them_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_projects_in_the_file_of_one_of_them_are_refused(capsys: pytest.CaptureFixture[str], golden: Golden) -> None:
     Path("bots/bank/turncheck.yml").write_text("projects: [a]\n")
     assert run("--project", "bots/*") == 2
-    assert "`projects` belongs in the turncheck.yml from which several assistants are run" in capsys.readouterr().err
+    golden(capsys.readouterr().err, only="`projects`")
 
 
-def test_a_folder_above_says_how_all_are_run(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_above_says_how_all_are_run(capsys: pytest.CaptureFixture[str], golden: Golden) -> None:
     assert run_command_line(["run"]) == 2
-    assert "or all of them: turncheck run 'bots/*'." in capsys.readouterr().err
+    golden(capsys.readouterr().err, only="'bots/*'")
     assert run("bots/*") == 0
 
 
@@ -261,7 +261,7 @@ def test_files_for_hosts_are_of_all() -> None:
     assert 'turncheck_core_passed{assistant="bots/bank"} 1' in metrics
 
 
-def test_another_run_publishes_them_together() -> None:
+def test_another_run_publishes_them_together(golden: Golden) -> None:
     """As where a fork's job has measured: from the reports in its artifact."""
     Path("bots/broken").mkdir()
     Path("bots/broken/turncheck.yml").write_text("fail-on: [everything]\n")
@@ -281,14 +281,14 @@ def test_another_run_publishes_them_together() -> None:
     result = result_of_any(together.outcome, Path("out"), [])
     _, comment = result.texts("", "", 60_000)
     assert str(comment.content).splitlines()[0] == Path("results/comment.md").read_text().splitlines()[0]
-    assert result.summary == "1 of 3 assistants could not be measured"
+    golden(result.summary)
     assert not result.passed
     assert msgspec.json.decode(result.outputs["metrics"]).keys() >= {"bots/bank", "bots/pizza"}
 
 
 @pytest.mark.parametrize("deleted", [True, False])
 def test_an_assistant_that_the_change_takes_away_fails_the_run(
-    deleted: bool, capsys: pytest.CaptureFixture[str]
+    deleted: bool, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     Path("turncheck.yml").write_text("projects: [bots/*]\n")
     git("add", "-A")
@@ -301,8 +301,7 @@ def test_an_assistant_that_the_change_takes_away_fails_the_run(
     run = ["run", "--base", "HEAD~1", "--workers", "1", "--quiet", "--out", "results"]
 
     assert run_command_line(run) == 2
-    said = "deletes it" if deleted else "no longer measures it"
-    assert f"bots/bank: the base measures it, and this change {said}, with all its tests" in capsys.readouterr().err
+    golden(capsys.readouterr().err, only="bots/bank")
     assert "bots/bank" in Path("results/comment.md").read_text()
 
     assert run_command_line([*run, "--accept-gone", "bots/bank"]) == 0
@@ -310,7 +309,7 @@ def test_an_assistant_that_the_change_takes_away_fails_the_run(
     assert run_command_line([*run[:1], *run[3:], "--baseline", "none"]) == 0
 
 
-def test_a_link_to_an_assistant_is_none_that_could_be_gone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_link_to_an_assistant_is_none_that_could_be_gone(capsys: pytest.CaptureFixture[str], golden: Golden) -> None:
     Path("bots/link").symlink_to("bank")
     git("add", "-A")
     git("commit", "-q", "-m", "a link")
@@ -323,4 +322,4 @@ def test_a_link_to_an_assistant_is_none_that_could_be_gone(capsys: pytest.Captur
     Path("bots/link").unlink()
     git("commit", "-q", "-a", "-m", "both are gone")
     assert run_command_line(["run", "--project", "bots/*", "--base", "HEAD~1", "--workers", "1", "--quiet"]) == 2
-    assert "bots/bank: the base measures it, and this change deletes it" in capsys.readouterr().err
+    golden(capsys.readouterr().err, only="bots/bank")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from golden_texts import Golden
 
 pytestmark = pytest.mark.usefixtures("_shared_cache")
 PIZZERIA = Path(__file__).parents[2] / "examples" / "pizzeria"
@@ -40,7 +41,7 @@ def skipped(bot: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("mode", [0o000, 0o400, 0o100])
-def test_a_folder_beside_the_data_is_not_searched_and_not_judged(bot: Path, mode: int) -> None:
+def test_a_folder_beside_the_data_is_not_searched_and_not_judged(bot: Path, mode: int, golden: Golden) -> None:
     (bot / "extra").mkdir()
     (bot / "extra" / "test_more.yml").write_text("stories: []\n")
     (bot / "extra").chmod(mode)
@@ -50,33 +51,33 @@ def test_a_folder_beside_the_data_is_not_searched_and_not_judged(bot: Path, mode
     said = done.stdout + done.stderr
     assert "pyvenv" not in said
     assert done.returncode == 1, said
-    assert "'extra' cannot be read (Permission denied): it is not searched for tests" in said
+    golden(said, only="'extra'")
     assert [(one["evaluation"], one["part"], one["location"]["path"]) for one in skipped(bot)] == [
         ("core", True, "extra")
     ]
 
 
 @pytest.mark.parametrize("folder", ["tests", "data"])
-def test_a_folder_of_the_project_itself_is_named(bot: Path, folder: str) -> None:
+def test_a_folder_of_the_project_itself_is_named(bot: Path, folder: str, golden: Golden) -> None:
     (bot / folder).chmod(0)
 
     done = run(bot, "--evaluations", "validate,core")
 
     assert done.returncode == 1, done.stdout + done.stderr
-    assert f"'{folder}' cannot be read" in done.stdout
+    golden(done.stdout, only=f"'{folder}'")
     assert "pyvenv" not in done.stdout + done.stderr
     assert skipped(bot)
 
 
 @pytest.mark.parametrize("folder", ["tests", "tests/inner", "extra"])
-def test_validation_names_a_folder_whose_tests_it_could_not_see(bot: Path, folder: str) -> None:
+def test_validation_names_a_folder_whose_tests_it_could_not_see(bot: Path, folder: str, golden: Golden) -> None:
     (bot / folder).mkdir(exist_ok=True)
     (bot / folder).chmod(0)
     command = [*(OBEYS if os.getuid() == 0 else []), sys.executable, "-m", "turncheck", "data", "validate"]
 
     done = subprocess.run(command, cwd=bot, capture_output=True, text=True, check=False, timeout=300)
 
-    assert f"'{folder}' cannot be read (Permission denied): it is not searched for tests." in done.stdout
+    golden(done.stdout, only=f"'{folder}'")
     assert (done.returncode, done.stderr) == (0, ""), "Rasa does not look for tests here"
 
 
@@ -91,7 +92,7 @@ def test_a_default_cache_that_may_not_be_read_is_no_cache(bot: Path) -> None:
         done = run(bot, "--evaluations", "core")
 
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("The cache keeps nothing more") == 1
+    assert done.stderr.count(str(home)) == 1, "that nothing is kept is said once"
     assert (bot.parent / "out" / "report.json").is_file()
 
 

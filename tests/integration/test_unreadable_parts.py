@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from golden_texts import Golden
 
 from turncheck.cli import run_command_line
 
@@ -113,7 +115,7 @@ def run(*flags: str) -> tuple[int, dict[str, Any], dict[str, Any]]:
     return exit_code, skipped, verdict
 
 
-def test_a_story_with_a_step_that_cannot_be_read_is_not_judged_as_another_one(project: Path) -> None:
+def test_a_story_with_a_step_that_cannot_be_read_is_not_judged_as_another_one(project: Path, golden: Golden) -> None:
     change(project, "tests/test_stories.yml", "- action: utter_bye", "- acton: utter_bye")
     exit_code, skipped, verdict = run("--evaluations", "validate", "core")
     stories = json.loads(Path("results/report.json").read_text())["core"]["stories"]
@@ -121,7 +123,7 @@ def test_a_story_with_a_step_that_cannot_be_read_is_not_judged_as_another_one(pr
     assert [(story["name"], story["passed"]) for story in stories] == [("greeting", True)]
     failed = [gate for gate in verdict["gates"] if gate["outcome"] == "failed" and not gate.get("follows")]
     assert [gate["name"] for gate in failed] == ["could-be-run"]
-    assert verdict["summary"].count("cannot be read") == 1
+    golden(verdict["summary"])
 
 
 ALL = {"nlu", "core", "e2e"}
@@ -172,7 +174,8 @@ def test_run_skips_what_needs_the_part_says_where_and_fails(
     assert {gates[gate]["outcome"] for gate in ("could-be-run", "errors")} == {"failed"}
     if unjudged & {"core", "e2e"}:
         assert gates["test-failures"]["outcome"] == "failed"
-        assert "could not be run" in gates["test-failures"]["reason"]
+        named = re.findall(r"core|e2e", gates["test-failures"]["reason"])
+        assert named == sorted(unjudged & {"core", "e2e"})
 
 
 @pytest.mark.parametrize(
@@ -273,7 +276,7 @@ def test_a_pipeline_that_cannot_be_trained_is_an_error_at_its_place(
     assert exit_code == 1
     gates = {gate["name"]: gate for gate in verdict["gates"]}
     assert {gates[gate]["outcome"] for gate in ("could-be-run", "errors", "test-failures")} == {"failed"}
-    assert "could not be run" in gates["test-failures"]["reason"]
+    assert re.findall(r"core|e2e", gates["test-failures"]["reason"]) == ["core", "e2e"]
     findings = json.loads(Path("results/report.json").read_text())["validation"]["findings"]
     errors = [
         (f"{one['location']['path']}:{one['location']['line']}", one["code"])
@@ -284,13 +287,14 @@ def test_a_pipeline_that_cannot_be_trained_is_an_error_at_its_place(
     assert len(errors) == 1 or code == "regex-invalid", "it is said once"
 
 
-def test_mutants_and_variants_of_a_pipeline_that_cannot_be_trained_are_skipped_with_the_reason(project: Path) -> None:
+def test_mutants_and_variants_of_a_pipeline_that_cannot_be_trained_are_skipped_with_the_reason(
+    project: Path, golden: Golden
+) -> None:
     change(project, "config.yml", "KeywordIntentClassifier", "KeywordIntentClasifier")
     exit_code, skipped, _ = run("--strength", "all", "--robustness")
     assert exit_code == 1
-    assert "the mutants cannot be tried" in skipped["strength"]["reason"]
     assert "(config.yml:7:3)" in skipped["robustness"]["reason"]
-    assert "the test sentences cannot be varied" in skipped["robustness"]["reason"]
+    golden(skipped["strength"]["reason"], skipped["robustness"]["reason"])
 
 
 UNREADABLE_TESTS = [
@@ -302,7 +306,7 @@ UNREADABLE_TESTS = [
 
 @pytest.mark.parametrize("fault", UNREADABLE_TESTS)
 def test_mutants_are_not_tried_with_half_of_the_tests(
-    project: Path, capsys: pytest.CaptureFixture[str], fault: tuple[str, str, str, str]
+    project: Path, capsys: pytest.CaptureFixture[str], fault: tuple[str, str, str, str], golden: Golden
 ) -> None:
     *edit, place = fault
     change(project, *edit)
@@ -310,39 +314,42 @@ def test_mutants_are_not_tried_with_half_of_the_tests(
         assert run_command_line(command) == 2
         told = capsys.readouterr().err
         assert place in told
-        assert "cannot be read completely" in told
+        golden(told)
     exit_code, skipped, _ = run("--strength", "all", "--evaluations", "strength")
     assert exit_code == 1
     assert place in skipped["strength"]["reason"]
 
 
 def test_sentences_are_not_varied_where_some_of_them_cannot_be_read(
-    project: Path, capsys: pytest.CaptureFixture[str]
+    project: Path, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     change(project, *UNREADABLE_TESTS[2][:3])
     assert run_command_line(["test", "robustness"]) == 2
-    assert "tests/nlu.yml:7:3: the test sentences cannot be read completely" in capsys.readouterr().err
+    golden(capsys.readouterr().err, only="tests/nlu.yml:7:3: ")
     exit_code, skipped, _ = run("--evaluations", "robustness")
     assert exit_code == 1
     assert "tests/nlu.yml:7:3" in skipped["robustness"]["reason"]
 
 
-def test_a_project_of_sentences_alone_has_mutants(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_project_of_sentences_alone_has_mutants(
+    project: Path, capsys: pytest.CaptureFixture[str], golden: Golden
+) -> None:
     for name in ("data/stories.yml", "tests/test_stories.yml", "tests/e2e_test_cases.yml"):
         (project / name).unlink()
     assert run_command_line(["test", "strength", "--workers", "1"]) == 0
-    assert "Strength of the tests: " in capsys.readouterr().out
+    assert "Strength" in capsys.readouterr().out
     assert run_command_line(["suggest", "--workers", "1"]) == 0
     (project / "data/nlu.yml").unlink()
     assert run_command_line(["test", "strength"]) == 2
-    assert "neither sentences nor stories nor rules to learn from" in capsys.readouterr().err
+    golden(capsys.readouterr().err, only="error")
 
 
-def test_word_lists_that_cannot_be_read_are_an_error_at_their_place(project: Path) -> None:
+def test_word_lists_that_cannot_be_read_are_an_error_at_their_place(project: Path, golden: Golden) -> None:
     (project / "tests" / "noise.yml").write_text("prefixes:\n  hi\n", encoding="utf-8")
     exit_code, skipped, _ = run("--robustness")
     assert exit_code == 1
-    assert "'prefixes': expected a list of strings (tests/noise.yml:2:3)" in skipped["robustness"]["reason"]
+    assert "(tests/noise.yml:2:3)" in skipped["robustness"]["reason"]
+    golden(skipped["robustness"]["reason"])
 
 
 def test_without_validation_the_gates_say_what_could_not_be_trained(project: Path) -> None:
@@ -356,7 +363,7 @@ def test_without_validation_the_gates_say_what_could_not_be_trained(project: Pat
 
 
 def test_what_cannot_be_trained_in_a_fold_is_a_fault_of_the_pipeline(
-    project: Path, capsys: pytest.CaptureFixture[str]
+    project: Path, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     sentences = "".join(f"    - word{number} here\n" for number in range(6))
     data = f'version: "3.1"\nnlu:\n- intent: greet\n  examples: |\n{sentences}    - hello there :(\n'
@@ -366,5 +373,5 @@ def test_what_cannot_be_trained_in_a_fold_is_a_fault_of_the_pipeline(
     assert run_command_line(["run", "--evaluations", "nlu"]) == 1
 
     out = capsys.readouterr().out
-    assert "'hello there :(' is not one: missing ), unterminated subpattern at position 15 (config.yml:" in out
+    golden(out, only="'hello there :('")
     assert "()" not in out

@@ -21,7 +21,9 @@ def turncheck(*arguments: str | Path, cwd: Path | None = None, stdin: str | None
     ``stdin``: what is piped into it; none is the test's own.
     """
     words = [str(argument) for argument in arguments]
-    piped = sys.stdin if stdin is None else io.TextIOWrapper(io.BytesIO(stdin.encode()), "utf-8")
+    loose = "surrogateescape"  # as Python opens standard input
+    content = io.BytesIO(b"" if stdin is None else stdin.encode(errors=loose))
+    piped = sys.stdin if stdin is None else io.TextIOWrapper(content, "utf-8", loose)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(OF_A_HOST)}
     output, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     with (

@@ -209,11 +209,14 @@ def test_values_are_put_in_as_values(tmp_path: Path) -> None:
     )
 
 
-def test_what_is_for_later_messages_is_said_to_have_no_effect_where_none_comes_later(tmp_path: Path) -> None:
+def test_what_is_for_later_messages_is_said_to_have_no_effect_where_none_comes_later(
+    tmp_path: Path, golden: Golden
+) -> None:
     bot = shape(tmp_path, f"{GOOD}  quiet: 2s\n")
     assert bot.quiet == 2
     (note,) = Matched(bot).nothing_at()
-    assert note.startswith("`quiet` under `bot:` (turncheck.yml:4:10) has no effect")
+    assert "turncheck.yml:4:10" in note
+    golden(note)
     poll = "  poll: {path: '/m?after={session}'}\n"
     assert Matched(shape(tmp_path, f"{GOOD}{poll}  quiet: 2s\n")).nothing_at() == ()
     assert Matched(shape(tmp_path, "bot: {kind: directline}\n")).nothing_at() == ()
@@ -415,9 +418,12 @@ def with_sent(folder: Path, place: str, written: str) -> Bot:
         ("PREFIX", "'Bearer abcdef'", "`prefix`"),
     ],
 )
-def test_a_secret_is_refused_wherever_it_is_sent(place: str, written: str, what: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"would (be|hold) a secret: a pull request") as caught:
+def test_a_secret_is_refused_wherever_it_is_sent(
+    place: str, written: str, what: str, tmp_path: Path, golden: Golden
+) -> None:
+    with pytest.raises(UserError) as caught:
         with_sent(tmp_path, place, written)
+    golden(caught.value.message)
     assert what in caught.value.message
     assert str(caught.value).startswith("turncheck.yml:4:" if place == "PREFIX" else "turncheck.yml:2:")
 
@@ -433,9 +439,10 @@ def test_a_secret_is_refused_wherever_it_is_sent(place: str, written: str, what:
         ("BODY", 'to: "http%3a%2f%2fevil.example"'),
     ],
 )
-def test_a_host_is_refused_however_it_is_encoded(place: str, written: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="a host cannot be named here"):
+def test_a_host_is_refused_however_it_is_encoded(place: str, written: str, tmp_path: Path, golden: Golden) -> None:
+    with pytest.raises(UserError) as caught:
         with_sent(tmp_path, place, written)
+    golden(caught.value)
 
 
 @pytest.mark.parametrize(

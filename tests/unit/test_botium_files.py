@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from botium_records import written
+from golden_texts import Golden
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -300,12 +301,12 @@ def test_too_many_cases_are_refused_before_they_are_made(tmp_path: Path) -> None
     assert "at most 10,000" in fault.message
 
 
-def test_an_empty_utterance_list_leaves_a_case_that_is_not_judged(tmp_path: Path) -> None:
+def test_an_empty_utterance_list_leaves_a_case_that_is_not_judged(tmp_path: Path, golden: Golden) -> None:
     read = _read(tmp_path, {"a.convo.txt": ASKS, "a.utterances.txt": "UTT_ASK\n"})
 
     (case,) = read.cases
     assert case.not_judged is not None
-    assert case.not_judged.why == "the utterance list 'UTT_ASK' is empty"
+    golden(case.not_judged.why)
 
 
 def test_a_conversation_that_its_author_skips_is_a_case_that_is_not_judged(tmp_path: Path) -> None:
@@ -314,12 +315,11 @@ def test_a_conversation_that_its_author_skips_is_a_case_that_is_not_judged(tmp_p
     assert [case.not_judged is not None for case in read.cases] == [True]
 
 
-def test_plug_ins_that_take_part_everywhere_are_named(tmp_path: Path) -> None:
+def test_plug_ins_that_take_part_everywhere_are_named(tmp_path: Path, golden: Golden) -> None:
     read = _read(tmp_path, {"a.convo.txt": HI}, {"ASSERTERS": [{"ref": "SPELLING", "src": "x", "global": True}]})
 
-    assert [finding.message for finding in read.findings] == [
-        "The plug-in 'SPELLING' takes part in every conversation of Botium's, but not in these."
-    ]
+    (finding,) = read.findings
+    golden(finding.message)
 
 
 def test_partial_conversations_may_be_nested_deep_and_long_ones_are_read(tmp_path: Path) -> None:

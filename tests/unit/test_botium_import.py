@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from golden_texts import Golden
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from in_process import turncheck
@@ -44,7 +45,7 @@ def made(folder: Path, **capabilities: Any) -> tuple[Bot, str, list[str]]:
     return values["bot"], found.address, found.notes
 
 
-def test_an_api_is_described_as_there(tmp_path: Path) -> None:
+def test_an_api_is_described_as_there(tmp_path: Path, golden: Golden) -> None:
     bot, address, notes = made(tmp_path)
     assert address == "https://bot.example:8443"
     assert (bot.request.method, bot.request.path) == ("POST", "/api/chat")
@@ -52,7 +53,7 @@ def test_an_api_is_described_as_there(tmp_path: Path) -> None:
     assert bot.request.headers == {"X-Tenant": "t"}
     assert (bot.token.header, bot.token.prefix) == ("Authorization", "Bearer ")
     assert bot.replies.text == "$.messages[*].text"
-    assert notes == ["the value of the header Authorization is given with --bot-token."]
+    golden(*notes)
 
 
 def test_what_messages_show_and_the_intent_are_where_they_are_there(tmp_path: Path) -> None:
@@ -168,11 +169,11 @@ def test_a_call_that_begins_conversations_and_one_that_fetches_messages(tmp_path
     assert len(notes) == 1, "about the token"
 
 
-def test_several_paths_to_messages_have_numbers_there(tmp_path: Path) -> None:
+def test_several_paths_to_messages_have_numbers_there(tmp_path: Path, golden: Golden) -> None:
     paths = {"SIMPLEREST_RESPONSE_JSONPATH": None, "SIMPLEREST_RESPONSE_JSONPATH_0": "$.a"}
     bot, _, notes = made(tmp_path, **paths, SIMPLEREST_RESPONSE_JSONPATH_1="$.b")
     assert bot.replies.text == "$.a"
-    assert "of several paths to messages the first is taken, not $.b." in notes
+    golden(*notes)
 
 
 values = st.recursive(
@@ -222,11 +223,11 @@ def test_what_is_none_is_none(content: str, tmp_path: Path) -> None:
     assert imported(tmp_path) is None
 
 
-def test_init_proposes_it(tmp_path: Path) -> None:
+def test_init_proposes_it(tmp_path: Path, golden: Golden) -> None:
     botium(tmp_path)
     done = turncheck("init", tmp_path, "--write", "--host", "github")
     assert done.returncode == 0, done.stderr
-    assert "https://bot.example:8443 is a bot over HTTP" in done.stdout
+    golden(done.stdout, only="https://bot.example:8443")
     assert read_settings_file(tmp_path).values["bot"].request.path == "/api/chat"
     workflow = (tmp_path / ".github" / "workflows" / "turncheck.yml").read_text()
     assert "bot-url: ${{ vars.BOT_URL }}" in workflow

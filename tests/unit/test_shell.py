@@ -11,7 +11,7 @@ from golden_texts import Golden
 
 from turncheck.commands.parse import ShellOptions, Terminal, message_lines, read_fixtures, talk
 from turncheck.engines.conversation import CustomAction, Turn
-from turncheck.messages.errors import EXIT_OK, UserError
+from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, EngineError, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,6 +67,32 @@ def test_with_json_what_a_custom_action_did_not_do_is_on_standard_error(
     written = shown(["hello\n"], ShellOptions("jsonl"), custom_actions=(failed,), stopped="more than\x1b 10")
     assert len(written.splitlines()) == 1
     golden(*capsys.readouterr().err.splitlines())
+
+
+class Moody(Parrot):
+    """Gives no usable answer to some messages."""
+
+    def say(self, text: str, metadata: Mapping[str, Any] | None = None) -> Turn:
+        if text in {"html", "gone"}:
+            raise (EngineError if text == "gone" else UserError)(f"nothing but {text}", hint="Look at its log.")
+        return super().say(text, metadata)
+
+
+@pytest.mark.parametrize(("form", "interactive"), [("text", False), ("jsonl", False), ("text", True)])
+def test_a_turn_without_an_answer_is_said_and_the_talk_goes_on(
+    form: Any, interactive: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = io.StringIO()
+    code = talk(Moody(), ShellOptions(form), Terminal(["html\n", "hello\n"], output, interactive))
+    assert code == (EXIT_OK if interactive else EXIT_NOT_DONE)
+    written = output.getvalue()
+    assert "error: nothing but html Look at its log." in (capsys.readouterr().err if form == "jsonl" else written)
+    assert "hello" in written.splitlines()[-1]
+
+
+def test_an_assistant_that_is_gone_ends_the_talk() -> None:
+    with pytest.raises(EngineError, match="gone"):
+        talk(Moody(), ShellOptions(), Terminal(["gone\n", "hello\n"], io.StringIO()))
 
 
 def test_commands_answer_on_a_terminal() -> None:

@@ -48,13 +48,13 @@ _HTTP: Final = ("bot-url", "bot-callback", "bot-token", "bot-parallel")
 _OTHERS: Final = ("plugins", "action-endpoint", "action-server", "allow-hosts", "env")
 
 
-def add_compare_engines(subparsers: argparse._SubParsersAction[Any]) -> None:
+def add_compare_engines(subparsers: argparse._SubParsersAction[Any], words: str) -> None:
     """Add ``compare-engines``."""
     from turncheck.settings.options import options  # not for the commands beside this one
 
     parser = subparsers.add_parser(
         "compare-engines",
-        help="ask several engines the same tests, side by side",
+        help=words,
         description="Ask several engines the same test sentences, stories, end-to-end cases and batch suites, and show"
         " per test what each made of it, how far they agree, and which changed sides.",
     )
@@ -102,13 +102,13 @@ _MEASURED_TO_CALIBRATE: Final = ("folds", "seed", "workers", "vectors")
 _OWN_RASA: Final = ("rasa-url", "rasa-token", "rasa-jwt", "rasa-command", "rasa-servers", "model", "allow-hosts", "env")
 
 
-def add_calibrate(subparsers: argparse._SubParsersAction[Any]) -> None:
+def add_calibrate(subparsers: argparse._SubParsersAction[Any], words: str) -> None:
     """Add ``calibrate``."""
     from turncheck.settings.options import options  # not for the commands beside this one
 
     parser = subparsers.add_parser(
         "calibrate",
-        help="measure how far the embedded engine agrees with your own Rasa model, for later runs",
+        help=words,
         description="Judge the same sentences and stories with your own Rasa model and with the embedded"
         " engine, and write how far"
         " they agree into .turncheck/calibration.json, which later runs read. Commit that file.",

@@ -23,8 +23,16 @@ from turncheck.commands.flags.engine import (
     models_of,
     settings_of,
 )
-from turncheck.messages.errors import EXIT_OK, CutShortError, UserError
+from turncheck.messages.errors import (
+    EXIT_NOT_DONE,
+    EXIT_OK,
+    CutShortError,
+    EngineError,
+    UnansweredError,
+    UserError,
+)
 from turncheck.messages.plain_text import log_json
+from turncheck.process.streams import ensure_utf_8, lines_of_input
 from turncheck.render.sinks import terminal
 from turncheck.render.sinks.terminal import text
 from turncheck.settings.options import default_of
@@ -41,11 +49,11 @@ if TYPE_CHECKING:
     from turncheck.settings.options import Settings
 
 
-def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
+def add_parsers(subparsers: argparse._SubParsersAction[Any], words: str) -> None:
     """Add ``parse``."""
     parser = subparsers.add_parser(
         "parse",
-        help="show how sentences are understood",
+        help=words,
         description="Show how sentences are understood. They come from the command line, otherwise from"
         " standard input, one per line.",
     )
@@ -74,20 +82,26 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
 def _parse(namespace: argparse.Namespace) -> int:
     options = ParseOptions(settings_of(namespace), models_of(namespace))
     screen = shared.screen_of(namespace)
-    return run_parse(options, namespace.texts or _lines(), namespace.format, os.environ, sys.stdout, screen)
+    texts = map(_sound, namespace.texts) if namespace.texts else _sentences()
+    return run_parse(options, texts, namespace.format, os.environ, sys.stdout, screen)
 
 
-def _lines() -> Iterator[str]:
-    for line in sys.stdin:
+def _sentences() -> Iterator[str]:
+    for line in lines_of_input(sys.stdin):
         if line.strip():
             yield line.rstrip("\r\n")
 
 
-def add_shell(subparsers: argparse._SubParsersAction[Any]) -> None:
+def _sound(sentence: str) -> str:
+    ensure_utf_8(sentence, "a sentence on the command line")
+    return sentence
+
+
+def add_shell(subparsers: argparse._SubParsersAction[Any], words: str) -> None:
     """Add ``shell``."""
     parser = subparsers.add_parser(
         "shell",
-        help="talk to the assistant",
+        help=words,
         description="Talk to the assistant. From a pipe, each line is one message.",
     )
     add_assistant(parser)
@@ -113,7 +127,9 @@ def add_shell(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 def _shell(namespace: argparse.Namespace) -> int:
     interactive = sys.stdin.isatty() and namespace.format == "text"
-    ends = Terminal(typed_lines() if interactive else sys.stdin, sys.stdout, interactive)
+    ends = Terminal(lines_of_input(typed_lines() if interactive else sys.stdin), sys.stdout, interactive)
+    for fixture in namespace.fixture:
+        ensure_utf_8(fixture, "--fixture")
     shell = ShellOptions(namespace.format, namespace.fixture, namespace.channel)
     return run_shell(assistant_of(namespace), shell, ends, os.environ, shared.screen_of(namespace))
 
@@ -401,7 +417,13 @@ def run_shell(
 
 
 def talk(conversation: Conversation, shell: ShellOptions, ends: Terminal) -> int:
-    """Hold the conversation: every line is a message, or, from a person at a terminal, perhaps a command."""
+    """Hold the conversation: every line is a message, or, from a person at a terminal, perhaps a command.
+
+    A turn without a usable answer is said, and the conversation goes on; from a pipe it is not done then.
+
+    Raises:
+        EngineError: no turn will have an answer.
+    """
     if shell.output_format == "jsonl":
         return _talk(conversation, ends, _write_json_and_troubles)
     if not ends.interactive:
@@ -434,10 +456,25 @@ def read_fixtures(written: Sequence[str], slots: Iterable[str] | None) -> dict[s
 
 
 def _talk(conversation: Conversation, ends: Terminal, write: Callable[[Turn, TextIO], None]) -> int:
+    code = EXIT_OK
     for line in ends.lines:
-        write(conversation.say(line.removesuffix("\n").removesuffix("\r")), ends.output)
+        message = line.removesuffix("\n").removesuffix("\r")
+        try:
+            turn = conversation.say(message)
+        except UserError as error:
+            turn, code = _unanswered(message, error), EXIT_NOT_DONE
+        write(turn, ends.output)
         ends.output.flush()
-    return EXIT_OK
+    return code
+
+
+def _unanswered(message: str | None, error: UserError) -> Turn:
+    """Return a turn that says what went wrong in it; if it will in the next one as well, raise that."""
+    from turncheck.engines.conversation import Turn
+
+    if isinstance(error, EngineError) and not isinstance(error, UnansweredError):
+        raise error
+    return Turn(message, (), {}, None, (), remarks=(f"error: {error}",))
 
 
 def write_json(turn: Turn, output: TextIO) -> None:
@@ -511,7 +548,10 @@ def _talk_interactively(conversation: Conversation, lines: Iterable[str], output
         if line.startswith(":"):
             output.write("\n".join(_answer_command(line, turn)) + "\n")
         elif line:
-            turn = conversation.say(line)
+            try:
+                turn = conversation.say(line)
+            except UserError as error:
+                turn = _unanswered(line, error)
             _write_answers(turn, output)
         output.flush()
     return EXIT_OK

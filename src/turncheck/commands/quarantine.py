@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from turncheck.report.quarantine import Quarantine, QuarantinedTest
 
 
-def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
+def add_parsers(subparsers: argparse._SubParsersAction[Any], words: str) -> None:
     """Add ``quarantine`` and what is below it."""
     parser = subparsers.add_parser(
         "quarantine",
-        help="list, add and release tests that are known to fail",
+        help=words,
         description="List, add and release tests that are known to fail, in turncheck.quarantine.yml.",
     )
     kinds = parser.add_subparsers(title="commands", metavar="WHAT", required=True)

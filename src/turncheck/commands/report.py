@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from turncheck.report.model import Report
 
 
-def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
+def add_parsers(subparsers: argparse._SubParsersAction[Any], words: str) -> None:
     """Add ``report`` and what is below it."""
     report = subparsers.add_parser(
         "report",
-        help="compare, render, import, publish and merge reports",
+        help=words,
         description="Compare, render, import, publish and merge reports, and add notes to them.",
     )
     kinds = report.add_subparsers(title="commands", metavar="WHAT", required=True)

@@ -77,11 +77,11 @@ GROUPS = {
 }
 
 
-def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add ``run`` and ``action``."""
+def add_run(subparsers: argparse._SubParsersAction[Any], words: str) -> None:
+    """Add ``run``."""
     run = subparsers.add_parser(
         "run",
-        help="validate, run every evaluation that the project has files for, compare, and judge",
+        help=words,
         description="Validate the data, run every evaluation that the project has files for, compare with a"
         " base, judge the gates, and write the report.",
     )
@@ -110,9 +110,12 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     add_verbosity(output)
     run.set_defaults(handler=_run)
 
+
+def add_action(subparsers: argparse._SubParsersAction[Any], words: str) -> None:
+    """Add ``action``."""
     action = subparsers.add_parser(
         "action",
-        help="entrypoint of the container: reads its settings from INPUT_* variables",
+        help=words,
         description="Do what `turncheck run` does, as the GitHub Action: settings come from the INPUT_* variables that"
         " GitHub makes of the action's inputs; outputs, the job summary and the artifact go to GitHub. It takes no"
         " flags.",

@@ -114,11 +114,11 @@ def _score(written: str) -> float:
     return value
 
 
-def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
+def add_parsers(subparsers: argparse._SubParsersAction[Any], words: str) -> None:
     """Add ``suggest``."""
     parser = subparsers.add_parser(
         "suggest",
-        help="suggest the tests to write next: each passes now, and notices faults that no test notices",
+        help=words,
         description="Find faults that no test would notice, and suggest tests that would. Each suggested test"
         " has been run.",
     )

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from turncheck.project.model import Project
 
 
-def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
+def add_parsers(subparsers: argparse._SubParsersAction[Any], words: str) -> None:
     """Add ``suite`` and what is below it."""
     suite = subparsers.add_parser(
         "suite",
-        help="make batch suites",
+        help=words,
         description="Make batch suites: labelled utterances, as Kore.ai's platform tests them.",
     )
     kinds = suite.add_subparsers(title="commands", metavar="WHAT", required=True)
@@ -183,11 +183,12 @@ def _suggest(namespace: argparse.Namespace) -> int:
 def _add(namespace: argparse.Namespace) -> int:
     from turncheck.messages.errors import UserError
     from turncheck.process.regular_file import read_regular
+    from turncheck.process.streams import lines_of_input
     from turncheck.project.folder import MAX_FILE_BYTES
 
     try:
         if namespace.utterances == "-":
-            lines = sys.stdin.read()
+            lines = "".join(lines_of_input(sys.stdin))
         else:
             lines = read_regular(Path(namespace.utterances), most=MAX_FILE_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -6,12 +6,10 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.commands import core, nlu, strength
-from turncheck.commands.batch import add_test_batch
+from turncheck.commands import core, nlu
 from turncheck.commands.core import CoreOutput, core_exit_code, evaluate_core, print_core, write_core_files
-from turncheck.commands.e2e import add_test_e2e
 from turncheck.commands.flags.engine import add_engine_flags
 from turncheck.commands.flags.shared import add_verbosity, screen_of
 from turncheck.commands.nlu import evaluate_nlu, print_nlu, write_test_files
@@ -26,12 +24,15 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Console
     from turncheck.report.model import EngineInfo, Report
 
+_KINDS: Final = ("nlu", "core", "e2e", "batch", "strength", "robustness")
 
-def add_test(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add ``test`` with its kinds below it."""
+
+def add_test(subparsers: argparse._SubParsersAction[Any], words: str, kind: str | None = None) -> None:
+    """Add ``test`` and what is below it: one kind, or all if none is named or the name is unknown."""
+    wanted = (kind,) if kind in _KINDS else _KINDS
     parser = subparsers.add_parser(
         "test",
-        help="test stories and NLU data, as `rasa test` does, or one kind of test",
+        help=words,
         description="Test the stories end to end and the NLU data.",
     )
     nlu.add_nlu_flags(parser)
@@ -41,12 +42,25 @@ def add_test(subparsers: argparse._SubParsersAction[Any]) -> None:
     add_verbosity(parser)
     parser.set_defaults(handler=_test_both)
     kinds = parser.add_subparsers(title="commands for one kind of test", metavar="WHAT")
-    nlu.add_test_nlu(kinds).set_defaults(handler=_test_nlu)
-    core.add_test_core(kinds).set_defaults(handler=_test_core)
-    add_test_e2e(kinds)
-    add_test_batch(kinds)
-    strength.add_test_strength(kinds)
-    strength.add_test_robustness(kinds)
+    if "nlu" in wanted:
+        nlu.add_test_nlu(kinds).set_defaults(handler=_test_nlu)
+    if "core" in wanted:
+        core.add_test_core(kinds).set_defaults(handler=_test_core)
+    if "e2e" in wanted:
+        from turncheck.commands.e2e import add_test_e2e  # each kind is imported on demand
+
+        add_test_e2e(kinds)
+    if "batch" in wanted:
+        from turncheck.commands.batch import add_test_batch
+
+        add_test_batch(kinds)
+    if not {"strength", "robustness"}.isdisjoint(wanted):
+        from turncheck.commands import strength
+
+        if "strength" in wanted:
+            strength.add_test_strength(kinds)
+        if "robustness" in wanted:
+            strength.add_test_robustness(kinds)
 
 
 def _test_both(namespace: argparse.Namespace) -> int:

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from turncheck.settings.options import Settings
 
 
-def add_train(subparsers: argparse._SubParsersAction[Any]) -> None:
+def add_train(subparsers: argparse._SubParsersAction[Any], words: str) -> None:
     """Add ``train`` with its kinds below it."""
     parser = subparsers.add_parser(
         "train",
-        help="train a model: NLU and policies, or one of them",
+        help=words,
         description="Train language understanding and policies, and save them as one model.",
     )
     _add_train_flags(parser)

@@ -31,10 +31,9 @@ if TYPE_CHECKING:
 _KINDS: Final = ("validate", "split", "convert")
 
 
-def add_parsers(subparsers: argparse._SubParsersAction[Any], kind: str | None = None) -> None:
+def add_parsers(subparsers: argparse._SubParsersAction[Any], words: str, kind: str | None = None) -> None:
     """Add ``data`` and what is below it: one kind, or all if none is named or the name is unknown."""
     wanted = (kind,) if kind in _KINDS else _KINDS
-    words = "validate, split and convert the project's data"
     data = subparsers.add_parser("data", help=words, description=f"{words[0].upper()}{words[1:]}.")
     kinds = data.add_subparsers(title="commands", metavar="WHAT", required=True, prog=data.prog)
     if "validate" in wanted:

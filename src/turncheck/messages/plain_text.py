@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Final
+from typing import Any, Final
 
 ELLIPSIS: Final = "…"
 
@@ -47,6 +47,17 @@ def lines(text: str, limit: int) -> list[str]:
         shown.append(clean[:limit].rstrip())
         limit -= len(clean) + 1
     return shown
+
+
+def whole_characters(value: Any) -> Any:
+    """Return decoded JSON with lone surrogates replaced by U+FFFD: no file and no request can hold them."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [whole_characters(item) for item in value]
+    if isinstance(value, dict):
+        return {whole_characters(key): whole_characters(item) for key, item in value.items()}
+    return value
 
 
 def _cleaned(text: str) -> str:

@@ -9,7 +9,12 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+from turncheck.messages.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 _STREAMS: Final = (0, 1, 2)
 
@@ -61,6 +66,36 @@ def make_lasting() -> None:
                 os.close(nowhere)
     sys.stdout = _lasting(sys.stdout, 1)
     sys.stderr = _lasting(sys.stderr, 2)
+
+
+def lines_of_input(stream: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of standard input; Python has half characters where a byte is no UTF-8.
+
+    Raises:
+        UserError: a line is not UTF-8.
+    """
+    try:
+        for number, line in enumerate(stream, 1):
+            ensure_utf_8(line, f"line {number:,} of standard input")
+            yield line
+    except UnicodeDecodeError:
+        raise _not_utf_8("standard input") from None
+
+
+def ensure_utf_8(text: str, what: str) -> None:
+    """Refuse text from outside that has bytes that are not UTF-8: nobody meant what would be sent or counted.
+
+    Raises:
+        UserError: it has such; ``what``: which text it is.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise _not_utf_8(what) from None
+
+
+def _not_utf_8(what: str) -> UserError:
+    return UserError(f"{what} is not UTF-8", hint="Write it in UTF-8.")
 
 
 def lost_output() -> OSError | None:

@@ -115,6 +115,8 @@ MAX_BYTES: Final = 1024 * 1024 * 1024
 LONGEST_INDENTED: Final = 32 * 1024 * 1024
 """Larger documents are not read by people, and line breaks and indentation would add half of their size."""
 
+_LEVELS: Final = 3
+"""A report, its batch, a suite, whose cases are many; a page's data, an assistant, its sentences, which are many."""
 _FEW: Final = 100
 """In lists this short each part may itself be large: a batch suite, an assistant on a page."""
 _BATCH: Final = 1_000
@@ -144,9 +146,12 @@ def file_of(document: Any) -> Iterator[bytes]:
     yield b"\n"
 
 
-def json_pieces(document: Any) -> Iterator[bytes]:
-    """Yield a document as JSON, piece by piece: a large one is never in memory as a whole."""
-    if isinstance(document, msgspec.Struct):
+def json_pieces(document: Any, levels: int = _LEVELS) -> Iterator[bytes]:
+    """Yield a document as JSON, piece by piece: a large one is never in memory as a whole.
+
+    So many ``levels`` of records are taken apart; below, only long lists are.
+    """
+    if levels and isinstance(document, msgspec.Struct):
         yield b"{"
         optional = getattr(document, "OMITTED_IF_EMPTY", ())
         names = [
@@ -156,29 +161,29 @@ def json_pieces(document: Any) -> Iterator[bytes]:
         ]
         for number, name in enumerate(names):
             yield b"%b%b:" % (b"," if number else b"", msgspec.json.encode(name))
-            yield from json_pieces(getattr(document, name))
+            yield from json_pieces(getattr(document, name), levels - 1)
         yield b"}"
     elif isinstance(document, Sequence) and not isinstance(document, str | bytes):
-        yield from _list_pieces(document)
+        yield from _list_pieces(document, levels)
     else:
         yield json_of(document)
 
 
-def _list_pieces(values: Sequence[Any]) -> Iterator[bytes]:
+def _list_pieces(values: Sequence[Any], levels: int) -> Iterator[bytes]:
     yield b"["
     for number, batch in enumerate(batched(values)):
         yield b"," if number else b""
-        if len(values) <= _FEW and isinstance(batch[0], msgspec.Struct):
-            yield from _joined(batch)
+        if levels and len(values) <= _FEW and isinstance(batch[0], msgspec.Struct):
+            yield from _joined(batch, levels)
         else:
             yield json_of(batch)[1:-1]
     yield b"]"
 
 
-def _joined(parts: Iterable[msgspec.Struct]) -> Iterator[bytes]:
+def _joined(parts: Iterable[msgspec.Struct], levels: int) -> Iterator[bytes]:
     for number, part in enumerate(parts):
         yield b"," if number else b""
-        yield from json_pieces(part)
+        yield from json_pieces(part, levels)
 
 
 def batched(values: Sequence[_Value]) -> Iterator[tuple[_Value, ...]]:

@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 _BUDGET = 300
 
 
-def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
+def add_parsers(subparsers: argparse._SubParsersAction[Any], words: str) -> None:
     """Add ``init``."""
     from turncheck.commands.init.workflows import PROPOSALS  # not for the commands beside this one
 
     parser = subparsers.add_parser(
         "init",
-        help="propose a workflow file, settings and first tests",
+        help=words,
         description="Look at the repository and show the files to start with; --write writes those that do not"
         " exist yet.",
     )

@@ -25,6 +25,7 @@ from turncheck.engines.remote import (
     decoded,
 )
 from turncheck.messages.errors import EngineError, UnansweredError, UserError
+from turncheck.messages.plain_text import whole_characters
 from turncheck.settings.bot import leads_out
 from turncheck.settings.bot_placeholders import filled, filled_path
 from turncheck.web.addresses import Network
@@ -111,7 +112,8 @@ class BotClient(RemoteClient):
             TurnFailedError: it is not a usable answer.
             ServerError: there is none, and there will be none.
         """
-        question = self._question(request, {"token": self.access.token or "", **values}, cookies or {}, repeatable)
+        filled_in = whole_characters({"token": self.access.token or "", **values})
+        question = self._question(request, filled_in, cookies or {}, repeatable)
         try:
             response = self.ask(question, until)
         except (_RefusedTurnError, _TooLargeError) as error:

@@ -140,11 +140,11 @@ class BotConversation:
         Raises:
             UserError: it cannot be opened.
         """
-        self._opened = True
         if self._lacking is not None:
             return Turn(None, (), {}, None, (), custom_actions=(self._lacking,))
         opened = self._bot.session.opened
         if opened is None:
+            self._opened = True
             return self._turn(None, Said())
         until = self._deadline()
         try:
@@ -157,6 +157,7 @@ class BotConversation:
                 may_be_empty=True,
             )
             self._take_id(answer)
+            self._opened = True
             said = self._read(answer, lenient=True)
             if self._bot.messages_come_later:
                 said = _together(said, replace(self._fetched(until, wait=self._bot.quiet), remark=""))

@@ -25,6 +25,7 @@ import requests
 
 from turncheck.engines.conversation import Parse, PredictedEntity, PredictedIntent, SelectedResponse
 from turncheck.engines.remote import TIMEOUT, Question, RemoteClient, Response, ServerError, UnreadableError, decoded
+from turncheck.messages.plain_text import whole_characters
 from turncheck.web.addresses import Network
 from turncheck.web.exchange import typed
 
@@ -426,7 +427,7 @@ class RasaClient(RemoteClient):
             method,
             path,
             _shown(path),
-            None if json is None else dumps(json, allow_nan=False).encode(),
+            None if json is None else dumps(whole_characters(json), allow_nan=False).encode(),
             {} if json is None else {"Content-Type": "application/json"},
             credentials={"Authorization": f"Bearer {access.jwt}"} if access.jwt else {},
             query={

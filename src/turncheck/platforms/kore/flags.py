@@ -22,11 +22,11 @@ _BUILT_IN = "'Developer defined utterances' and 'Successful user utterances' are
 _FLAGS = tuple(name for name in KORE_FLAGS if name != "kore-bot-name")
 
 
-def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
+def add_parsers(subparsers: argparse._SubParsersAction[Any], words: str) -> None:
     """Add ``kore`` and what is below it."""
     kore = subparsers.add_parser(
         "kore",
-        help="manage suites, runs and the assistant's export on Kore.ai's platform",
+        help=words,
         description="Manage and run batch suites on Kore.ai's platform, and fetch the assistant's export.",
     )
     kinds = kore.add_subparsers(title="commands", metavar="WHAT", required=True)

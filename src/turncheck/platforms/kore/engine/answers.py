@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from turncheck.messages.plain_text import whole_characters
 from turncheck.project.batch.model import comparable
 
 if TYPE_CHECKING:
@@ -40,19 +41,9 @@ def read_json(body: bytes) -> Json:
     """
     try:
         value = json.loads(body.decode("utf-8", "replace"))
-        return _writable(value) if _LONE_SURROGATE.search(body) else value
+        return whole_characters(value) if _LONE_SURROGATE.search(body) else value
     except (ValueError, RecursionError):
         raise UnreadableError("it is not JSON" if body.strip() else "it is empty") from None
-
-
-def _writable(value: Json) -> Json:
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, list):
-        return [_writable(item) for item in value]
-    if isinstance(value, dict):
-        return {_writable(key): _writable(item) for key, item in value.items()}
-    return value
 
 
 def read_object(value: Json, name: str) -> dict[str, Json]:
