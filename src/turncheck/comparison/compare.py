@@ -115,9 +115,9 @@ def fallback_change(
     newly_wrong = []
     for old, new in pairs:
         sentence = SimilarSentences(text=new.text, intent=new.expected.intent or "", location=new.location)
-        if new.predicted.fallback and not old.predicted.fallback and old.correct:
+        if new.predicted.fallback and not old.predicted.fallback and old.correct and not new.unclear:
             lost.setdefault(sentence.intent, []).append(sentence)
-        if old.predicted.fallback and not new.predicted.fallback and not new.correct:
+        if old.predicted.fallback and not new.predicted.fallback and new.misclassified and not old.unclear:
             newly_wrong.append(sentence)
     if not lost and not newly_wrong:
         return None
@@ -152,6 +152,7 @@ def without_shifts(
     before, after = _understood(base), _understood(head)
     if before is None or after is None or _thresholds(before) != _thresholds(after):
         return metrics
+    pairs = [(old, new) for old, new in pairs if not old.unclear and not new.unclear]
     crossed = Counter(new.predicted.fallback - old.predicted.fallback for old, new in pairs)
     if abs(crossed[1] - crossed[-1]) > _SHARE_OF_A_SHIFT * len(pairs):
         return metrics

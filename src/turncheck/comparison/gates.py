@@ -223,7 +223,7 @@ def _behind(report: Report, comparison: Comparison | None, name: str) -> tuple[j
         wrong = [
             example
             for example in report.nlu.predictions
-            if not example.correct and label in {None, example.expected.intent, example.predicted.intent}
+            if example.misclassified and label in {None, example.expected.intent, example.predicted.intent}
         ]
         new = {(c.name, c.location) for c in comparison.examples.newly_failing} if comparison else set()
         wrong.sort(key=lambda example: (example.text, example.location) not in new)
