@@ -315,7 +315,8 @@ def test_a_message_that_is_not_sent_after_the_end_fails_its_case(tmp_path: Path)
 
 def test_a_slot_is_not_unset_where_no_answer_has_slots(tmp_path: Path) -> None:
     found = {}
-    for name, more in (("none", {}), ("empty", {"slots": {}})):
+    answers: dict[str, dict[str, object]] = {"none": {}, "empty": {"slots": {}}}
+    for name, more in answers.items():
         with serving(fake := FakeBot(_with(**more))):
             found[name] = result_of(hold(tmp_path, fake, TWO_MESSAGES, shape=f"{REST}  slots: $.slots\n"), "talk")
     assert {name: case.outcome for name, case in found.items()} == {"none": "skipped", "empty": "passed"}

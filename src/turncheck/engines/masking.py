@@ -38,9 +38,8 @@ class Masks:
 
     def __init__(self, secrets: Iterable[str], url: str = "") -> None:
         known = [*secrets, _private(url)]
-        known += [
-            part for secret in known if (login := _decoded_login(secret)) for part in (login, login.partition(":")[2])
-        ]
+        for decoded in filter(None, map(_decoded_login, known.copy())):
+            known += [decoded, decoded.partition(":")[2]]
         plain = {secret for secret in known if len(secret) >= SHORTEST}
         forms = plain.union(*(_encoded(secret.encode()) for secret in plain))
         if (login := login_of(url)) is not None:
