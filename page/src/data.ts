@@ -67,6 +67,7 @@ export interface Sentences {
   neighbours: Record<number, [number, number][]>;
   ranking: Record<number, [number, number][]>;
   runs: Record<number, string>;
+  repeated: Record<number, "flaky" | "failed" | "regressed" | "unclear" | "not answered">;
 }
 
 export interface Turn {
@@ -93,6 +94,7 @@ export interface Conversation {
   reason: string;
   attempts: [number, number] | null;
   runs: boolean[];
+  repeated: "" | "flaky" | "regressed";
   turns: Turn[];
   events: string[];
   remarks: string[];

@@ -1,7 +1,7 @@
 // Which sentences are shown: filters that stand in the address, and how they choose.
 
 import type { Assistant } from "./data.ts";
-import { changeWords, hasChanged, isRight, outcomeOf } from "./sentence.ts";
+import { changeWords, hasChanged, isRight, isUnclear, outcomeOf } from "./sentence.ts";
 
 export interface Filters {
   intent: string;
@@ -72,8 +72,8 @@ export function matching(assistant: Assistant, filters: Filters, onlyChanged: bo
 
 function hasOutcome(assistant: Assistant, number: number, wanted: string): boolean {
   if (wanted === "entities wrong") return assistant.sentences.entities[number]?.right === false;
-  if (wanted === "misclassified") return assistant.sentences.expected[number] !== -1 && !isRight(assistant, number);
-  return outcomeOf(assistant, number) === wanted;
+  if (wanted === "misclassified") return assistant.sentences.expected[number] !== -1 && !isRight(assistant, number) && !isUnclear(assistant, number);
+  return outcomeOf(assistant, number) === wanted || assistant.sentences.repeated[number] === wanted;
 }
 
 function labelNumber(assistant: Assistant, name: string): number | null {

@@ -5,16 +5,17 @@ import { label, type Assistant, type Entity } from "./data.ts";
 import { h, type Child } from "./dom.ts";
 import { place } from "./place.ts";
 import { code, said } from "./text.ts";
-import { outcome, sideWords, strip } from "./widgets.ts";
+import { outcome, sideWords, strip, tally } from "./widgets.ts";
 
 const MOST_RUNS = 60;
 
-export type Outcome = "right" | "wrong" | "not understood" | "not judged";
+export type Outcome = "right" | "wrong" | "not understood" | "not judged" | "unclear";
 
 /** What came of a sentence's intent, after the fallback. */
 export function outcomeOf(assistant: Assistant, number: number): Outcome {
   const { sentences } = assistant;
   if (sentences.expected[number] === -1) return "not judged";
+  if (isUnclear(assistant, number)) return "unclear";
   if (sentences.fallback[number]) return "not understood";
   return isRight(assistant, number) ? "right" : "wrong";
 }
@@ -22,6 +23,22 @@ export function outcomeOf(assistant: Assistant, number: number): Outcome {
 /** Whether the intent is right, before the fallback. */
 export function isRight({ sentences }: Assistant, number: number): boolean {
   return sentences.expected[number] === sentences.predicted[number];
+}
+
+/** Whether its runs do not say how it fares. */
+export function isUnclear({ sentences }: Assistant, number: number): boolean {
+  return sentences.repeated[number] === "unclear";
+}
+
+/** Its outcome as it is shown: what its runs say and how many pass, if it was run several times. */
+export function shownOutcome(assistant: Assistant, number: number): Child[] {
+  const repeated = assistant.sentences.repeated[number];
+  const runs = runsOf(assistant, number);
+  return [outcome(repeated && repeated !== "failed" ? repeated : outcomeOf(assistant, number)), tally([runs.filter(Boolean).length, runs.length])];
+}
+
+function runsOf({ sentences }: Assistant, number: number): boolean[] {
+  return [...(sentences.runs[number] ?? "")].map((run) => run === "P");
 }
 
 /** Whether anything of the sentence changed sides against the base. */
@@ -96,14 +113,14 @@ export function sentenceDialog(context: Context, number: number, closed: () => v
   const rows: [string, Child | Child[]][] = [
     ["expected", code(label(assistant, sentences.expected[number] ?? -1))],
     ["got", [code(label(assistant, sentences.predicted[number] ?? -1)), ` (${(sentences.confidence[number] ?? 0).toFixed(2)})`]],
-    ["outcome", [outcome(outcomeOf(assistant, number)), sentences.fallback[number] ? ": too unsure, so the fallback follows" : ""]],
+    ["outcome", [...shownOutcome(assistant, number), sentences.fallback[number] ? ": too unsure, so the fallback follows" : ""]],
   ];
   const side = changeWords(assistant, number);
   const base = sentences.base[number];
   if (assistant.compared) {
     rows.push(["against the base", [side || "did not change sides", base === undefined ? "" : [", was "], base !== undefined && code(label(assistant, base))].flat()]);
   }
-  const runs = [...(sentences.runs[number] ?? "")].map((run) => run === "P");
+  const runs = runsOf(assistant, number);
   if (runs.length > 0) rows.push(["its runs", strip([runs.filter(Boolean).length, runs.length], runs.slice(0, MOST_RUNS))]);
   rows.push(["where", sentencePlace(assistant, number)]);
   const close = h("button", { class: "close", "aria-label": "Close" }, "✕");

@@ -2,7 +2,7 @@
 
 import type { Context } from "./context.ts";
 import { fill, h, svg } from "./dom.ts";
-import { isRight, sentenceList } from "./sentence.ts";
+import { isRight, isUnclear, sentenceList } from "./sentence.ts";
 import { count, percent } from "./text.ts";
 
 interface Verdicts {
@@ -23,7 +23,7 @@ export function thresholdPart(context: Context): HTMLElement | null {
   const { assistant } = context;
   const { sentences, threshold } = assistant;
   if (!threshold || sentences.text.length < sentences.total) return null; // not all sentences are here to count
-  const judged = sentences.text.map((_, number) => number).filter((number) => sentences.expected[number] !== -1);
+  const judged = sentences.text.map((_, number) => number).filter((number) => sentences.expected[number] !== -1 && !isUnclear(assistant, number));
   if (!judged.length) return null;
 
   const answers = (number: number, at: number): boolean => {

@@ -19,7 +19,7 @@ export function change(difference: string, judgement: string, words: string): HT
 
 const SIGNS: Record<string, string> = {
   passed: "✓", right: "✓", failed: "✕", wrong: "✕", error: "✕", warning: "!", misunderstood: "!", info: "i",
-  skipped: "–", "not understood": "?", unclear: "?",
+  skipped: "–", "not understood": "?", unclear: "?", flaky: "~", regressed: "✕", "not answered": "✕",
 };
 
 /** An outcome: a sign and its word. */
@@ -80,6 +80,11 @@ export function folded(summary: Child[], content: () => Child[], attributes: Rec
   const details = h("details", attributes, h("summary", {}, ...summary));
   details.addEventListener("toggle", () => details.append(...content().filter((one): one is Node => one instanceof Node)), { once: true });
   return details;
+}
+
+/** How many of its runs passed, unless all did: `19/24`. */
+export function tally([passed, of]: [number, number]): Child {
+  return passed < of && h("span", { class: "tally", title: `${passed} of ${of} runs pass` }, ` ${passed}/${of}`);
 }
 
 /** How it fared when it was repeated, run by run; an older report has the numbers alone. */

@@ -355,3 +355,56 @@ test("all sentences of an intent are all, also where only what changed is shown"
     await eventually(async () => assert.match(await told(page), /^\d+ of 48 sentences$/));
   }, { hash: "#sentences" });
 });
+
+test("what varies is told in its folded row, with how many runs pass, and can be filtered", async () => {
+  await opened("varying", async (page) => {
+    const summaries = page.locator(".conversation > summary");
+    const rowOf = async (name) => (await summaries.filter({ hasText: name }).innerText()).replace(/\s+/g, " ");
+    assert.match(await rowOf("now and then"), /^~ flaky 19\/24 now and then/);
+    assert.match(await rowOf("no more"), /^✕ regressed 0\/5 no more/);
+    assert.match(await rowOf("who knows"), /^\? unclear 2\/4 who knows/);
+    assert.match(await rowOf("never"), /^✕ failed 0\/4 never/);
+    assert.match(await rowOf("always"), /^✓ passed always/);
+    const choose = page.getByLabel("outcome");
+    assert.deepEqual(await choose.locator("option").allInnerTexts(), ["all", "failed", "flaky", "passed", "regressed", "unclear"]);
+    await choose.selectOption("flaky");
+    await eventually(async () => assert.match(await told(page), /^1 of 5 conversations/));
+    await choose.selectOption("failed");
+    await eventually(async () => assert.match(await told(page), /^2 of 5 conversations/));
+    assert.deepEqual(await violations(page), []);
+  }, { hash: "#conversations" });
+});
+
+test("a sentence whose runs do not say how it fares is not wrong, and outcomes are offered where there are any", async () => {
+  await opened("varying", async (page) => {
+    const choose = page.getByLabel("outcome");
+    await choose.selectOption("misclassified");
+    await eventually(async () => assert.match(await told(page), /^2 of 6 sentences/));
+    await choose.selectOption("right");
+    await eventually(async () => assert.match(await told(page), /^3 of 6 sentences/));
+    await choose.selectOption("flaky");
+    await eventually(async () => assert.match((await rows(page).allInnerTexts()).join(), /now and then[^]*flaky 19\/24/));
+    await choose.selectOption("unclear");
+    await eventually(async () => assert.match(await told(page), /^1 of 6 sentences/));
+    await rows(page).first().getByRole("link").first().click();
+    const dialog = await page.getByRole("dialog").innerText();
+    assert.match(dialog, /unclear 2\/4/);
+    assert.doesNotMatch(dialog, /wrong/);
+  }, { hash: "#sentences" });
+  await opened("bank", async (page) => {
+    assert.deepEqual(await page.getByLabel("outcome").locator("option").allInnerTexts(), ["all", "right", "wrong", "not understood", "misclassified", "entities wrong"]);
+  }, { hash: "#sentences" });
+});
+
+test("the name of a check breaks after an underscore, never within a word", async () => {
+  for (const width of [1600, 1100, 800]) {
+    await opened("varying", async (page) => {
+      const broken = await page.evaluate(() => [...document.querySelectorAll(".speaker")].flatMap((one) => [...one.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).filter((node) => {
+        const range = document.createRange();
+        range.selectNodeContents(node);
+        return range.getClientRects().length > 1;
+      }).map((node) => node.data)));
+      assert.deepEqual(broken, [], `at ${width}`);
+    }, { hash: "#conversations", width });
+  }
+});

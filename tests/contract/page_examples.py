@@ -16,7 +16,7 @@ from turncheck.messages.finding import Location
 from turncheck.render.assistants import Run
 from turncheck.render.page.page import render_page
 from turncheck.render.wording.gates import judge
-from turncheck.report.model import CaseMessage, Report, Skipped, Substitution, TurnEvent, TurnTrace, Understood
+from turncheck.report.model import CaseMessage, Repeats, Report, Skipped, Substitution, TurnEvent, TurnTrace, Understood
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,6 +47,7 @@ def write_examples(folder: Path) -> None:
         "unsure": [_alone(_unsure(0.35))],
         "unsurer": [_alone(_unsure(0.325))],
         "alike": [_alone(_alike())],
+        "varying": [_alone(_varying())],
         "named": [Run(*pull_request(), LINKS), *(_alone(_skipping()) for _ in range(2))],
     }
     for name, runs in pages.items():
@@ -112,6 +113,30 @@ def _alike() -> Report:
     """Cases whose answers differ in what nobody sees."""
     steps = ("caff\u00e8!caffe\u0300", "ab!a\u3164b", "one two!one\u2800two", "ok \u2705!ok \u2705\ufe0f")
     return report(cases=[case(f"c{number}", step) for number, step in enumerate(steps)])
+
+
+def _varying() -> Report:
+    """Cases and sentences that were run several times; one case has checks with long names."""
+    repeats = {
+        "always": Repeats(runs="PP", outcome="passed"),
+        "now and then": Repeats(runs="PF" + "p" * 18 + "f" * 4, outcome="flaky"),
+        "no more": Repeats(runs="FFfff", outcome="regressed", base="PPPP"),
+        "who knows": Repeats(runs="PFpf", outcome="unclear"),
+        "never": Repeats(runs="FFff", outcome="failed"),
+    }
+    wrong = {"no more", "who knows", "never"}
+    cases = []
+    for name, one in repeats.items():
+        made = case(name, "a!b" if name in wrong else "a")
+        kinds = ("BOT_CONSUMED", "TEXT_CONTAINS_ANY")
+        steps = (*made.steps, *(msgspec.structs.replace(made.steps[0], kind=kind) for kind in kinds))
+        outcome = "unclear" if one.outcome == "unclear" else made.outcome
+        cases.append(msgspec.structs.replace(made, steps=steps, outcome=outcome, repeats=one))
+    sentences = [
+        msgspec.structs.replace(example(text, "greet", "bye" if text in wrong else None, line=line), repeats=one)
+        for line, (text, one) in enumerate(repeats.items(), 1)
+    ]
+    return report(examples=[*sentences, example("bye", "bye", line=9)], cases=cases, name="varying")
 
 
 def _skipping() -> Report:

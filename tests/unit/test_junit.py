@@ -13,13 +13,14 @@ from golden_texts import Golden
 from hostile import HOSTILE
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from pull_request import LINKS, pull_request
 from report_builder import case, example, finding, report, story, suite, with_changes
 
 from turncheck.render.junit import render_junit
 from turncheck.render.sinks.xml import attribute, element
 from turncheck.render.wording.gates import judge
-from turncheck.report.model import Alternative, GateSettings, Skipped, StoryStep
+from turncheck.report.model import Alternative, GateSettings, Repeats, Skipped, StoryStep
 from turncheck.settings.file import read_settings_file
 
 if TYPE_CHECKING:
@@ -318,3 +319,37 @@ def test_a_gate_stands_at_the_line_that_sets_it_and_without_one_has_none(tmp_pat
         "max-regression: core.passed: 0": "5",
         "max-regression: nlu.intents.f1: 0.1": "6",
     }
+
+
+def test_a_sentence_that_did_not_pass_each_time_is_a_case_with_its_runs() -> None:
+    runs = {
+        "hi": Repeats(runs="PP", outcome="passed"),
+        "hey": Repeats(runs="PFpp", outcome="flaky"),
+        "yo": Repeats(runs="PFpf", outcome="unclear"),
+        "see you": Repeats(runs="FFff", outcome="failed", base="FF"),
+        "ciao": Repeats(runs="FFfff", outcome="regressed", base="PPPP"),
+        "adieu": Repeats(runs="", errors=3, outcome="unclear"),
+        "so long": Repeats(runs="PF", outcome="unclear"),
+    }
+    wrong = {"yo", "see you", "ciao", "adieu", "so long"}
+    intents = {"see you": "bye", "ciao": "bye", "adieu": "bye", "so long": "leave"}
+    made = report(
+        examples=[
+            replace(example(text, intents.get(text, "greet"), "other" if text in wrong else None), repeats=repeats)
+            for text, repeats in runs.items()
+        ]
+    )
+    root = junit_of(made)
+    cases = {one.get("name"): one for one in root.iter("testcase") if "nlu" in one.get("classname", "")}
+    assert [*cases] == ["bye", "greet", "leave", "hey", "yo", "see you", "ciao", "adieu", "so long"]
+    properties = {
+        name: {one.get("name"): one.get("value") for one in case.iter("property")} for name, case in cases.items()
+    }
+    assert (properties["hey"], properties["yo"]) == ({"flaky": "true", "runs": "PFPP"}, {"runs": "PFPF"})
+    outcomes = {
+        name: [child.tag for child in case if child.tag in {"skipped", "failure"}] for name, case in cases.items()
+    }
+    assert [name for name, found in outcomes.items() if found == ["skipped"]] == ["leave", "yo", "see you", "so long"]
+    assert [name for name, found in outcomes.items() if found == ["failure"]] == ["ciao", "adieu"]
+    assert case_named(root, "yo").find("skipped").get("message") == "unclear: 2 of 4 runs pass"  # type: ignore[union-attr]
+    assert (case_named(root, "greet").findtext("system-out") or "").startswith("2 of 2 right, 1 unclear")

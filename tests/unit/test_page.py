@@ -248,6 +248,7 @@ def test_repeats_and_findings_are_told() -> None:
     beside = msgspec.structs.replace(case("shaky", "a"), repeats=Repeats(runs="PFp", outcome="flaky", base="PPF"))
     (told,) = data_of(page_of(report(cases=[beside]), report(cases=[case("shaky", "a")])))["conversations"]
     assert (told["runs"], told["base"]["runs"]) == ([True, False, True], [True, True, False])
+    assert (told["outcome"], told["repeated"]) == ("passed", "flaky")
 
     data = data_of(page_of(head_report(), base_report()))
     assert data["manual"] == MANUAL
@@ -262,6 +263,7 @@ def test_sentences_that_do_not_pass_each_time_have_their_runs() -> None:
         for text, repeats in (("hi", always), ("hey", flaky))
     ]
     assert data_of(page_of(report(examples=examples)))["sentences"]["runs"] == {"1": "FPP"}
+    assert data_of(page_of(report(examples=examples)))["sentences"]["repeated"] == {"1": "flaky"}
 
 
 def test_no_confidence_passes_a_threshold_by_rounding() -> None:

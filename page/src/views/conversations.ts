@@ -5,7 +5,7 @@ import type { Conversation, Turn } from "../data.ts";
 import { fill, h, type Child } from "../dom.ts";
 import { place } from "../place.ts";
 import { code, count, difference, said } from "../text.ts";
-import { choice, field, missing, nothing, outcome, strip } from "../widgets.ts";
+import { choice, field, missing, nothing, outcome, strip, tally } from "../widgets.ts";
 
 const KINDS: Record<Conversation["kind"], string> = { story: "story", case: "end-to-end case", batch: "batch case" };
 const AT_FIRST = 200;
@@ -61,7 +61,7 @@ function matches(one: Conversation, query: URLSearchParams, onlyChanged: boolean
   return (
     (!onlyChanged || one.side !== "") &&
     (!query.get("kind") || one.kind === query.get("kind")) &&
-    (!query.get("outcome") || one.outcome === query.get("outcome")) &&
+    (!query.get("outcome") || [one.outcome, one.repeated].includes(query.get("outcome") ?? "")) &&
     (!text || [one.name, ...one.turns.map((turn) => turn.expected)].some((part) => part.toLowerCase().includes(text)))
   );
 }
@@ -69,7 +69,7 @@ function matches(one: Conversation, query: URLSearchParams, onlyChanged: boolean
 function form(context: Context, query: URLSearchParams, set: (name: string, value: string) => void): HTMLElement {
   const listed = context.assistant.conversations;
   const kinds = [...new Set(listed.map((one) => one.kind))].map((kind): [string, string] => [kind, KINDS[kind]]);
-  const outcomes = [...new Set(listed.map((one) => one.outcome))].sort().map((word): [string, string] => [word, word]);
+  const outcomes = [...new Set(listed.flatMap((one) => (one.repeated ? [one.outcome, one.repeated] : [one.outcome])))].sort().map((word): [string, string] => [word, word]);
   const search = h("input", { type: "search", value: query.get("text") ?? "", placeholder: "name or words" });
   search.addEventListener("input", () => set("text", search.value));
   const element = h(
@@ -93,7 +93,8 @@ function item(context: Context, one: Conversation, open: boolean): HTMLElement {
     h(
       "summary",
       {},
-      outcome(one.outcome),
+      outcome(one.repeated || one.outcome),
+      one.attempts && tally(one.attempts),
       " ",
       h("strong", {}, said(one.name)),
       " ",
@@ -167,7 +168,7 @@ function line(context: Context, turn: Turn, first: boolean, file: number): HTMLE
   return h(
     "li",
     { class: kind },
-    h("span", { class: "speaker" }, speaker),
+    h("span", { class: "speaker" }, parts(speaker)),
     h(
       "div",
       { class: "words" },
@@ -179,6 +180,11 @@ function line(context: Context, turn: Turn, first: boolean, file: number): HTMLE
     ),
     turn.place ? place(context.assistant, turn.place, { within: file }) : null,
   );
+}
+
+/** A name in parts, between which a line may end: after an underscore, not within a word. */
+function parts(name: string): Child[] {
+  return name.split(/(?<=_)/).flatMap((part, number) => (number ? [h("wbr"), part] : [part]));
 }
 
 function both(expected: string, actual: string): HTMLElement {

@@ -4,13 +4,14 @@ import { caseAddress, viewAddress, type Context } from "../context.ts";
 import { label } from "../data.ts";
 import { fill, h } from "../dom.ts";
 import { addressed, filtersOf, matching, type Filters } from "../filters.ts";
-import { changeWords, outcomeOf, sentenceDialog, sentencePlace, withEntities } from "../sentence.ts";
+import { changeWords, sentenceDialog, sentencePlace, shownOutcome, withEntities } from "../sentence.ts";
 import { code, count, said } from "../text.ts";
 import { thresholdPart } from "../threshold.ts";
 import { VirtualTable } from "../virtual.ts";
-import { choice, field, missing, nothing, outcome } from "../widgets.ts";
+import { choice, field, missing, nothing } from "../widgets.ts";
 
 const OUTCOMES = ["right", "wrong", "not understood", "misclassified", "entities wrong"];
+const REPEATED = ["flaky", "regressed", "unclear", "not answered"]; // offered where there are any
 const CHANGES = ["newly wrong", "newly right", "new and wrong", "edited"];
 
 export function sentencesView(context: Context): HTMLElement {
@@ -76,7 +77,7 @@ function row(context: Context, number: number): HTMLElement[] {
     h("td", { class: "intent" }, code(label(assistant, sentences.expected[number] ?? -1))),
     h("td", { class: "intent got" }, code(label(assistant, sentences.predicted[number] ?? -1))),
     h("td", { class: "sure" }, (sentences.confidence[number] ?? 0).toFixed(2)),
-    h("td", { class: "result" }, outcome(outcomeOf(assistant, number)), entities?.right === false && h("span", { class: "flag" }, "entities wrong")),
+    h("td", { class: "result" }, ...shownOutcome(assistant, number), entities?.right === false && h("span", { class: "flag" }, "entities wrong")),
     ...(assistant.compared ? [h("td", { class: "side", title: side || null }, side)] : []),
     h("td", { class: "where" }, sentencePlace(assistant, number, { short: true })),
   ];
@@ -94,6 +95,8 @@ function form(context: Context, filters: Filters, set: (changes: Partial<Filters
       .map((name): [string, string] => [name, name]),
   ];
   const files = [...new Set(sentences.file)].map((one) => assistant.files[one]?.path ?? "").sort();
+  const repeated = new Set<string>(Object.values(sentences.repeated));
+  const outcomes = [...OUTCOMES, ...REPEATED.filter((one) => repeated.has(one))];
   const same = (words: string[]): [string, string][] => [["", "all"], ...words.map((word): [string, string] => [word, word])];
   const search = h("input", { type: "search", value: filters.text, placeholder: "words in the sentence" });
   search.addEventListener("input", () => set({ text: search.value }));
@@ -108,7 +111,7 @@ function form(context: Context, filters: Filters, set: (changes: Partial<Filters
     field("search", search),
     field("expected", choice(names(sentences.expected), filters.intent, (intent) => set({ intent }))),
     field("got", choice(names(sentences.predicted), filters.got, (got) => set({ got }))),
-    field("outcome", choice(same(OUTCOMES), filters.outcome, (chosen) => set({ outcome: chosen }))),
+    field("outcome", choice(same(outcomes), filters.outcome, (chosen) => set({ outcome: chosen }))),
     assistant.compared && field("change", choice(same(CHANGES), filters.change, (change) => set({ change }))),
     files.length > 1 && field("file", choice(same(files), filters.file, (file) => set({ file }))),
     field("confidence from", bound("from", 0)),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec import UNSET, UnsetType, structs
 
+from turncheck.comparison import matching
 from turncheck.comparison.cases import (
     batch_cases,
     copied_stories,
@@ -46,20 +47,7 @@ from turncheck.comparison.explanations import (
     collisions,
     training_difference,
 )
-from turncheck.comparison.matching import (
-    Matched,
-    apart,
-    base_faults,
-    base_lacks,
-    base_tests,
-    changed_cases,
-    changed_tests,
-    lost,
-    match_named,
-    match_sentences,
-    match_tests,
-    still_there,
-)
+from turncheck.comparison.matching import apart, lost
 from turncheck.comparison.metric_deltas import has_unlisted, many_losses, measured_otherwise, metric_deltas
 from turncheck.comparison.metrics import MetricDelta, metrics_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
@@ -127,9 +115,9 @@ def fallback_change(
     newly_wrong = []
     for old, new in pairs:
         sentence = SimilarSentences(text=new.text, intent=new.expected.intent or "", location=new.location)
-        if new.predicted.fallback and not old.predicted.fallback and old.correct:
+        if new.predicted.fallback and not old.predicted.fallback and old.correct and not new.unclear:
             lost.setdefault(sentence.intent, []).append(sentence)
-        if old.predicted.fallback and not new.predicted.fallback and not new.correct:
+        if old.predicted.fallback and not new.predicted.fallback and new.misclassified and not old.unclear:
             newly_wrong.append(sentence)
     if not lost and not newly_wrong:
         return None
@@ -164,6 +152,7 @@ def without_shifts(
     before, after = _understood(base), _understood(head)
     if before is None or after is None or _thresholds(before) != _thresholds(after):
         return metrics
+    pairs = [(old, new) for old, new in pairs if not old.unclear and not new.unclear]
     crossed = Counter(new.predicted.fallback - old.predicted.fallback for old, new in pairs)
     if abs(crossed[1] - crossed[-1]) > _SHARE_OF_A_SHIFT * len(pairs):
         return metrics
@@ -316,16 +305,16 @@ def _alone(report: Report, used: BaselineUsed, *, agreed: bool = False) -> Compa
 
 def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
     other_mode = measured_otherwise(base, head)
-    matched = apart if other_mode else match_sentences
+    matched = apart if other_mode else matching.match_sentences
     intents = matched(intent_cases(base), intent_cases(head))
     renamed = renamed_names(base, head)
     items = at_their_changes(changed_items(base, head, renamed), base, head)
-    end_to_end = match_tests(end_to_end_cases(base, all_there=True), end_to_end_cases(head, all_there=True))
-    batch = match_sentences(batch_cases(base), batch_cases(head))
-    tests: dict[Evaluation, Matched] = {
-        "core": still_there(_matched_stories(base, head), head, "core"),
-        "e2e": still_there(end_to_end, head, "e2e"),
-        "batch": still_there(batch, head, "batch"),
+    end_to_end = matching.match_tests(end_to_end_cases(base, all_there=True), end_to_end_cases(head, all_there=True))
+    batch = matching.match_sentences(batch_cases(base), batch_cases(head))
+    tests: dict[Evaluation, matching.Matched] = {
+        "core": matching.still_there(_matched_stories(base, head), head, "core"),
+        "e2e": matching.still_there(end_to_end, head, "e2e"),
+        "batch": matching.still_there(batch, head, "batch"),
     }
     removed = removed_items(base, head, renamed)
     difference = training_difference(base, head)
@@ -333,8 +322,10 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
     examples = _explained(_changed_sentences(intents, other_mode=other_mode), explainer)
     entities = without_stripped(matched(entity_cases(base), entity_cases(head)))
     responses = matched(response_cases(base), response_cases(head))
-    stories, cases = (with_changed_rules(changed_tests(tests[name]), base, head, removed) for name in ("core", "e2e"))
-    utterances = changed_tests(tests["batch"])
+    stories, cases = (
+        with_changed_rules(matching.changed_tests(tests[name]), base, head, removed) for name in ("core", "e2e")
+    )
+    utterances = matching.changed_tests(tests["batch"])
     new_findings, gone_findings = changed_findings(base, head, renamed)
     suppressions = new_suppressions(base, head)
     cut = cut_intents(base, head, renamed)
@@ -354,8 +345,8 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         stories=stories,
         e2e=cases,
         batch=utterances,
-        base_lacks=base_lacks(base, head, tests),
-        base_faults=base_faults(base),
+        base_lacks=matching.base_lacks(base, head, tests),
+        base_faults=matching.base_faults(base),
         lost=lost(base, head),
         unlisted=has_unlisted(base, head),
         other_mode=other_mode,
@@ -380,7 +371,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         stripped=stripped(base, head, renamed),
         fallback=None if other_mode else fallback_change(base, head, paired_predictions(base, head), metrics),
         renamed=renamed,
-        base_tests=base_tests(base, stories, cases, utterances),
+        base_tests=matching.base_tests(base, stories, cases, utterances),
         many_losses=many_losses(head),
     )
 
@@ -418,19 +409,19 @@ def _overlap(base: Report, head: Report) -> Overlap | None:
     )
 
 
-def _changed_sentences(matched: Matched, *, other_mode: bool) -> ChangedCases:
+def _changed_sentences(matched: matching.Matched, *, other_mode: bool) -> ChangedCases:
     """What changed for sentences; if the base measured them in another mode, their earlier results are not known."""
-    changed = changed_cases(matched)
+    changed = matching.changed_cases(matched)
     return msgspec.structs.replace(changed, added_failing=()) if other_mode else changed
 
 
-def _matched_stories(base: Report, head: Report) -> Matched:
+def _matched_stories(base: Report, head: Report) -> matching.Matched:
     """Match the stories of both sides; one that has become a copy of another is edited, not gone."""
     before = story_cases(base, unnamed=False)
-    copies = match_named(match_named(before, story_cases(head)).removed, copied_stories(head)).pairs
+    copies = matching.match_named(matching.match_named(before, story_cases(head)).removed, copied_stories(head)).pairs
     apart = {(pair.head.name, pair.head.location) for pair in copies}
-    matched = match_named(before, story_cases(head, apart=apart))
-    return replace(matched, removed=match_named(matched.removed, copied_stories(head)).removed)
+    matched = matching.match_named(before, story_cases(head, apart=apart))
+    return replace(matched, removed=matching.match_named(matched.removed, copied_stories(head)).removed)
 
 
 def _explained(cases: ChangedCases, explainer: Explainer) -> ChangedCases:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, cast
+
+from msgspec.structs import replace
 
 from turncheck.comparison.cases import batch_cases, end_to_end_cases, intent_cases, story_cases
 from turncheck.comparison.judged import read_threshold

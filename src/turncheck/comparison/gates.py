@@ -14,44 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
+from turncheck.comparison import gates_on_tests, judged
 from turncheck.comparison.cases import is_read_in_part
-from turncheck.comparison.gates_on_tests import (
-    GONE_TESTS,
-    NEW_ERRORS,
-    NEW_SUPPRESSIONS,
-    judge_failed_tests,
-    judge_gone_tests,
-    judge_new_errors,
-    judge_new_failures,
-    judge_new_suppressions,
-    judge_required,
-    judge_something_was_tested,
-    not_validated,
-    tests_of,
-    tests_switched_off,
-    unclear_tests,
-)
-from turncheck.comparison.judged import (
-    BadFinding,
-    Cause,
-    Drop,
-    FailedTest,
-    Findings,
-    GateOutcome,
-    GateRules,
-    GoneTest,
-    Judged,
-    NoFigure,
-    Places,
-    Regression,
-    Threshold,
-    Uncovered,
-    Value,
-    WrongSentence,
-    at_its_place,
-    place_of_gate,
-    read_rules,
-)
 from turncheck.comparison.metric_deltas import is_counted
 from turncheck.comparison.metrics import (
     COVERAGE_OF_CHANGES,
@@ -88,7 +52,7 @@ _PASSED: Final = "e2e.passed"
 """The figure that a case which is unclear may still raise."""
 
 
-def judge_threshold(report: Report, comparison: Comparison | None, rule: Threshold) -> Judged:
+def judge_threshold(report: Report, comparison: Comparison | None, rule: judged.Threshold) -> judged.Judged:
     """Judge ``metric >= limit``.
 
     Raises:
@@ -100,34 +64,36 @@ def judge_threshold(report: Report, comparison: Comparison | None, rule: Thresho
         change = rule.name == COVERAGE_OF_CHANGES
         there = change and comparison is not None and comparison.baseline.status in {"unreachable", "unreadable"}
         if there:
-            return Judged(name, "not judged", "no base", metric=rule.name, needs_base=True)
-        return Judged(name, "not judged", "", (NoFigure(metric.reason),), metric=rule.name, needs_base=change)
+            return judged.Judged(name, "not judged", "no base", metric=rule.name, needs_base=True)
+        return judged.Judged(
+            name, "not judged", "", (judged.NoFigure(metric.reason),), metric=rule.name, needs_base=change
+        )
     of_runs = JUDGED_BY_BOUND.get(rule.name)
     if of_runs is not None and rule.operator in {">=", ">"} and section_of(report, of_runs) is not None:
         first = [first_runs(repeats) for repeats in repeats_of(report, of_runs)]
         return _judge_share_of_runs(report, comparison, rule, metric, sum(runs for _, runs in first))
     holds = rule.holds(metric.value)
-    unclear = unclear_tests(report) if rule.name == _PASSED else ()
+    unclear = gates_on_tests.unclear_tests(report) if rule.name == _PASSED else ()
     if not holds and rule.holds(metric.value + len(unclear)):
-        return Judged(name, "not judged", "unclear", metric=rule.name, causes=unclear)
+        return judged.Judged(name, "not judged", "unclear", metric=rule.name, causes=unclear)
     causes = () if holds else _behind(report, comparison, rule.name)
-    facts = (Value(rule, metric),)
-    return Judged(name, "passed" if holds else "failed", "", facts, metric=rule.name, causes=causes)
+    facts = (judged.Value(rule, metric),)
+    return judged.Judged(name, "passed" if holds else "failed", "", facts, metric=rule.name, causes=causes)
 
 
 def _judge_share_of_runs(
-    report: Report, comparison: Comparison | None, rule: Threshold, metric: Measured, runs: int
-) -> Judged:
+    report: Report, comparison: Comparison | None, rule: judged.Threshold, metric: Measured, runs: int
+) -> judged.Judged:
     """Judge a share of runs by its 95 % interval: the runs are a sample, which may not say enough."""
     interval = wilson(metric.value * runs, runs)
-    outcome: GateOutcome = "not judged"
+    outcome: judged.GateOutcome = "not judged"
     if rule.holds(interval[0]):
         outcome = "passed"
     elif not rule.holds(interval[1]):
         outcome = "failed"
     causes = () if outcome == "passed" else _behind(report, comparison, rule.name)
-    facts = (Value(rule, metric, interval),)
-    return Judged(f"threshold: {rule.text}", outcome, "", facts, metric=rule.name, causes=causes)
+    facts = (judged.Value(rule, metric, interval),)
+    return judged.Judged(f"threshold: {rule.text}", outcome, "", facts, metric=rule.name, causes=causes)
 
 
 def _measured(report: Report, comparison: Comparison | None, name: str) -> Measured | NotMeasured:
@@ -139,7 +105,7 @@ def _measured(report: Report, comparison: Comparison | None, name: str) -> Measu
     return find_metric(report, metrics_of(report), name)
 
 
-def judge_regression(report: Report, comparison: Comparison | None, rule: Regression) -> Judged:
+def judge_regression(report: Report, comparison: Comparison | None, rule: judged.Regression) -> judged.Judged:
     """Judge ``metric: largest drop``, on the examples that both sides judged, if there are any.
 
     Counts (of stories, cases, findings) are judged by all there are: a test that was deleted is a drop.
@@ -154,35 +120,35 @@ def judge_regression(report: Report, comparison: Comparison | None, rule: Regres
     if delta is None:
         measured = _measured(report, comparison, rule.name)
         if isinstance(measured, NotMeasured):
-            return Judged(name, "not judged", "", (NoFigure(measured.reason),), metric=rule.name)
-        return Judged(name, "not judged", "no base", metric=rule.name, needs_base=True)
+            return judged.Judged(name, "not judged", "", (judged.NoFigure(measured.reason),), metric=rule.name)
+        return judged.Judged(name, "not judged", "no base", metric=rule.name, needs_base=True)
     if comparison is None or not comparison.judged:
-        return Judged(name, "not judged", "no base", metric=rule.name, needs_base=True)
+        return judged.Judged(name, "not judged", "no base", metric=rule.name, needs_base=True)
     if delta.delta is None:
         return _judge_one_side(report, rule, delta, name)
     if rule.name.startswith("validation.") and is_read_in_part(report) and delta.delta <= rule.limit:
-        return Judged(name, "not judged", "files unread", metric=rule.name)
+        return judged.Judged(name, "not judged", "files unread", metric=rule.name)
     if delta.agreement is not None:
-        return Judged(name, "not judged", "agreement", (Drop(rule, delta),), metric=rule.name)
+        return judged.Judged(name, "not judged", "agreement", (judged.Drop(rule, delta),), metric=rule.name)
     examples = comparison.examples
     known = not comparison.unlisted and bool(examples.added or examples.removed or examples.edited)
     if delta.judgement == "not judged" and not is_counted(delta) and (rule.significant or known):
-        return Judged(name, "not judged", "no shared example", metric=rule.name)
+        return judged.Judged(name, "not judged", "no shared example", metric=rule.name)
     return _judge_drop(report, comparison, rule, delta, name)
 
 
-def _judge_one_side(report: Report, rule: Regression, delta: MetricDelta, name: str) -> Judged:
+def _judge_one_side(report: Report, rule: judged.Regression, delta: MetricDelta, name: str) -> judged.Judged:
     """A figure that only one side measured has not dropped, unless its tests or data were removed."""
     if delta.base is None:
-        return Judged(name, "not judged", "base has no such metric", metric=rule.name)
+        return judged.Judged(name, "not judged", "base has no such metric", metric=rule.name)
     evaluation = metric_of(rule.name).section
     asked = not report.settings.evaluations or evaluation in report.settings.evaluations
     skipped = next((skipped for skipped in report.skipped if skipped.evaluation == evaluation), None)
     why = skipped.reason if skipped else _why_without_value(report, rule.name)
     if not why or not asked or report.stopped:
-        return Judged(name, "not judged", "only on base", metric=rule.name)
+        return judged.Judged(name, "not judged", "only on base", metric=rule.name)
     causes = (cause_of(skipped, named=not skipped.without_place),) if skipped and skipped.fault else ()
-    return Judged(name, "failed", "", (NoFigure(why, delta),), metric=rule.name, causes=causes)
+    return judged.Judged(name, "failed", "", (judged.NoFigure(why, delta),), metric=rule.name, causes=causes)
 
 
 def _why_without_value(report: Report, name: str) -> str:
@@ -194,17 +160,19 @@ def _why_without_value(report: Report, name: str) -> str:
     return metric.reason if isinstance(metric, NotMeasured) else ""
 
 
-def _judge_drop(report: Report, comparison: Comparison, rule: Regression, delta: MetricDelta, name: str) -> Judged:
+def _judge_drop(
+    report: Report, comparison: Comparison, rule: judged.Regression, delta: MetricDelta, name: str
+) -> judged.Judged:
     shared = shared_examples(delta)
     difference = shared.delta if shared else delta.delta or 0.0
     drop = difference if delta.better == "lower" else -difference
     too_far = drop > rule.limit + _ROUNDING and not (rule.significant and delta.judgement == "noise")
-    unclear = unclear_tests(report) if rule.name == _PASSED else ()
+    unclear = gates_on_tests.unclear_tests(report) if rule.name == _PASSED else ()
     if too_far and drop - len(unclear) <= rule.limit + _ROUNDING:
-        return Judged(name, "not judged", "unclear", metric=rule.name, causes=unclear)
+        return judged.Judged(name, "not judged", "unclear", metric=rule.name, causes=unclear)
     causes = _became_worse(comparison, rule.name) if too_far else ()
-    facts = (Drop(rule, delta),)
-    return Judged(name, "failed" if too_far else "passed", "", facts, metric=rule.name, causes=causes)
+    facts = (judged.Drop(rule, delta),)
+    return judged.Judged(name, "failed" if too_far else "passed", "", facts, metric=rule.name, causes=causes)
 
 
 def shared_examples(delta: MetricDelta) -> SharedDelta | None:
@@ -212,29 +180,34 @@ def shared_examples(delta: MetricDelta) -> SharedDelta | None:
     return None if is_counted(delta) else delta.shared
 
 
-def _became_worse(comparison: Comparison, name: str) -> tuple[Cause, ...]:
+def _became_worse(comparison: Comparison, name: str) -> tuple[judged.Cause, ...]:
     """The causes of a drop: what both sides judged and this one gets wrong, worst first; tests that are gone."""
     label = _label(name)
     if name.startswith("nlu."):
         kinds = {"intents": comparison.examples, "entities": comparison.entities, "responses": comparison.responses}
         cases = kinds.get(re.split(r"[.\[]", name)[1])
         return tuple(
-            WrongSentence(case.name, case.expected, case.actual, location=case.location)
+            judged.WrongSentence(case.name, case.expected, case.actual, location=case.location)
             for case in (cases.worse if cases else ())
             if label in {None, case.expected, case.actual}
         )[:_MOST_EXAMPLES]
-    tests: dict[str, tuple[Evaluation, ChangedCases]] = {one: (one, cases) for one, cases in tests_of(comparison)}
+    tests: dict[str, tuple[Evaluation, ChangedCases]] = {
+        one: (one, cases) for one, cases in gates_on_tests.tests_of(comparison)
+    }
     section = re.split(r"[.\[]", name)[0]
     if name == COVERAGE_OF_CHANGES or section not in tests:
         return ()
     evaluation, changed = tests[section]
     failing = () if name.endswith(".misunderstood") else changed.newly_failing
     others = () if name.startswith(("core.failed", "core.as_written", "e2e.failed")) else changed.newly_misunderstood
-    worse: list[Cause] = [
-        FailedTest(evaluation, case.name, copies=case.copies, location=case.location) for case in (*failing, *others)
+    worse: list[judged.Cause] = [
+        judged.FailedTest(evaluation, case.name, copies=case.copies, location=case.location)
+        for case in (*failing, *others)
     ]
     gone = [
-        GoneTest(evaluation, case.name, case, comparison.baseline.commit) for case in changed.gone if case.base_passed
+        judged.GoneTest(evaluation, case.name, case, comparison.baseline.commit)
+        for case in changed.gone
+        if case.base_passed
     ]
     return (*worse, *gone)[:_MOST_EXAMPLES]
 
@@ -243,35 +216,37 @@ def _label(name: str) -> str | None:
     return name.removeprefix("nlu.intents[").rpartition("].")[0] if name.startswith("nlu.intents[") else None
 
 
-def _behind(report: Report, comparison: Comparison | None, name: str) -> tuple[Cause, ...]:
+def _behind(report: Report, comparison: Comparison | None, name: str) -> tuple[judged.Cause, ...]:
     """The causes of a figure: the wrong examples, of the named intent if there is one; newly wrong ones first."""
     if name.startswith("nlu.intents") and report.nlu:
         label = _label(name)
         wrong = [
             example
             for example in report.nlu.predictions
-            if not example.correct and label in {None, example.expected.intent, example.predicted.intent}
+            if example.misclassified and label in {None, example.expected.intent, example.predicted.intent}
         ]
         new = {(c.name, c.location) for c in comparison.examples.newly_failing} if comparison else set()
         wrong.sort(key=lambda example: (example.text, example.location) not in new)
         return tuple(
-            WrongSentence(example.text, example.expected.intent, example.predicted.intent, location=example.location)
+            judged.WrongSentence(
+                example.text, example.expected.intent, example.predicted.intent, location=example.location
+            )
             for example in wrong[:_MOST_EXAMPLES]
         )
     if name == COVERAGE_OF_CHANGES and comparison:
         return tuple(
-            Uncovered(item.kind, item.name, location=item.location)
+            judged.Uncovered(item.kind, item.name, location=item.location)
             for item in comparison.changed_items
             if not item.covered
         )
     if name.startswith("coverage."):
         items = report.coverage[name.partition(".")[2]].items
-        return tuple(Uncovered("", item.name, location=item.location) for item in items if not item.covered)
+        return tuple(judged.Uncovered("", item.name, location=item.location) for item in items if not item.covered)
     if name.startswith("core.") and report.core:
         of_one_class = {"core.misunderstood": "misunderstood", "core.failed": "failed", "core.as_written": "failed"}
         wanted = next((one for prefix, one in of_one_class.items() if name.startswith(prefix)), None)
         return tuple(
-            FailedTest("core", story.name, location=story.location)
+            judged.FailedTest("core", story.name, location=story.location)
             for story in report.core.stories
             if not story.passed and wanted in {None, story.outcome}
         )
@@ -279,14 +254,14 @@ def _behind(report: Report, comparison: Comparison | None, name: str) -> tuple[C
         outcomes = {"e2e.misunderstood": {"misunderstood"}, "e2e.failed": {"failed", "error"}}
         wanted_ones = outcomes.get(name, {"failed", "error", "misunderstood"})
         return tuple(
-            FailedTest("e2e", case.name, location=case.location)
+            judged.FailedTest("e2e", case.name, location=case.location)
             for case in report.e2e.cases
             if case.outcome in wanted_ones
         )
     if name.startswith("batch") and report.batch:
         suite_name = name.removeprefix("batch[").rpartition("].")[0] if name.startswith("batch[") else None
         return tuple(
-            FailedTest("batch", case.text, location=case.location)
+            judged.FailedTest("batch", case.text, location=case.location)
             for suite in report.batch.suites
             if suite_name in {None, suite.name}
             for case in suite.cases
@@ -300,16 +275,16 @@ _CAN_BE_HAD = frozenset({"unreachable", "unreadable"})
 
 
 def judge_gates(
-    report: Report, comparison: Comparison | None, settings: GateSettings, places: Places = MappingProxyType({})
-) -> tuple[Judged, ...]:
+    report: Report, comparison: Comparison | None, settings: GateSettings, places: judged.Places = MappingProxyType({})
+) -> tuple[judged.Judged, ...]:
     """Judge all gates; ``places`` says where they are set.
 
     Raises:
         UserError: a rule that cannot be parsed, or that is about an unknown metric.
     """
-    rules = read_rules(settings, places)
+    rules = judged.read_rules(settings, places)
     return with_consequences(
-        replace(gate, fails=_fails(gate, comparison, settings), location=place_of_gate(gate.name, places))
+        replace(gate, fails=_fails(gate, comparison, settings), location=judged.place_of_gate(gate.name, places))
         for gate in _gates(report, comparison, rules, places)
     )
 
@@ -320,7 +295,7 @@ def counted_by(report: Report, settings: GateSettings) -> Report:
     return structs.replace(report, settings=structs.replace(report.settings, **counted))
 
 
-def _fails(gate: Judged, comparison: Comparison | None, settings: GateSettings) -> bool:
+def _fails(gate: judged.Judged, comparison: Comparison | None, settings: GateSettings) -> bool:
     """Whether a gate fails the run.
 
     By default a gate that could not be judged does not, since a first run has nothing to compare with. If there is a
@@ -333,44 +308,48 @@ def _fails(gate: Judged, comparison: Comparison | None, settings: GateSettings) 
     return comparison.baseline.status in _CAN_BE_HAD or comparison.baseline.way == "ancestor"
 
 
-def _gates(report: Report, comparison: Comparison | None, rules: GateRules, places: Places) -> Iterable[Judged]:
+def _gates(
+    report: Report, comparison: Comparison | None, rules: judged.GateRules, places: judged.Places
+) -> Iterable[judged.Judged]:
     if report.stopped is not None:
-        yield Judged("completed", "failed", "stopped")
+        yield judged.Judged("completed", "failed", "stopped")
     if faults := faults_of(report):
         yield judge_could_be_run(faults)
     if "errors" in rules.fail_on:
         yield _no_findings(report, comparison, "error", "errors")
-    if NEW_ERRORS in rules.fail_on:
-        yield judge_new_errors(report, comparison)
+    if gates_on_tests.NEW_ERRORS in rules.fail_on:
+        yield gates_on_tests.judge_new_errors(report, comparison)
     if rules.fail_on_warnings:
         yield _no_findings(report, comparison, "warning", "fail-on-warnings")
     if "test-failures" in rules.fail_on:
-        yield judge_failed_tests(report)
+        yield gates_on_tests.judge_failed_tests(report)
     if "new-failures" in rules.fail_on:
-        yield judge_new_failures(report, comparison)
+        yield gates_on_tests.judge_new_failures(report, comparison)
     yield from _gone_tests(report, comparison, rules)
-    if NEW_SUPPRESSIONS in rules.fail_on:
-        yield replace(judge_new_suppressions(comparison), needs_base=True)
-    yield judge_something_was_tested(report, switched_off=tests_switched_off(comparison, rules.accept_gone))
+    if gates_on_tests.NEW_SUPPRESSIONS in rules.fail_on:
+        yield replace(gates_on_tests.judge_new_suppressions(comparison), needs_base=True)
+    yield gates_on_tests.judge_something_was_tested(
+        report, switched_off=gates_on_tests.tests_switched_off(comparison, rules.accept_gone)
+    )
     for evaluation in rules.require:
-        yield judge_required(report, evaluation)
+        yield gates_on_tests.judge_required(report, evaluation)
     for threshold in rules.thresholds:
-        yield at_its_place(threshold.text, places, partial(judge_threshold, report, comparison, threshold))
+        yield judged.at_its_place(threshold.text, places, partial(judge_threshold, report, comparison, threshold))
     for regression in rules.regressions:
-        yield at_its_place(regression.text, places, partial(judge_regression, report, comparison, regression))
+        yield judged.at_its_place(regression.text, places, partial(judge_regression, report, comparison, regression))
 
 
-def _gone_tests(report: Report, comparison: Comparison | None, rules: GateRules) -> Iterable[Judged]:
+def _gone_tests(report: Report, comparison: Comparison | None, rules: judged.GateRules) -> Iterable[judged.Judged]:
     """Judge tests that are gone: the other two gates about tests imply it if there is a base, or should be one."""
-    if GONE_TESTS in rules.fail_on:
-        yield replace(judge_gone_tests(report, comparison, rules.accept_gone), needs_base=True)
+    if gates_on_tests.GONE_TESTS in rules.fail_on:
+        yield replace(gates_on_tests.judge_gone_tests(report, comparison, rules.accept_gone), needs_base=True)
     elif {"test-failures", "new-failures"} & set(rules.fail_on):
         there = comparison is not None and comparison.baseline.status != "missing"
         if there:
-            yield replace(judge_gone_tests(report, comparison, rules.accept_gone), needs_base=True)
+            yield replace(gates_on_tests.judge_gone_tests(report, comparison, rules.accept_gone), needs_base=True)
 
 
-def _no_findings(report: Report, comparison: Comparison | None, severity: Severity, name: str) -> Judged:
+def _no_findings(report: Report, comparison: Comparison | None, severity: Severity, name: str) -> judged.Judged:
     """Judge findings of a severity; what could not be run is an error, too, if no finding says so at its place."""
     found = (
         [finding for finding in report.validation.findings if finding.severity == severity] if report.validation else []
@@ -380,12 +359,13 @@ def _no_findings(report: Report, comparison: Comparison | None, severity: Severi
         [skipped for skipped in faults_of(report) if skipped.location not in locations] if severity == "error" else []
     )
     if report.validation is None and not unsaid:
-        return not_validated(report, name)
-    facts = (Findings(severity, tuple(found), tuple(unsaid)),)
+        return gates_on_tests.not_validated(report, name)
+    facts = (judged.Findings(severity, tuple(found), tuple(unsaid)),)
     if not found and not unsaid:
-        return Judged(name, "passed", "no findings", facts)
+        return judged.Judged(name, "passed", "no findings", facts)
     renamed = comparison.renamed if comparison else ()
     findings = (
-        BadFinding(finding, message_of(finding, renamed), advises=True, location=finding.location) for finding in found
+        judged.BadFinding(finding, message_of(finding, renamed), advises=True, location=finding.location)
+        for finding in found
     )
-    return Judged(name, "failed", "failed", facts, causes=(*findings, *causes_of(unsaid)))
+    return judged.Judged(name, "failed", "failed", facts, causes=(*findings, *causes_of(unsaid)))

@@ -205,7 +205,7 @@ def metric_deltas(
     for repeated in REPEATED:
         tested |= tested_runs(repeated, tests[repeated].pairs) if repeated in tests else {}
     tested |= tested_runs("nlu", same)
-    same_intents = known and len(same) == len(intents.pairs) and not intents.added and not intents.removed
+    same_intents = known and len(same) == len(intents.pairs) and intents.is_whole
     same_expectations = same_intents and {len(predictions(base)), len(predictions(head))} == {len(pairs)}
     same_cases = {name: matched.is_whole for name, matched in tests.items()}
     counted = dict(_counted(tests))

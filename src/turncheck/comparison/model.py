@@ -7,20 +7,7 @@ from typing import Final, Literal
 
 from msgspec import UNSET, UnsetType
 
-from turncheck.comparison.changes import (
-    ChangedCases,
-    ChangedNames,
-    ChangedPart,
-    Collision,
-    CutIntent,
-    FallbackChange,
-    FindingChange,
-    MisunderstoodSentence,
-    SettingChange,
-    StrippedIntent,
-    TrainingChange,
-    UnseenChange,
-)
+from turncheck.comparison import changes
 from turncheck.comparison.metrics import MetricDelta
 from turncheck.messages.finding import Location
 from turncheck.report.codec import file_of
@@ -49,7 +36,7 @@ class Present:
     run_id: str | None = None
     passed_over: str = ""
     warnings: tuple[str, ...] = ()
-    settings_changed: tuple[SettingChange, ...] = ()
+    settings_changed: tuple[changes.SettingChange, ...] = ()
     """Settings for what to compare with that the change under test alters in its own settings file."""
     gone: tuple[str, ...] = ()
     """Assistants that the base measures, too, and this run does not: their paths in the repository."""
@@ -211,31 +198,31 @@ class Comparison(Part, frozen=True, kw_only=True):
     """What was compared with."""
     warnings: tuple[str, ...] = ()
     """What makes the two sides less comparable, such as another engine, mode or seed; a sentence each."""
-    settings_changed: tuple[SettingChange, ...] = ()
+    settings_changed: tuple[changes.SettingChange, ...] = ()
     """Gate settings that differ."""
     metrics: tuple[MetricDelta, ...] = ()
     """Every metric, on both sides."""
-    examples: ChangedCases = ChangedCases()
+    examples: changes.ChangedCases = changes.ChangedCases()
     """Test sentences, judged by their intent."""
-    entities: ChangedCases = ChangedCases()
+    entities: changes.ChangedCases = changes.ChangedCases()
     """Test sentences, judged by their entities."""
-    responses: ChangedCases = ChangedCases()
+    responses: changes.ChangedCases = changes.ChangedCases()
     """Test sentences, judged by the response that was selected."""
-    stories: ChangedCases = ChangedCases()
+    stories: changes.ChangedCases = changes.ChangedCases()
     """Test stories."""
-    e2e: ChangedCases = ChangedCases()
+    e2e: changes.ChangedCases = changes.ChangedCases()
     """End-to-end cases."""
-    batch: ChangedCases = ChangedCases()
+    batch: changes.ChangedCases = changes.ChangedCases()
     """Utterances of batch suites."""
-    new_findings: tuple[FindingChange, ...] = ()
+    new_findings: tuple[changes.FindingChange, ...] = ()
     """Findings that only this side has."""
-    gone_findings: tuple[FindingChange, ...] = ()
+    gone_findings: tuple[changes.FindingChange, ...] = ()
     """Findings that only the base has."""
-    new_suppressions: tuple[FindingChange, ...] = ()
+    new_suppressions: tuple[changes.FindingChange, ...] = ()
     """Errors that this side suppresses and the base does not; warnings as well, where they fail the run."""
     suppressions_known: bool = True
     """Whether the base's report says what it suppresses; one of an older version does not."""
-    unseen_changes: tuple[UnseenChange, ...] = ()
+    unseen_changes: tuple[changes.UnseenChange, ...] = ()
     """Changes of the configuration that the engine cannot judge, since it does not read what they change."""
     base_lacks: tuple[OneSided, ...] = ()
     """What this side judged and the base did not: all its failures count as new."""
@@ -249,36 +236,36 @@ class Comparison(Part, frozen=True, kw_only=True):
     """Whether one side does not list all sentences that it judged: figures are then compared as they are."""
     other_mode: bool = False
     """Whether one side judged held-out sentences, the other its training data: no sentence is then shared by both."""
-    intents: ChangedNames = ChangedNames()
+    intents: changes.ChangedNames = changes.ChangedNames()
     """Intents that are new or gone."""
-    entity_types: ChangedNames = ChangedNames()
+    entity_types: changes.ChangedNames = changes.ChangedNames()
     """Entity types that are new or gone."""
     base_confusions: tuple[Confusion, ...] = ()
     """The intents that were confused on the base, and how often."""
     base_overlap: Overlap | None = None
     """How many of the base's judged sentences were also trained on; ``None`` if it was judged in another mode."""
-    collisions: tuple[Collision, ...] = ()
+    collisions: tuple[changes.Collision, ...] = ()
     """Pairs of intents that began to collide."""
-    relabelled: tuple[TrainingChange, ...] = ()
+    relabelled: tuple[changes.TrainingChange, ...] = ()
     """Training sentences that moved to another intent, or were copied or nearly copied to another one."""
-    misunderstood: tuple[MisunderstoodSentence, ...] = ()
+    misunderstood: tuple[changes.MisunderstoodSentence, ...] = ()
     """The sentences of the stories that are newly misunderstood."""
-    misunderstood_in_cases: tuple[MisunderstoodSentence, ...] = ()
+    misunderstood_in_cases: tuple[changes.MisunderstoodSentence, ...] = ()
     """The sentences of the end-to-end cases that are newly misunderstood: understood differently than on the base."""
     training_known: bool = False
     """Whether both sides list their training sentences, so that it is known which of them this change touched."""
     changed_items: tuple[ChangedItem, ...] = ()
     """Items of the project that are new or changed, and whether a test reaches them."""
-    removed_items: tuple[ChangedPart, ...] = ()
+    removed_items: tuple[changes.ChangedPart, ...] = ()
     """Rules, stories, responses, actions, slots and forms that are gone and have no new name, and synonyms, lookup
     tables and patterns that lost any of their words."""
-    changed_components: tuple[ChangedPart, ...] = ()
+    changed_components: tuple[changes.ChangedPart, ...] = ()
     """Components of the pipeline and policies that the engine runs otherwise than on the base."""
-    cut_intents: tuple[CutIntent, ...] = ()
+    cut_intents: tuple[changes.CutIntent, ...] = ()
     """Intents that lost most of their training sentences; those that are no longer judged first."""
-    stripped: tuple[StrippedIntent, ...] = ()
+    stripped: tuple[changes.StrippedIntent, ...] = ()
     """Intents whose sentences lost annotations, the one with most of them first."""
-    fallback: FallbackChange | None = None
+    fallback: changes.FallbackChange | None = None
     """What is no longer understood because of another threshold; ``None`` if nothing is."""
     renamed: tuple[Renamed, ...] = ()
     """Items of the project that have another name now."""

@@ -253,7 +253,7 @@ def tested_figures(
         judged = [(Judged(p.head.expected, p.base.actual or None, p.head.actual or None),) for p in same]
         _add_scores(tested, "nlu.intents", paired_scores(judged, head.seed))
         _add_accuracy(tested, "nlu.intents.accuracy", [one for (one,) in judged])
-    _add_understood(tested, [(old, new) for old, new in pairs if new.expected.intent], head.seed)
+    _add_understood(tested, [(old, new) for old, new in pairs if old.is_judged and new.is_judged], head.seed)
     scored = head.nlu.entities if head.nlu else ()
     for extractor in islice(scored, _MOST_TESTED):
         if base.nlu and extractor in base.nlu.entities:

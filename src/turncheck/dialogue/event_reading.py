@@ -10,25 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.dialogue.events import (
-    ActionExecuted,
-    ActionExecutionRejected,
-    ActionReverted,
-    ActiveLoop,
-    AllSlotsReset,
-    ConversationPaused,
-    ConversationResumed,
-    EntitiesAdded,
-    Event,
-    FollowupAction,
-    LoopInterrupted,
-    Restarted,
-    SessionStarted,
-    SlotSet,
-    UserFeaturization,
-    UserUtteranceReverted,
-    UserUttered,
-)
+from turncheck.dialogue import events
 from turncheck.dialogue.outward_events import (
     AgentUttered,
     BotUttered,
@@ -154,7 +136,7 @@ def _is_number(value: Any) -> bool:
 _When = dict[str, Any]
 
 
-def _user(shape: JsonObject, when: _When) -> Event:
+def _user(shape: JsonObject, when: _When) -> events.Event:
     text, parsed = shape.text_or_none("text"), JsonObject.of(shape.required("parse_data"), shape.below("parse_data"))
     intent = JsonObject.of(parsed.items.get("intent", {}), parsed.below("intent"))
     _check_intent(intent)
@@ -166,7 +148,7 @@ def _user(shape: JsonObject, when: _When) -> Event:
         isinstance(selectors, dict) and isinstance(selectors.get("all_retrieval_intents"), list)
     ):
         raise ShapeError(f"{parsed.below('response_selector')} must be an object with a list 'all_retrieval_intents'")
-    return UserUttered(
+    return events.UserUttered(
         text=text,
         intent=intent.items,
         entities=_entities(parsed),
@@ -195,11 +177,11 @@ def _entities(shape: JsonObject) -> tuple[Mapping[str, Any], ...]:
     return tuple(entity.items for entity in entities)
 
 
-def _action(shape: JsonObject, when: _When) -> Event:
+def _action(shape: JsonObject, when: _When) -> events.Event:
     name, text = shape.text_or_none("name"), shape.text_or_none("action_text")
     if name is None and text is None:
         raise ShapeError(f"{shape.place} needs a 'name' or an 'action_text'")
-    return ActionExecuted(
+    return events.ActionExecuted(
         name=name,
         policy=shape.text_or_none("policy"),
         confidence=shape.number_or_none("confidence"),
@@ -209,22 +191,22 @@ def _action(shape: JsonObject, when: _When) -> Event:
     )
 
 
-def _slot(shape: JsonObject, when: _When) -> Event:
-    return SlotSet(shape.text("name"), shape.required("value"), **when)
+def _slot(shape: JsonObject, when: _When) -> events.Event:
+    return events.SlotSet(shape.text("name"), shape.required("value"), **when)
 
 
-def _bot(shape: JsonObject, when: _When) -> Event:
+def _bot(shape: JsonObject, when: _When) -> events.Event:
     data = JsonObject.of(shape.items.get("data") or {}, shape.below("data"))
     return BotUttered(shape.text_or_none("text"), data.items, **when)
 
 
-def _rejected(shape: JsonObject, when: _When) -> Event:
-    return ActionExecutionRejected(
+def _rejected(shape: JsonObject, when: _When) -> events.Event:
+    return events.ActionExecutionRejected(
         shape.text("name"), shape.text_or_none("policy"), shape.number_or_none("confidence"), **when
     )
 
 
-def _reminder(shape: JsonObject, when: _When) -> Event:
+def _reminder(shape: JsonObject, when: _When) -> events.Event:
     return ReminderScheduled(
         intent=shape.text("intent"),
         date_time=shape.text_or_none("date_time"),
@@ -235,25 +217,25 @@ def _reminder(shape: JsonObject, when: _When) -> Event:
     )
 
 
-def _cancelled(shape: JsonObject, when: _When) -> Event:
+def _cancelled(shape: JsonObject, when: _When) -> events.Event:
     return ReminderCancelled(shape.in_words("name"), shape.in_words("intent"), shape.items.get("entities"), **when)
 
 
-def _entities_added(shape: JsonObject, when: _When) -> Event:
+def _entities_added(shape: JsonObject, when: _When) -> events.Event:
     shape.required("entities")
-    return EntitiesAdded(_entities(shape), **when)
+    return events.EntitiesAdded(_entities(shape), **when)
 
 
-def _featurization(shape: JsonObject, when: _When) -> Event:
+def _featurization(shape: JsonObject, when: _When) -> events.Event:
     seen = shape.items.get("use_text_for_featurization")
-    return UserFeaturization(None if seen is None else bool(seen), **when)
+    return events.UserFeaturization(None if seen is None else bool(seen), **when)
 
 
-def _loop(shape: JsonObject, when: _When) -> Event:
-    return ActiveLoop(shape.text_or_none("name"), **when)
+def _loop(shape: JsonObject, when: _When) -> events.Event:
+    return events.ActiveLoop(shape.text_or_none("name"), **when)
 
 
-_READERS: Final[dict[str, Callable[[JsonObject, _When], Event]]] = {
+_READERS: Final[dict[str, Callable[[JsonObject, _When], events.Event]]] = {
     "user": _user,
     "action": _action,
     "slot": _slot,
@@ -261,26 +243,26 @@ _READERS: Final[dict[str, Callable[[JsonObject, _When], Event]]] = {
     "entities": _entities_added,
     "user_featurization": _featurization,
     "agent": lambda s, w: AgentUttered(s.in_words("text"), s.items.get("data"), **w),
-    "reset_slots": lambda _, w: AllSlotsReset(**w),
+    "reset_slots": lambda _, w: events.AllSlotsReset(**w),
     "action_execution_rejected": _rejected,
     "active_loop": _loop,
     "form": _loop,
-    "loop_interrupted": lambda s, w: LoopInterrupted(bool(s.items.get("is_interrupted", False)), **w),
-    "form_validation": lambda s, w: LoopInterrupted(not s.items.get("validate", True), **w),
-    "followup": lambda s, w: FollowupAction(s.in_words("name"), **w),
-    "session_started": lambda _, w: SessionStarted(**w),
-    "restart": lambda _, w: Restarted(**w),
-    "rewind": lambda _, w: UserUtteranceReverted(**w),
-    "undo": lambda _, w: ActionReverted(**w),
-    "pause": lambda _, w: ConversationPaused(**w),
-    "resume": lambda _, w: ConversationResumed(**w),
+    "loop_interrupted": lambda s, w: events.LoopInterrupted(bool(s.items.get("is_interrupted", False)), **w),
+    "form_validation": lambda s, w: events.LoopInterrupted(not s.items.get("validate", True), **w),
+    "followup": lambda s, w: events.FollowupAction(s.in_words("name"), **w),
+    "session_started": lambda _, w: events.SessionStarted(**w),
+    "restart": lambda _, w: events.Restarted(**w),
+    "rewind": lambda _, w: events.UserUtteranceReverted(**w),
+    "undo": lambda _, w: events.ActionReverted(**w),
+    "pause": lambda _, w: events.ConversationPaused(**w),
+    "resume": lambda _, w: events.ConversationResumed(**w),
     "export": lambda s, w: StoryExported(s.text_or_none("path"), **w),
     "reminder": _reminder,
     "cancel_reminder": _cancelled,
 }
 
 
-def from_json(shape: Any, place: str = "the event") -> Event:
+def from_json(shape: Any, place: str = "the event") -> events.Event:
     """Read one event from its JSON shape; ``place`` is where it is, for the error.
 
     Raises:

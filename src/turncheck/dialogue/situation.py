@@ -5,25 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from turncheck.dialogue import states
+from turncheck.dialogue import events, states
 from turncheck.dialogue.domain import ACTION_LISTEN, ACTION_SESSION_START, OTHER_VALUE, SHOULD_NOT_BE_SET
-from turncheck.dialogue.events import (
-    ActionExecuted,
-    ActionExecutionRejected,
-    ActiveLoop,
-    AllSlotsReset,
-    ConversationPaused,
-    ConversationResumed,
-    EntitiesAdded,
-    Event,
-    FollowupAction,
-    LoopInterrupted,
-    Restarted,
-    SessionStarted,
-    SlotSet,
-    UserFeaturization,
-    UserUttered,
-)
 from turncheck.dialogue.states import Part, State
 
 if TYPE_CHECKING:
@@ -219,7 +202,7 @@ class SlotValues:
 _INITIAL: dict[int, SlotValues] = {}
 
 
-_NOTHING_SAID = UserUttered()
+_NOTHING_SAID = events.UserUttered()
 
 
 class Loop(NamedTuple):
@@ -228,7 +211,7 @@ class Loop(NamedTuple):
     name: str
     is_interrupted: bool = False
     rejected: bool = False
-    trigger_message: UserUttered | None = None
+    trigger_message: events.UserUttered | None = None
 
 
 class Situation:
@@ -256,7 +239,7 @@ class Situation:
         """Go back to the beginning, with all slots at their initial values."""
         self.slots = self.slots.reset()
         self.paused = False
-        self.latest_action: ActionExecuted | None = None
+        self.latest_action: events.ActionExecuted | None = None
         self.latest_message = _NOTHING_SAID
         self.followup_action: str | None = ACTION_LISTEN
         self.active_loop: Loop | None = None
@@ -297,46 +280,46 @@ class Situation:
             self._user = (message, part)
         return part
 
-    def apply(self, event: Event) -> None:  # noqa: C901, PLR0912 - one branch per kind of event, flat
+    def apply(self, event: events.Event) -> None:  # noqa: C901, PLR0912 - one branch per kind of event, flat
         """Apply one event. Those that undo others (``rewind``, ``undo``) are handled by the tracker."""
         match event:
-            case ActionExecuted():
+            case events.ActionExecuted():
                 self._acted(event)
-            case UserUttered():
+            case events.UserUttered():
                 self.latest_message = event
                 self.followup_action = None
-            case SlotSet():
+            case events.SlotSet():
                 self.slots = self.slots.with_value(event.name, event.value)
-            case UserFeaturization():
+            case events.UserFeaturization():
                 if self.latest_action_name == ACTION_LISTEN:
                     self.latest_message = replace(self.latest_message, use_text=event.use_text)
-            case ActiveLoop():
+            case events.ActiveLoop():
                 self.active_loop = None if event.name is None else Loop(event.name, trigger_message=self.latest_message)
-            case LoopInterrupted():
+            case events.LoopInterrupted():
                 if self.active_loop is not None:
                     self.active_loop = self.active_loop._replace(is_interrupted=event.is_interrupted)
-            case ActionExecutionRejected():
+            case events.ActionExecutionRejected():
                 if self.active_loop is not None and event.name == self.active_loop_name:
                     self.active_loop = self.active_loop._replace(rejected=True)
-            case EntitiesAdded():
+            case events.EntitiesAdded():
                 self._add_entities(event.entities)
-            case FollowupAction():
+            case events.FollowupAction():
                 self.followup_action = event.name
-            case AllSlotsReset():
+            case events.AllSlotsReset():
                 self.slots = self.slots.reset()
-            case SessionStarted():
+            case events.SessionStarted():
                 self.reset()
-            case Restarted():
+            case events.Restarted():
                 self.reset()
                 self.followup_action = ACTION_LISTEN if self.domain.is_older else ACTION_SESSION_START
-            case ConversationPaused():
+            case events.ConversationPaused():
                 self.paused = True
-            case ConversationResumed():
+            case events.ConversationResumed():
                 self.paused = False
             case _:
                 pass
 
-    def _acted(self, event: ActionExecuted) -> None:
+    def _acted(self, event: events.ActionExecuted) -> None:
         self.latest_action = event
         self.followup_action = None
         loop = self.active_loop

@@ -9,20 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
+from turncheck.evaluation import e2e_steps
 from turncheck.evaluation.botium_run import ScriptRun
 from turncheck.evaluation.coverage import digest_of
-from turncheck.evaluation.e2e_steps import (
-    Exercised,
-    Judged,
-    SlotOrder,
-    json_text,
-    judge_steps,
-    not_judged,
-    one_line,
-    response_name,
-    same,
-    trace_of,
-)
 from turncheck.evaluation.misunderstood import heard_in
 from turncheck.messages.errors import EngineError, UnansweredError, UserError
 from turncheck.project.e2e.model import Assertion, CaseTurn, E2ECase, FlowsAsserted, MessageAsserted, SlotAsserted
@@ -66,13 +55,13 @@ class _NotMet:
 
 def judge_assertions(
     assertions: Sequence[Assertion], turn: Turn, *, ordered: bool, has_flows: bool = False
-) -> list[Judged]:
+) -> list[e2e_steps.Judged]:
     """Judge the assertions in their order; after the first that fails, the others count as not run.
 
     With ``ordered``, each must be met by an event after that of the previous one. ``has_flows``: the assistant runs
     flows.
     """
-    judged: list[Judged] = []
+    judged: list[e2e_steps.Judged] = []
     position = 0
     failed = False
     for assertion in assertions:
@@ -107,14 +96,14 @@ def _why_not(kind: str, *, has_flows: bool) -> str | None:
     return NOT_IN_TRACKER if kind == CLARIFICATION_CONTAINS else None
 
 
-def _not_run(assertion: Assertion, reason: str) -> Judged:
+def _not_run(assertion: Assertion, reason: str) -> e2e_steps.Judged:
     return _judged(assertion, "skipped", reason)
 
 
 def _said_by(events: Events, met: _Met) -> str | None:
     """The response of the event that met the assertion, if it is a message."""
     event = events[met.place] if met.place is not None else None
-    return response_name(event) if event is not None and event["event"] == "bot" else None
+    return e2e_steps.response_name(event) if event is not None and event["event"] == "bot" else None
 
 
 def _judged(
@@ -123,8 +112,8 @@ def _judged(
     reason: str | None,
     actual: tuple[str, ...] = (),
     response: str | None = None,
-) -> Judged:
-    expected = json_text(assertion.value)
+) -> e2e_steps.Judged:
+    expected = e2e_steps.json_text(assertion.value)
     step = CaseStep(
         kind=assertion.kind,
         expected=expected,
@@ -137,11 +126,11 @@ def _judged(
     line = f"{assertion.kind}: {expected}"
     match outcome:
         case "passed":
-            return Judged(step, (f"  {line}",))
+            return e2e_steps.Judged(step, (f"  {line}",))
         case "failed":
-            return Judged(step, (*(f"- {one}" for one in actual), f"+ {line}"))
+            return e2e_steps.Judged(step, (*(f"- {one}" for one in actual), f"+ {line}"))
         case _:
-            return Judged(step, ())
+            return e2e_steps.Judged(step, ())
 
 
 def _check(assertion: Assertion, events: Events, position: int) -> _Met | _NotMet:
@@ -154,7 +143,9 @@ def _check(assertion: Assertion, events: Events, position: int) -> _Met | _NotMe
                 return _bot_uttered(wanted, events, position)
             return _bot_did_not_utter(wanted, events)
         except EndlessSearchError:
-            taken = f"the pattern {json_text(wanted.text_matches)} took longer than {SEARCH_SECONDS:g} seconds"
+            taken = (
+                f"the pattern {e2e_steps.json_text(wanted.text_matches)} took longer than {SEARCH_SECONDS:g} seconds"
+            )
             return _NotMet(f"{taken} to be searched for: it can be matched in too many ways")
     if isinstance(wanted, FlowsAsserted):
         return _flows(assertion.kind, wanted, events, position)
@@ -193,9 +184,9 @@ def _slots_set(wanted: Sequence[SlotAsserted], events: Events, position: int) ->
     for slot in wanted:
         place = _find(events, position, lambda event: _is_set(event, slot))  # noqa: B023 - used at once
         if place is None:
-            set_to = [json_text(event["value"]) for event in events if _is_of(event, slot)]
+            set_to = [e2e_steps.json_text(event["value"]) for event in events if _is_of(event, slot)]
             actual = tuple(f"slot_was_set: {slot.name}: {value}" for value in set_to)
-            value = f" to {json_text(slot.value)}" if slot.has_value else ""
+            value = f" to {e2e_steps.json_text(slot.value)}" if slot.has_value else ""
             if any(_is_set(event, slot) for event in events):
                 return _NotMet(_too_early(f"the slot '{slot.name}' was set{value}"), actual)
             values = f"; its values in this turn: {', '.join(set_to)}" if set_to else " in this turn"
@@ -209,7 +200,7 @@ def _slots_not_set(wanted: Sequence[SlotAsserted], events: Events) -> _Met | _No
     for slot in wanted:
         for event in events:
             if _is_set(event, slot) and (slot.has_value or event["value"] is not None):
-                value = json_text(event["value"])
+                value = e2e_steps.json_text(event["value"])
                 return _NotMet(f"the slot '{slot.name}' was set to {value}", (f"slot_was_set: {slot.name}: {value}",))
     return _Met()
 
@@ -219,7 +210,7 @@ def _is_of(event: Mapping[str, Any], slot: SlotAsserted) -> bool:
 
 
 def _is_set(event: Mapping[str, Any], slot: SlotAsserted) -> bool:
-    return _is_of(event, slot) and (not slot.has_value or same(slot.value, event["value"]))
+    return _is_of(event, slot) and (not slot.has_value or e2e_steps.same(slot.value, event["value"]))
 
 
 # --- flows ------------------------------------------------------------------------------------------------------------
@@ -272,7 +263,7 @@ def _is_said(event: Mapping[str, Any], wanted: MessageAsserted) -> bool:
     """Whether this is a message and matches all that is written: response, text, buttons in order."""
     if event["event"] != "bot":
         return False
-    if wanted.utter_name is not None and response_name(event) != wanted.utter_name:
+    if wanted.utter_name is not None and e2e_steps.response_name(event) != wanted.utter_name:
         return False
     if wanted.buttons is not None and not _has_buttons(event, wanted.buttons):
         return False
@@ -297,12 +288,12 @@ def _has_buttons(event: Mapping[str, Any], wanted: Sequence[Mapping[str, str]]) 
 def _shown(event: Mapping[str, Any], wanted: MessageAsserted) -> str:
     """Return a message as a line of the difference: its text and response, and its buttons if the assertion has any."""
     message: dict[str, Any] = {}
-    if (name := response_name(event)) is not None:
+    if (name := e2e_steps.response_name(event)) is not None:
         message["utter_name"] = name
     message["text"] = event["text"]
     if wanted.buttons is not None:
         message["buttons"] = [_shown_button(button) for button in _buttons(event)]
-    return f"bot_uttered: {json_text(message)}"
+    return f"bot_uttered: {e2e_steps.json_text(message)}"
 
 
 def _shown_button(button: Any) -> Any:
@@ -322,7 +313,7 @@ _REASONED: Final = ("ran", "stubbed", "failed", "timed out")
 class CaseRun:
     """How cases are run. ``workers``: number of parallel conversations; ``repeat``: how often each case is run."""
 
-    slot_order: SlotOrder = "strict"
+    slot_order: e2e_steps.SlotOrder = "strict"
     fail_fast: bool = False
     workers: int = 1
     repeat: int = 1
@@ -338,7 +329,7 @@ class CaseOutcome:
     """
 
     result: CaseResult
-    exercised: Exercised
+    exercised: e2e_steps.Exercised
     seconds: float | None = None
     left_out: bool = False
 
@@ -361,7 +352,7 @@ def run_case(
         )
         first_message = next((turn for turn in case.turns if turn.user is not None), None)
         opening = conversation.open(first_message.metadata if first_message else None)
-        talk.opening = trace_of(opening)
+        talk.opening = e2e_steps.trace_of(opening)
         turns = case.turns
         if turns[0].user is None:
             talk.take(turns[0], opening, run.slot_order)
@@ -395,14 +386,14 @@ class _Talk:
         self.case = case
         self.has_flows = has_flows
         self.script = None if case.script is None else ScriptRun(case.script)
-        self.judged: list[tuple[CaseTurn, list[Judged]]] = []
+        self.judged: list[tuple[CaseTurn, list[e2e_steps.Judged]]] = []
         self.heard: dict[int, StoryParse] = {}
         """What was understood, by turn index."""
         self.opening: TurnTrace | None = None
         self.traces: dict[int, TurnTrace | None] = {}
         """What the assistant did, by turn index."""
         self.actions: list[CustomAction] = []
-        self.exercised = Exercised()
+        self.exercised = e2e_steps.Exercised()
         self.missing: str | None = None
         self.remarks: list[str] = []
         self.error: str | None = None
@@ -432,12 +423,12 @@ class _Talk:
         """Return the turn with what the user says now."""
         return turn if self.script is None else self.script.spoken(turn)
 
-    def take(self, expected: CaseTurn, turn: Turn, slot_order: SlotOrder) -> None:
+    def take(self, expected: CaseTurn, turn: Turn, slot_order: e2e_steps.SlotOrder) -> None:
         """Judge a turn."""
         self.note(turn)
         if (story_parse := heard_in(turn)) is not None:
             self.heard[len(self.judged)] = story_parse
-        self.traces[len(self.judged)] = trace_of(turn)
+        self.traces[len(self.judged)] = e2e_steps.trace_of(turn)
         if self._lacks_action:
             self.leave_out(expected)
             return
@@ -446,7 +437,7 @@ class _Talk:
         elif expected.assertions:
             judged = judge_assertions(expected.assertions, turn, ordered=expected.ordered, has_flows=self.has_flows)
         else:
-            judged = judge_steps(expected.expectations, turn, slot_order)
+            judged = e2e_steps.judge_steps(expected.expectations, turn, slot_order)
         self.judged.append((expected, [_explained(one, turn) for one in judged]))
 
     def note(self, turn: Turn) -> None:
@@ -466,7 +457,7 @@ class _Talk:
 
     def leave_out(self, expected: CaseTurn) -> None:
         """Record the expectations of a turn that was not judged."""
-        steps = [not_judged(expectation) for expectation in expected.expectations]
+        steps = [e2e_steps.not_judged(expectation) for expectation in expected.expectations]
         steps += [_judged(assertion, "skipped", None) for assertion in expected.assertions]
         if self.script is not None and expected.part is not None:
             steps += self.script.left_out(expected.part)
@@ -531,7 +522,7 @@ class _Talk:
         end = 0
         for turn, judged in self.judged:
             if turn.user is not None:
-                lines.append(f"  user: {one_line(turn.user)}")
+                lines.append(f"  user: {e2e_steps.one_line(turn.user)}")
             for step in judged:
                 lines += step.lines
                 if step.failed:
@@ -539,7 +530,7 @@ class _Talk:
         return tuple(lines[:end] if end else lines)
 
 
-def _explained(judged: Judged, turn: Turn) -> Judged:
+def _explained(judged: e2e_steps.Judged, turn: Turn) -> e2e_steps.Judged:
     """Say with a message that did not come why the turn has none, if the engine knows."""
     step, why = judged.step, turn.stopped or "; ".join(turn.remarks)
     if not (why and judged.failed and step.actual is None and step.kind in _MESSAGES):

@@ -15,18 +15,7 @@ from turncheck.evaluation.scores import EntityCase, Pairs, score_every_label, sc
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
 from turncheck.project.nlu_data import whitespace_words, word_borders
-from turncheck.report.model import (
-    Confusion,
-    EntityScores,
-    EntitySpan,
-    ExpectedParse,
-    IntentScores,
-    Nlu,
-    NluPrediction,
-    PredictedParse,
-    ResponseScores,
-    SpanScores,
-)
+from turncheck.report import model
 from turncheck.report.part import Count, Figure
 from turncheck.report.understanding import NO_ENTITY, found_by, read_tokens, to_find, token_labels, write_tokens
 
@@ -196,8 +185,8 @@ class _Sentence:
     response: str | None = None
     selected: str | None = None
     response_confidence: float | None = None
-    expected: tuple[EntitySpan, ...] = ()
-    predicted: tuple[EntitySpan, ...] = field(default=())
+    expected: tuple[model.EntitySpan, ...] = ()
+    predicted: tuple[model.EntitySpan, ...] = field(default=())
 
 
 def import_nlu(
@@ -207,7 +196,7 @@ def import_nlu(
     *,
     places: Mapping[tuple[str, str | None], Location],
     folder: str,
-) -> Nlu:
+) -> model.Nlu:
     """Make the report's section from the files of one ``rasa test nlu``.
 
     Args:
@@ -235,7 +224,7 @@ def import_nlu(
     predictions = tuple(_prediction(sentence, place or nowhere) for place, sentence in known)
     cases = [EntityCase((), prediction.expected.entities, prediction.predicted.entities) for prediction in predictions]
     complete = all(_lists_all(extractor) for extractor in extractors.values())
-    return Nlu(
+    return model.Nlu(
         mode="held-out",
         folds=None,
         examples=max(len(predictions), _supported(intents)),
@@ -334,8 +323,8 @@ def _sentences(intents: Results, responses: Results, extractors: Mapping[str, Re
     return sentences
 
 
-def _span(shape: Json) -> EntitySpan:
-    return EntitySpan(
+def _span(shape: Json) -> model.EntitySpan:
+    return model.EntitySpan(
         start=shape["start"],
         end=shape["end"],
         entity=shape["entity"],
@@ -348,18 +337,18 @@ def _span(shape: Json) -> EntitySpan:
     )
 
 
-def _prediction(_sentence: _Sentence, location: Location) -> NluPrediction:
+def _prediction(_sentence: _Sentence, location: Location) -> model.NluPrediction:
     tokens = (
         tuple(word_borders(whitespace_words(_sentence.text), _sentence.text))
         if _sentence.expected or _sentence.predicted
         else ()
     )
-    return NluPrediction(
+    return model.NluPrediction(
         text=_sentence.text,
         location=location,
         correct=_sentence.intent is None or _sentence.intent == _sentence.found,
-        expected=ExpectedParse(intent=_sentence.intent, response=_sentence.response, entities=_sentence.expected),
-        predicted=PredictedParse(
+        expected=model.ExpectedParse(intent=_sentence.intent, response=_sentence.response, entities=_sentence.expected),
+        predicted=model.PredictedParse(
             intent=_sentence.found,
             confidence=_sentence.confidence,
             response=_sentence.selected,
@@ -373,18 +362,18 @@ def _prediction(_sentence: _Sentence, location: Location) -> NluPrediction:
 # --- figures ---------------------------------------------------------------------------------------------------------
 
 
-def _intent_scores(intents: Results) -> IntentScores | None:
+def _intent_scores(intents: Results) -> model.IntentScores | None:
     if intents.report is None:
         return None
     pairs: Counter[tuple[str, str]] = Counter()
     for entry in intents.errors or ():
         pairs[str(entry.get("intent")), str((entry.get("intent_prediction") or {}).get("name") or "")] += 1
     confusions = tuple(
-        Confusion(expected=expected, predicted=predicted, count=count)
+        model.Confusion(expected=expected, predicted=predicted, count=count)
         for (expected, predicted), count in sorted(pairs.items(), key=lambda pair: (-pair[1], pair[0]))
     )
     average = _average(intents.report)
-    return IntentScores(
+    return model.IntentScores(
         report=dict(intents.report),
         accuracy=accuracy_of(intents.report),
         precision=average.precision,
@@ -394,11 +383,11 @@ def _intent_scores(intents: Results) -> IntentScores | None:
     )
 
 
-def _response_scores(responses: Results) -> ResponseScores | None:
+def _response_scores(responses: Results) -> model.ResponseScores | None:
     if responses.report is None:
         return None
     average = _average(responses.report)
-    return ResponseScores(
+    return model.ResponseScores(
         report=dict(responses.report),
         accuracy=accuracy_of(responses.report),
         precision=average.precision,
@@ -407,13 +396,13 @@ def _response_scores(responses: Results) -> ResponseScores | None:
     )
 
 
-def _entity_scores(name: str, results: Results, cases: Sequence[EntityCase]) -> EntityScores:
+def _entity_scores(name: str, results: Results, cases: Sequence[EntityCase]) -> model.EntityScores:
     report = results.report or {}
-    spans: SpanScores | None = None
+    spans: model.SpanScores | None = None
     if _lists_all(results):
         spans = score_spans(cases, lambda case: case.predicted_by(name))
     average = _average(report)
-    return EntityScores(
+    return model.EntityScores(
         report=dict(report),
         precision=average.precision if report else None,
         recall=average.recall if report else None,
@@ -423,25 +412,27 @@ def _entity_scores(name: str, results: Results, cases: Sequence[EntityCase]) -> 
     )
 
 
-def _confused(report: Mapping[str, Json]) -> tuple[Confusion, ...]:
+def _confused(report: Mapping[str, Json]) -> tuple[model.Confusion, ...]:
     return tuple(
-        Confusion(expected=label, predicted=other, count=int(count))
+        model.Confusion(expected=label, predicted=other, count=int(count))
         for label, row in report.items()
         if isinstance(row, dict)
         for other, count in (row.get("confused_with") or {}).items()
     )
 
 
-def _average(report: Mapping[str, Json]) -> SpanScores:
+def _average(report: Mapping[str, Json]) -> model.SpanScores:
     """Return the three figures of the weighted average."""
     row = report.get("weighted avg")
-    return SpanScores(precision=figure(row, "precision"), recall=figure(row, "recall"), f1=figure(row, "f1-score"))
+    return model.SpanScores(
+        precision=figure(row, "precision"), recall=figure(row, "recall"), f1=figure(row, "f1-score")
+    )
 
 
 # The reports of ``rasa_nlu.evaluate`` 0.x, which count every label, even predicted-only ones and ``no_entity``.
 
 
-def as_rasa_0_counts(nlu: Nlu) -> Nlu:
+def as_rasa_0_counts(nlu: model.Nlu) -> model.Nlu:
     """Return the section with the reports of Rasa NLU 0.13 to 0.15; everything else is unchanged."""
     intents = nlu.intents
     if intents is not None:
@@ -459,7 +450,7 @@ def as_rasa_0_counts(nlu: Nlu) -> Nlu:
     return structs.replace(nlu, intents=intents, entities=entities)
 
 
-def _of_extractor(nlu: Nlu, extractor: str, words: int) -> dict[str, Any]:
+def _of_extractor(nlu: model.Nlu, extractor: str, words: int) -> dict[str, Any]:
     """``words``: the number of words in all sentences; the report does not list those of sentences without entities."""
     pairs: Pairs = Counter()
     for prediction in nlu.predictions:

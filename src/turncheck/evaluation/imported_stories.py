@@ -15,18 +15,7 @@ from turncheck.messages.finding import Location
 from turncheck.messages.phrasing import count
 from turncheck.project.formats.annotations import AnnotationError, parse_annotations
 from turncheck.project.model import Story, UserStep
-from turncheck.report.model import (
-    Core,
-    EntitySpan,
-    ExpectedParse,
-    Misunderstanding,
-    PolicyEntities,
-    StoriesAsWritten,
-    StoryParse,
-    StoryResult,
-    StoryStep,
-    WrittenStep,
-)
+from turncheck.report import model
 from turncheck.yaml_tree.source import YamlSource
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlSequence, parse_yaml
 
@@ -54,7 +43,7 @@ def import_core(
     warned: tuple[str, str] | None,
     test_stories: Mapping[str, Story],
     entities: Results | None = None,
-) -> Core:
+) -> model.Core:
     """Make the report's section from ``story_report.json`` and the story files next to it.
 
     Args:
@@ -91,7 +80,7 @@ def import_core(
     if unknown := sum(story.as_written is None for story in stories):
         which = f"the dialogue of {count(unknown, 'failed story', 'failed stories')}"
         remarks.append(f"Whether {which} passes as written is not known: Rasa's files do not list the steps.")
-    return Core(
+    return model.Core(
         stories=stories,
         as_written=_as_written(stories),
         report=dict(report),
@@ -105,24 +94,24 @@ def import_core(
     )
 
 
-def _as_written(stories: Sequence[StoryResult]) -> StoriesAsWritten | None:
+def _as_written(stories: Sequence[model.StoryResult]) -> model.StoriesAsWritten | None:
     if any(story.as_written is None for story in stories):
         return None
-    return StoriesAsWritten(
+    return model.StoriesAsWritten(
         passed=sum(bool(story.as_written) for story in stories), failed=sum(not story.as_written for story in stories)
     )
 
 
-def _policy_entities(results: Results) -> PolicyEntities:
-    return PolicyEntities(report=dict(results.report or {}), errors=tuple(results.errors or ()))
+def _policy_entities(results: Results) -> model.PolicyEntities:
+    return model.PolicyEntities(report=dict(results.report or {}), errors=tuple(results.errors or ()))
 
 
 def _unnamed(
     report: Mapping[str, Any],
     failed: tuple[str, str] | None,
     passed: tuple[str, str] | None,
-    listed: Sequence[StoryResult],
-) -> list[StoryResult]:
+    listed: Sequence[model.StoryResult],
+) -> list[model.StoryResult]:
     """Return a result for each story that the figures count, if no file lists them.
 
     Raises:
@@ -147,8 +136,8 @@ def _unnamed(
     return unnamed
 
 
-def _counted(number: int, *, passed: bool) -> StoryResult:
-    return StoryResult(
+def _counted(number: int, *, passed: bool) -> model.StoryResult:
+    return model.StoryResult(
         name=f"{UNNAMED} ({number})",
         location=Location(STORY_REPORT, 1),
         passed=passed,
@@ -157,7 +146,7 @@ def _counted(number: int, *, passed: bool) -> StoryResult:
     )
 
 
-_Story = tuple[str, Location, list[WrittenStep]]
+_Story = tuple[str, Location, list[model.WrittenStep]]
 
 
 def _stories(file: tuple[str, str] | None) -> list[_Story]:
@@ -189,14 +178,14 @@ def _story(file: str, entry: YamlNode, comments: Mapping[int, str]) -> _Story:
     return name, Location(path or file, 1 if path else entry.location.line), [_step(s, comments) for s in steps.items]
 
 
-def _step(step: YamlNode, comments: Mapping[int, str]) -> WrittenStep:
+def _step(step: YamlNode, comments: Mapping[int, str]) -> model.WrittenStep:
     shape = step.data
     if not isinstance(shape, dict) or not shape:
         raise UserError("a story's step is a mapping", location=step.location)
     entities = step.at("entities")
     lines = [entity.location.line or 0 for entity in entities.items] if isinstance(entities, YamlSequence) else []
     try:
-        return WrittenStep(
+        return model.WrittenStep(
             step=shape,
             comment=comments.get(step.location.line or 0),
             entity_comments={str(index): comments[line] for index, line in enumerate(lines) if line in comments},
@@ -219,17 +208,17 @@ def _comments(text: str) -> dict[int, str]:
 def _result(
     name: str,
     source: Location,
-    written: Sequence[WrittenStep],
+    written: Sequence[model.WrittenStep],
     test_stories: Mapping[str, Story],
     *,
     passed: bool,
     warned: bool,
-) -> StoryResult:
+) -> model.StoryResult:
     story = test_stories.get(name)
     location = story.location if story else source
     messages = _messages(story, written)
-    steps: list[StoryStep] = []
-    misunderstood: list[Misunderstanding] = []
+    steps: list[model.StoryStep] = []
+    misunderstood: list[model.Misunderstanding] = []
     as_written, misparsed = True, False
     for number, written_step in enumerate(written):
         judged = _judged(written_step, location)
@@ -241,7 +230,7 @@ def _result(
                 misunderstood.append(_misunderstanding(wrong, written_step, messages.get(number), location))
         elif wrong and not _differs_in_response(wrong[0], misparsed=misparsed):
             as_written = False
-    return StoryResult(
+    return model.StoryResult(
         name=name,
         location=location,
         passed=passed,
@@ -253,7 +242,7 @@ def _result(
     )
 
 
-def _differs_in_response(step: StoryStep, *, misparsed: bool) -> bool:
+def _differs_in_response(step: model.StoryStep, *, misparsed: bool) -> bool:
     """Whether only the response of a retrieval action differs, or is missing after a misunderstood message.
 
     The choice of the response is a part of understanding the message.
@@ -263,7 +252,7 @@ def _differs_in_response(step: StoryStep, *, misparsed: bool) -> bool:
     return bool(response) and base == predicted and (bool(other) or misparsed)
 
 
-def _messages(story: Story | None, written: Sequence[WrittenStep]) -> dict[int, UserStep]:
+def _messages(story: Story | None, written: Sequence[model.WrittenStep]) -> dict[int, UserStep]:
     """Return the project's own step for each message, by its index in the written steps, if the two match."""
     places = [number for number, step in enumerate(written) if {"intent", "user"} & step.step.keys()]
     steps = [step for step in story.steps if isinstance(step, UserStep)] if story else []
@@ -271,8 +260,8 @@ def _messages(story: Story | None, written: Sequence[WrittenStep]) -> dict[int, 
 
 
 def _misunderstanding(
-    wrong: Sequence[StoryStep], written: WrittenStep, message: UserStep | None, location: Location
-) -> Misunderstanding:
+    wrong: Sequence[model.StoryStep], written: model.WrittenStep, message: UserStep | None, location: Location
+) -> model.Misunderstanding:
     intent = next((step for step in wrong if step.kind == "intent"), None)
     known = str(written.step.get("intent")) if "intent" in written.step else None
     comment = (written.comment or "").removeprefix("predicted: ").partition(": ")[2]
@@ -283,11 +272,11 @@ def _misunderstanding(
         expected = tuple(span_written(said, asdict(entity)) for entity in message.entities)
     base, response = _parts(known)
     predicted, chosen = _parts(intent.predicted if intent else known)
-    return Misunderstanding(
+    return model.Misunderstanding(
         text=said or text,
         location=message.location if message else location,
-        expected=ExpectedParse(intent=base, response=response, entities=expected),
-        predicted=StoryParse(intent=predicted, response=chosen, entities=entity_spans),
+        expected=model.ExpectedParse(intent=base, response=response, entities=expected),
+        predicted=model.StoryParse(intent=predicted, response=chosen, entities=entity_spans),
     )
 
 
@@ -298,13 +287,13 @@ def _parts(label: str | None) -> tuple[str | None, str | None]:
     return str(label).partition("/")[0], label if "/" in str(label) else None
 
 
-def _read(sentence: str) -> tuple[str, tuple[EntitySpan, ...]]:
+def _read(sentence: str) -> tuple[str, tuple[model.EntitySpan, ...]]:
     try:
         text, entities = parse_annotations(sentence)
     except AnnotationError:
         return sentence, ()
     return text, tuple(
-        EntitySpan(
+        model.EntitySpan(
             start=entity.start,
             end=entity.end,
             entity=entity.entity,
@@ -316,7 +305,7 @@ def _read(sentence: str) -> tuple[str, tuple[EntitySpan, ...]]:
     )
 
 
-def _judged(written: WrittenStep, location: Location) -> list[StoryStep]:
+def _judged(written: model.WrittenStep, location: Location) -> list[model.StoryStep]:
     """Return the predictions in a written step: none, an action, or what was understood."""
     said = _PREDICTED.fullmatch(written.comment) if written.comment else None
     predicted = said["what"] if said else None
@@ -326,7 +315,7 @@ def _judged(written: WrittenStep, location: Location) -> list[StoryStep]:
         unlikely = predicted == _UNLIKELY != action
         shown = str(action) if predicted is None or unlikely else predicted
         return [
-            StoryStep(
+            model.StoryStep(
                 kind="action",
                 expected=str(action),
                 predicted=shown,
@@ -341,13 +330,15 @@ def _judged(written: WrittenStep, location: Location) -> list[StoryStep]:
     expected = str(step.get("intent") or step.get("user"))
     judged = []
     if predicted is not None and intent != expected:
-        judged.append(StoryStep(kind="intent", expected=expected, predicted=intent, passed=False, location=location))
+        judged.append(
+            model.StoryStep(kind="intent", expected=expected, predicted=intent, passed=False, location=location)
+        )
     found = [text] if predicted is not None and not judged else []
     found += [comment.removeprefix("predicted: ") for comment in written.entity_comments.values()]
     if found:
         wanted = step.get("user") or ", ".join(str(entity) for entity in step.get("entities") or ())
         judged.append(
-            StoryStep(
+            model.StoryStep(
                 kind="entities", expected=str(wanted), predicted="; ".join(found), passed=False, location=location
             )
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from turncheck.engines.conversation import Parse
 from turncheck.evaluation.answers import (
@@ -186,13 +186,14 @@ def evaluate_held_out(
         engine_info=facts.info,
         extractors=facts.extractors,
         overlap=overlap_with([one.example for one in judged], project.nlu.examples, known),
+        repetition=repetition,
         folds=None,
         pretrained=pretrained,
         team_confidences=team_confidences,
     )
     measurement = _with_remarks(measurement, remarks_on_unknown(test_data.examples, unknown_entities))
     if repetition is not None:
-        measurement = _with_runs(measurement, repetition)
+        measurement = _with_remarks(measurement, repetition.remarks)
     if stopped is not None:
         not_run = len(examples) - len(judged)
         left = f"Not run: {not_run} of {count(len(examples), 'sentence')}."
@@ -287,16 +288,13 @@ def _with_remarks(measurement: NluMeasurement, remarks: Iterable[str]) -> NluMea
     return replace(measurement, section=section)
 
 
-def _with_runs(measurement: NluMeasurement, repetition: Repetition) -> NluMeasurement:
-    section = measurement.section
+def _with_runs(predictions: Sequence[NluPrediction], repetition: Repetition) -> tuple[NluPrediction, ...]:
     pairs = zip(repetition.parses, repetition.repeats, strict=True)
     judged = [repeats for parse, repeats in pairs if parse is not None]
-    predictions = tuple(
+    return tuple(
         structs.replace(prediction, **{"attempts" if isinstance(repeats, Attempt) else "repeats": repeats})
-        for prediction, repeats in zip(section.predictions, judged, strict=True)
+        for prediction, repeats in zip(predictions, judged, strict=True)
     )
-    section = structs.replace(section, predictions=predictions, repeats=repetition.how)
-    return _with_remarks(replace(measurement, section=section), repetition.remarks)
 
 
 def _measure(
@@ -310,9 +308,13 @@ def _measure(
     folds: Folds | None,
     pretrained: bool,
     team_confidences: ConfidenceMap | None,
+    repetition: Repetition | None = None,
 ) -> NluMeasurement:
     left_out = frozenset[str]() if pretrained or project.major == _SCORES_PRETRAINED else PRETRAINED_EXTRACTORS
     predictions = tuple(judge(entry, neighbours.get(place, ()), without=left_out) for place, entry in enumerate(judged))
+    if repetition is not None:
+        predictions = _with_runs(predictions, repetition)
+    clear = [entry for entry, prediction in zip(judged, predictions, strict=True) if prediction.is_judged]
     intents = score_intents(predictions)
     scored = extractors
     if not left_out:
@@ -323,7 +325,6 @@ def _measure(
         for prediction, entry in zip(predictions, judged, strict=True)
     ]
     responses, response_selection = score_selectors(predictions, selectors)
-    judgements = [judgement_of(entry) for entry in judged if entry.example.base_intent]
     section = Nlu(
         mode="held-out" if folds is None else "cross-validation",
         folds=None if folds is None else folds.count,
@@ -333,7 +334,7 @@ def _measure(
         entity_spans=spans,
         responses=responses,
         response_selection=response_selection,
-        understood=_understood(judged, project.config, team_confidences, in_folds=folds is not None),
+        understood=_understood(clear, project.config, team_confidences, in_folds=folds is not None),
         unjudged=() if folds is None else folds.unjudged,
         on_training_sentences=len(overlap.copies),
         under_other_intents=len(overlap.contradicted),
@@ -347,8 +348,9 @@ def _measure(
             for example in project.nlu.examples
         ),
         predictions=predictions,
+        repeats=UNSET if repetition is None else repetition.how,
         calibration_error=expected_calibration_error(
-            (judgement.confidence, judgement.correct) for judgement in judgements
+            (judgement.confidence, judgement.correct) for judgement in map(judgement_of, clear)
         ),
         insights=find_insights(predictions, seen=overlap.all),
         coverage=_coverage(project, predictions),
@@ -425,7 +427,7 @@ def _score_entities(
 def _understood(
     judged: Sequence[Judged], config: Config, team: ConfidenceMap | None, *, in_folds: bool
 ) -> Understood | None:
-    own = [judgement_of(entry) for entry in judged if entry.example.base_intent]
+    own = [judgement_of(entry) for entry in judged]
     if not own:
         return None
     judgements = (

@@ -273,7 +273,7 @@ def least_sure(predictions: Sequence[NluPrediction]) -> tuple[int, ...]:
 
 
 def _wrong(predictions: Sequence[NluPrediction]) -> list[tuple[int, NluPrediction]]:
-    return [(index, entry) for index, entry in enumerate(predictions) if not entry.correct]
+    return [(index, entry) for index, entry in enumerate(predictions) if entry.misclassified]
 
 
 # Which parts of a Kore.ai assistant are tested, as on the platform's health page.

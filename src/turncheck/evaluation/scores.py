@@ -225,14 +225,14 @@ def before_fallback(parse: Parse) -> tuple[PredictedIntent, tuple[PredictedInten
 
 
 def score_intents(predictions: Sequence[NluPrediction]) -> IntentScores | None:
-    """Score the intents; sentences without an expected intent are left out, and a missing prediction counts as ``""``.
+    """Score the intents of the sentences that are judged; a missing prediction counts as ``""``.
 
     Returns:
         ``None`` with fewer than two different expected intents: Rasa does not evaluate intents then.
     """
     by_fold: dict[int | None, Pairs] = {}
     for prediction in predictions:
-        if prediction.expected.intent:
+        if prediction.expected.intent and prediction.is_judged:
             pairs = by_fold.setdefault(prediction.fold, Counter())
             pairs[prediction.expected.intent, prediction.predicted.intent or ""] += 1
     pooled: Pairs = sum(by_fold.values(), Counter())

@@ -15,19 +15,8 @@ from turncheck.dialogue.domain import ACTION_LISTEN, ACTION_SESSION_START, ACTIO
 from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, ActiveLoop, SlotSet, UserUttered
 from turncheck.dialogue.tracker import Tracker
 from turncheck.engines.conversation import Decision, Parse, Policies, PredictedIntent, SelectedResponse
-from turncheck.evaluation.annotated import (
-    AnnotatedText,
-    Entity,
-    annotated,
-    annotated_text,
-    as_set,
-    cleaned,
-    found,
-    predicted_intent,
-    response_key,
-    selects_this,
-    shown,
-)
+from turncheck.evaluation import annotated
+from turncheck.evaluation.annotated import found, predicted_intent
 from turncheck.report.model import Alternative, StoryStep, WrittenStep
 
 if TYPE_CHECKING:
@@ -45,7 +34,7 @@ def user_step(event: UserUttered) -> dict[str, Any]:
     if event.entities:
         step["entities"] = [_written_entity(entity) for entity in event.entities]
     if event.text and event.use_text:
-        step["user"] = annotated(event.text, event.entities)
+        step["user"] = annotated.annotated(event.text, event.entities)
     return step
 
 
@@ -72,11 +61,11 @@ def wrong_user_step(event: UserUttered, intent: str | None, predicted: Sequence[
     if event.entities:
         step["entities"] = entities
     if event.text and event.use_text:
-        step["user"] = annotated(event.text, event.entities)
+        step["user"] = annotated.annotated(event.text, event.entities)
     comment = None
     # Rasa attaches the comment to the intent: a step with only a text gets none.
     if "intent" in step and (not entities or intent != event.intent_name):
-        comment = f"predicted: {intent}: {annotated(event.text or '', predicted)}".replace("\n", " ")
+        comment = f"predicted: {intent}: {annotated.annotated(event.text or '', predicted)}".replace("\n", " ")
     return WrittenStep(step=step, comment=comment, entity_comments=comments)
 
 
@@ -115,9 +104,9 @@ class StoryRun:
     written: list[WrittenStep] = field(default_factory=list)
     actions: list[tuple[str, str]] = field(default_factory=list)
     intents: list[tuple[str | None, str | None]] = field(default_factory=list)
-    expected_entities: list[Entity] = field(default_factory=list)
-    predicted_entities: list[Entity] = field(default_factory=list)
-    before_actions: list[AnnotatedText] = field(default_factory=list)
+    expected_entities: list[annotated.Entity] = field(default_factory=list)
+    predicted_entities: list[annotated.Entity] = field(default_factory=list)
+    before_actions: list[annotated.AnnotatedText] = field(default_factory=list)
     """The annotated messages right before a prediction."""
     misparsed: list[MisparsedMessage] = field(default_factory=list)
     warned: bool = False
@@ -126,9 +115,9 @@ class StoryRun:
     @property
     def passed(self) -> bool:
         """Whether all actions and intents are right, and all messages together have the expected entities."""
-        return all(expected == predicted for expected, predicted in (*self.actions, *self.intents)) and as_set(
-            self.expected_entities
-        ) == as_set(self.predicted_entities)
+        return all(
+            expected == predicted for expected, predicted in (*self.actions, *self.intents)
+        ) and annotated.as_set(self.expected_entities) == annotated.as_set(self.predicted_entities)
 
 
 def run_story(
@@ -241,14 +230,14 @@ class _Runner:
         """Parse the message with the NLU, and compare intent, entities and the selected response."""
         expected_intent = event.intent.get("full_retrieval_intent_name") or event.intent_name
         predicted_intent, found = self._understood(event, expected_intent)
-        expected = [cleaned(event.text, entity) for entity in event.entities]
-        predicted = [cleaned(event.text, entity) for entity in found]
+        expected = [annotated.cleaned(event.text, entity) for entity in event.entities]
+        predicted = [annotated.cleaned(event.text, entity) for entity in found]
         run = self.run
         run.intents.append((expected_intent, predicted_intent))
         run.expected_entities.extend(expected)
         run.predicted_entities.extend(predicted)
         intent_right = expected_intent == predicted_intent
-        entities_right = as_set(expected) == as_set(predicted)
+        entities_right = annotated.as_set(expected) == annotated.as_set(predicted)
         text = event.text or ""
         run.steps.append(
             StoryStep(
@@ -265,8 +254,8 @@ class _Runner:
             run.steps.append(
                 StoryStep(
                     kind="entities",
-                    expected=shown(text, expected),
-                    predicted=shown(text, predicted),
+                    expected=annotated.shown(text, expected),
+                    predicted=annotated.shown(text, predicted),
                     passed=entities_right,
                     location=event.location,
                     text=event.text,
@@ -276,7 +265,7 @@ class _Runner:
         self.heard = None
         parse = self.understood.get(text)
         if parse is not None and not (
-            (intent_right or expected_intent is None) and entities_right and selects_this(parse, response)
+            (intent_right or expected_intent is None) and entities_right and annotated.selects_this(parse, response)
         ):
             run.misparsed.append(MisparsedMessage(event, parse, response))
         if intent_right and entities_right:
@@ -321,7 +310,7 @@ class _Runner:
     def act(self, event: ActionExecuted) -> None:
         """Predict the action and compare it; then continue with the story's action."""
         expected = event.label
-        heard = annotated_text(self.tracker)
+        heard = annotated.annotated_text(self.tracker)
         predicted, decision = self._predict(expected)
         warned = predicted == ACTION_UNLIKELY_INTENT != expected
         if warned:
@@ -379,7 +368,7 @@ class _Runner:
         intent = predicted.removeprefix("utter_")
         if predicted in {expected, intent} or intent not in self.domain.retrieval_intents:
             return predicted
-        chosen = None if self.heard is None else response_key(self.heard, intent)
+        chosen = None if self.heard is None else annotated.response_key(self.heard, intent)
         return predicted if chosen is None else f"utter_{chosen}"
 
     def _note_unlikely_intent(self, event: ActionExecuted, decision: Decision | None) -> None:

@@ -204,7 +204,7 @@ def misunderstood_cases(report: Report, but_for: Iterable[CaseChange] = ()) -> l
 
 def wrong_sentences(report: Report) -> list[CaseChange]:
     """Test sentences whose intent is wrong, the most confident error first."""
-    wrong = [_wrong(case) for case in intent_cases(report) if not case.passed]
+    wrong = [_wrong(case) for case in intent_cases(report) if case.failed]
     return sorted(wrong, key=lambda case: -(case.confidence or 0.0))
 
 

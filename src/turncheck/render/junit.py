@@ -1,7 +1,8 @@
 """JUnit XML as GitHub's reporters, GitLab and Jenkins read it.
 
 A suite for each evaluation. A case for each code of findings in a file, each intent, story, end-to-end case, batch case
-and gate: a wrong sentence within an intent whose gates pass is not a failure, it is listed in the intent's output.
+and gate: a wrong sentence within an intent whose gates pass is not a failure, it is listed in the intent's output. A
+sentence that was run several times and did not pass each time is a case of its own.
 
 Readers put the files of several assistants together and take cases of equal names for the same test:
 publish-unit-test-result-action and GitLab by ``classname`` and ``name``, action-junit-report by both and ``file``,
@@ -31,6 +32,7 @@ from turncheck.comparison.judged import FailedTest
 from turncheck.comparison.matching import places_of
 from turncheck.comparison.quarantine import entry_of, is_excused
 from turncheck.messages.finding import Finding, Location
+from turncheck.messages.phrasing import count
 from turncheck.render.batch_text import tested_at
 from turncheck.render.case_keys import CaseKeys, by_place
 from turncheck.render.junit_lines import (
@@ -49,6 +51,7 @@ from turncheck.render.phrases import expected_got, moment, why_unjudged
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.xml import attribute, element
 from turncheck.render.spans import plain
+from turncheck.render.wording.repeats import runs_in_words
 from turncheck.render.wording.tests import failed_test, quarantine_in_words
 
 if TYPE_CHECKING:
@@ -58,7 +61,7 @@ if TYPE_CHECKING:
     from turncheck.render.assistants import Assistants, FailedAssistant
     from turncheck.render.wording.verdict import GateResult, Verdict
     from turncheck.report.evaluations import Evaluation
-    from turncheck.report.model import BatchCase, CaseResult, NluPrediction, Report, StoryResult
+    from turncheck.report.model import BatchCase, CaseResult, Nlu, NluPrediction, Repeats, Report, StoryResult
     from turncheck.settings.options import JunitFlavour
 
 
@@ -136,7 +139,7 @@ class Suite:
 
     def _written(self, case: TestCase) -> str:
         built = TestSuite("", [case]).build_xml_doc()
-        self.counts.update({count: int(built.get(count, "0")) for count in COUNTS})
+        self.counts.update({name: int(built.get(name, "0")) for name in COUNTS})
         if properties := getattr(case, "properties", None):
             written = ET.Element("properties")
             written.extend(ET.Element("property", name=name, value=value) for name, value in properties.items())
@@ -145,7 +148,7 @@ class Suite:
 
     def pieces(self) -> Iterator[str]:
         """Write the suite's element, indented below the root."""
-        counts = {count: str(self.counts[count]) for count in COUNTS}
+        counts = {name: str(self.counts[name]) for name in COUNTS}
         attributes = {**self._frame.attrib, **counts, "time": f"{self.seconds:.3f}"}
         del attributes["disabled"]
         yield f"\n\t{start_tag('testsuite', attributes)}"
@@ -276,49 +279,72 @@ class SuiteWriter:
         for case, (intent, of_intent) in zip(cases[: len(judged)], judged, strict=True):
             gates = [gate for gate in failed if gate.metric and gate.metric.startswith(f"nlu.intents[{intent}].")]
             filters = urlencode({"intent": intent, "outcome": "misclassified", "all": "1"}, errors="replace")
-            page = (
-                self._on_page(f"sentences?{filters}") if any(not prediction.correct for prediction in of_intent) else []
-            )
+            page = self._on_page(f"sentences?{filters}") if any(one.misclassified for one in of_intent) else []
             written.append(self._intent(case, of_intent, gates, page))
         places = {example.intent.partition("/")[0]: example.location for example in reversed(nlu.training)}
         for case, entry in zip(cases[len(judged) :], nlu.unjudged, strict=True):
             left_out = self._case(case, at=places.get(entry.intent))
             _skip(left_out, why_unjudged(entry, nlu.folds))
             written.append(left_out)
-        yield self._suite("nlu", written, "nlu")
+        yield self._suite("nlu", [*written, *self._varying_sentences(nlu)], "nlu")
+
+    def _varying_sentences(self, nlu: Nlu) -> Iterator[TestCase]:
+        """The sentences that were run several times and did not pass each time."""
+        varying = [
+            (sentence, sentence.repeats, key)
+            for sentence, key in zip(nlu.predictions, self._keys.sentences, strict=True)
+            if not isinstance(sentence.repeats, UnsetType) and sentence.repeats.outcome != "passed"
+        ]
+        named = [self._of_file("nlu", one.text, one.location, one.expected.intent or "") for one, *_ in varying]
+        for case, (sentence, repeats, key) in zip(distinct(named), varying, strict=True):
+            written = self._case(case)
+            written.properties = _runs(sentence, self._flavour)
+            self._judge_sentence(written, sentence, repeats, self._on_page(key))
+            yield written
+
+    def _judge_sentence(
+        self, written: TestCase, sentence: NluPrediction, repeats: Repeats, page: Sequence[str]
+    ) -> None:
+        """Write what became of a sentence; one that is merely wrong counts for figures only, as an expected failure."""
+        runs = runs_in_words(repeats)
+        got = misclassified(self._rooted, sentence)
+        test = FailedTest("nlu", sentence.text, repeats=repeats, location=sentence.location)
+        entry = entry_of(self._report, test.name, test.location)
+        if sentence.correct:
+            written.stdout = element(f"flaky: {runs}")
+        elif entry is not None and is_excused(self._report, test):
+            _skip(written, quarantine_in_words(entry))
+        elif sentence.unclear:
+            _skip(written, f"unclear: {runs}")
+        elif sentence.unanswered or repeats.outcome == "regressed":
+            message = attribute(varying(self._rooted, sentence))
+            written.add_failure_info(message, self._text([got, *page], sentence.location), "sentence")
+        else:
+            _skip(written, f"wrong, which counts for figures alone: {runs}; {got}")
 
     def _intent(
         self, case: Named, judged: Sequence[NluPrediction], gates: Sequence[GateResult], page: Sequence[str]
     ) -> TestCase:
         """The sentences of one intent, linked to the ``page``, and the gates about it that failed."""
-        wrong = [example for example in judged if not example.correct]
+        wrong = [example for example in judged if example.misclassified]
+        unclear = sum(example.unclear for example in judged)
+        number = len(judged) - unclear
         location = (wrong or judged)[0].location
         lines = [
-            f"{len(judged) - len(wrong)} of {len(judged)} right",
+            f"{number - len(wrong)} of {number} right{f', {unclear} unclear' if unclear else ''}",
             *page,
             *(misclassified(self._rooted, prediction) for prediction in wrong),
             *(words for prediction in judged if (words := varying(self._rooted, prediction))),
         ]
         written = self._case(case, at=location)
-        written.properties = _runs_of_sentences(judged, self._flavour)
-        worse = [nlu_prediction for nlu_prediction in judged if self._is_worse(nlu_prediction)]
         if gates:
             message = attribute("; ".join(gate.reason for gate in gates))
             written.add_failure_info(message, self._text(lines, location), "gate")
-        elif worse:
-            message = attribute("; ".join(varying(self._rooted, one) for one in worse))
-            written.add_failure_info(message, self._text(lines, worse[0].location), "sentence")
+        elif not number:
+            _skip(written, f"unclear: {count(unclear, 'sentence')}")
         else:
             written.stdout = listed(lines)
         return written
-
-    def _is_worse(self, example: NluPrediction) -> bool:
-        """Whether a sentence fails more often than on the base, or is not answered, and that is not excused."""
-        is_worse = not isinstance(example.repeats, UnsetType) and example.repeats.outcome == "regressed"
-        if not is_worse and not example.unanswered:
-            return False
-        test = FailedTest("nlu", example.text, repeats=example.repeats, location=example.location)
-        return not is_excused(self._report, test)
 
     def stories(self) -> Iterable[Suite]:
         if self._report.core:
@@ -481,22 +507,11 @@ class SuiteWriter:
         return written
 
 
-def _runs(result: CaseResult | BatchCase, flavour: JunitFlavour) -> dict[str, str]:
+def _runs(result: CaseResult | BatchCase | NluPrediction, flavour: JunitFlavour) -> dict[str, str]:
     """Properties of a case that was run several times; Jenkins' xunit plugin refuses those of cases."""
     if isinstance(repeats := result.repeats, UnsetType) or flavour != "common":
         return {}
     return {**({"flaky": "true"} if repeats.outcome == "flaky" else {}), "runs": repeats.runs.upper()}
-
-
-def _runs_of_sentences(judged: Sequence[NluPrediction], flavour: JunitFlavour) -> dict[str, str]:
-    """The number of an intent's sentences that are flaky, and of all their runs, if they were repeated."""
-    repeated = [
-        nlu_prediction.repeats for nlu_prediction in judged if not isinstance(nlu_prediction.repeats, UnsetType)
-    ]
-    if not repeated or flavour != "common":
-        return {}
-    flaky = sum(repeats.outcome == "flaky" for repeats in repeated)
-    return {**({"flaky": str(flaky)} if flaky else {}), "runs": str(sum(len(one.runs) for one in repeated))}
 
 
 def _skip(case: TestCase, reason: str) -> None:
@@ -555,7 +570,7 @@ def _not_measured(broken: FailedAssistant) -> Suite:
 
 def _document(suites: Sequence[Suite]) -> Iterator[bytes]:
     """Put the suites below a root with their sums; ``skipped`` and ``disabled`` are not the root's in any schema."""
-    counts = {count: str(sum(suite.counts[count] for suite in suites)) for count in ("tests", "failures", "errors")}
+    counts = {name: str(sum(suite.counts[name] for suite in suites)) for name in ("tests", "failures", "errors")}
     root = start_tag("testsuites", {**counts, "time": f"{sum(suite.seconds for suite in suites):.3f}"})
     yield f'<?xml version="1.0" encoding="utf-8"?>\n{root}'.encode()
     for suite in suites:

@@ -345,7 +345,7 @@ def nlu_plots(report: Report) -> Iterator[Rendered]:
         yield _confusion_matrix(
             "intent", "Intents", matrix_of(nlu.intents.report, nlu.intents.confusions), _how(nlu), state
         )
-        judged = [entry for entry in nlu.predictions if entry.expected.intent]
+        judged = [entry for entry in nlu.predictions if entry.is_judged]
         right = [entry.predicted.confidence for entry in judged if entry.correct]
         wrong = [entry.predicted.confidence for entry in judged if not entry.correct]
         threshold = nlu.understood.threshold if nlu.understood else None

@@ -94,7 +94,7 @@ class Entries:
 
 def intent_errors(nlu: Nlu) -> Entries:
     """Return the content of ``intent_errors.json``: every sentence whose intent was not recognised, in test order."""
-    return Entries([prediction for prediction in nlu.predictions if not prediction.correct], _intent_entry)
+    return Entries([prediction for prediction in nlu.predictions if prediction.misclassified], _intent_entry)
 
 
 def intent_successes(nlu: Nlu) -> Entries:

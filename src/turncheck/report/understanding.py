@@ -417,6 +417,16 @@ class NluPrediction(Part, frozen=True, kw_only=True):
         return not isinstance(self.repeats, UnsetType) and self.repeats.outcome == "unclear" and not self.unanswered
 
     @property
+    def is_judged(self) -> bool:
+        """Whether it has an intent to be judged by, and its runs say how it fares."""
+        return bool(self.expected.intent) and not self.unclear
+
+    @property
+    def misclassified(self) -> bool:
+        """Whether its intent is wrong, and not only unclear."""
+        return not self.correct and not self.unclear
+
+    @property
     def unanswered(self) -> bool:
         """Whether the engine cannot answer it, time and again, though it answers others."""
         return not isinstance(self.repeats, UnsetType) and self.repeats.is_unanswered

@@ -22,20 +22,8 @@ from turncheck.evaluations.kinds import KINDS
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
 from turncheck.project.story_sentences import with_story_sentences
+from turncheck.report import model
 from turncheck.report.evaluations import EVALUATIONS
-from turncheck.report.model import (
-    CaseMessage,
-    CaseResult,
-    Core,
-    EndToEnd,
-    KindCoverage,
-    Nlu,
-    PluginFigure,
-    ProjectInfo,
-    Report,
-    TrainingSentence,
-    WordList,
-)
 from turncheck.run.assistant import action_server, cache_in_use, opened_engine
 from turncheck.run.base_projects import bot_of_base
 from turncheck.run.inputs import NONE_PRECOMPUTED, Inputs, PrecomputedAnswers
@@ -72,7 +60,7 @@ def slot_order_of(settings: Settings) -> SlotOrder:
 class Rejudge(Protocol):
     """Runs cases again, with their messages understood as specified."""
 
-    def passing(self, cases: Mapping[int, Sequence[CaseMessage]]) -> dict[int, bool]:
+    def passing(self, cases: Mapping[int, Sequence[model.CaseMessage]]) -> dict[int, bool]:
         """Judge the cases with these indices, each message understood as ``before`` says.
 
         Returns:
@@ -90,7 +78,7 @@ class EngineRejudge:
     inputs: Inputs
     screen: Console
 
-    def passing(self, cases: Mapping[int, Sequence[CaseMessage]]) -> dict[int, bool]:
+    def passing(self, cases: Mapping[int, Sequence[model.CaseMessage]]) -> dict[int, bool]:
         """See :class:`Rejudge`. Nothing is judged if the action server does not start a second time."""
         words = f"Judging {count(len(cases), 'end-to-end case')} again, understood as on the base"
         try:
@@ -100,7 +88,7 @@ class EngineRejudge:
             self.screen.note(f"Not judged again: {error.message}")
             return {}
 
-    def _passing(self, cases: Mapping[int, Sequence[CaseMessage]]) -> dict[int, bool]:
+    def _passing(self, cases: Mapping[int, Sequence[model.CaseMessage]]) -> dict[int, bool]:
         from turncheck.evaluation.e2e_case import CaseRun, run_case
 
         found = {}
@@ -123,7 +111,9 @@ class EngineRejudge:
         return found
 
 
-def rejudged_against_base(report: Report, base: Report, project: Project, judge: Rejudge | None) -> Report:
+def rejudged_against_base(
+    report: model.Report, base: model.Report, project: Project, judge: Rejudge | None
+) -> model.Report:
     """Mark the end-to-end cases whose messages are understood differently than on the base, if they passed there.
 
     A case that passes with its messages understood as they were there is ``misunderstood``: nothing else is wrong with
@@ -147,7 +137,7 @@ def rejudged_against_base(report: Report, base: Report, project: Project, judge:
     return structs.replace(report, e2e=section)
 
 
-def _held(case: CaseResult, passes: bool | None) -> CaseResult:
+def _held(case: model.CaseResult, passes: bool | None) -> model.CaseResult:
     return (
         case
         if passes is None
@@ -155,7 +145,7 @@ def _held(case: CaseResult, passes: bool | None) -> CaseResult:
     )
 
 
-def _needed(messages: Sequence[CaseMessage]) -> tuple[frozenset[str], frozenset[str]]:
+def _needed(messages: Sequence[model.CaseMessage]) -> tuple[frozenset[str], frozenset[str]]:
     """The intents and entities that were understood before and are not now."""
     parts = [lacks(message.before, message.understood) for message in messages if message.before and message.understood]
     return frozenset().union(*(intents for intents, _ in parts)), frozenset().union(*(names for _, names in parts))
@@ -186,11 +176,11 @@ def _with_neighbours(suspects: Suspects, project: Project) -> Suspects:
 def coverage_by_tests(  # noqa: PLR0917 - all that reaches something
     project: Project,
     tests: Tests,
-    nlu: Nlu | None,
-    core: Core | None,
-    e2e: EndToEnd | None,
+    nlu: model.Nlu | None,
+    core: model.Core | None,
+    e2e: model.EndToEnd | None,
     batch: Batch | None,
-) -> dict[str, KindCoverage]:
+) -> dict[str, model.KindCoverage]:
     """Which parts of the project its tests reach: stories and sentences as written, conversations as they ran.
 
     The training sentences of an assistant whose files name all that users may mean are tests as well, as they are on
@@ -198,7 +188,7 @@ def coverage_by_tests(  # noqa: PLR0917 - all that reaches something
     """
     if (own := project.platform.part("coverage")) is not None:
         sentences = (tests.nlu or project.nlu).examples if nlu else ()
-        found: dict[str, KindCoverage] = own.coverage(project, sentences, nlu, batch) if nlu or batch else {}
+        found: dict[str, model.KindCoverage] = own.coverage(project, sentences, nlu, batch) if nlu or batch else {}
         return found
     from turncheck.evaluation.coverage import (
         Reached,
@@ -225,13 +215,13 @@ def coverage_by_tests(  # noqa: PLR0917 - all that reaches something
 class EvaluatedProject:
     """The report of a project, and what it takes to compare it with a base."""
 
-    report: Report
+    report: model.Report
     project: Project
     cases_again: Rejudge | None = None
     """Runs end-to-end cases again; ``None`` if the engine cannot."""
 
 
-def report_of_project(inputs: Inputs, screen: Console) -> Report:
+def report_of_project(inputs: Inputs, screen: Console) -> model.Report:
     """Return only the report of :func:`evaluate_project`."""
     return evaluate_project(inputs, screen).report
 
@@ -242,7 +232,7 @@ def evaluate_project(
     precomputed: PrecomputedAnswers = NONE_PRECOMPUTED,
     *,
     in_folds: bool = False,
-    find_base: Callable[[Report], Report | None] = lambda _: None,
+    find_base: Callable[[model.Report], model.Report | None] = lambda _: None,
 ) -> EvaluatedProject:
     """Read the project and run every requested evaluation for which it has files.
 
@@ -262,7 +252,7 @@ def evaluate_project(
     if precomputed.ensure is not None:
         precomputed.ensure(inputs, project, tests)
     run: RunInProgress | None = None
-    of_plugins: dict[str, PluginFigure] = {}
+    of_plugins: dict[str, model.PluginFigure] = {}
     try:
         with (
             engine_of_run(inputs, project, precomputed, screen) as engines,
@@ -335,18 +325,18 @@ def engine_of_run(
         yield engine
 
 
-def _project_of(inputs: Inputs, project: Project) -> ProjectInfo:
+def _project_of(inputs: Inputs, project: Project) -> model.ProjectInfo:
     file = file_of_all(project.root, inputs.settings_file, _by_role(project))
     return project_info(project, name=inputs.name, root=inputs.root, file=file)
 
 
-def report_without_results(inputs: Inputs, project: Project) -> Report:
+def report_without_results(inputs: Inputs, project: Project) -> model.Report:
     """Return the report that only says what is measured: all that looking for its base takes."""
     settings = structs.replace(gate_settings(inputs.settings), projects=inputs.projects)
     return report_of(_project_of(inputs, project), inputs.settings.seed, source=inputs.source, settings=settings)
 
 
-def _report(inputs: Inputs, project: Project, tests: Tests, run: RunInProgress, screen: Console) -> Report:
+def _report(inputs: Inputs, project: Project, tests: Tests, run: RunInProgress, screen: Console) -> model.Report:
     settings = inputs.settings
     sections = {KINDS[name].begins: section for name, section in run.sections.items()}
     nlu, core, e2e, batch = (sections.get(name) for name in ("nlu", "core", "e2e", "batch"))
@@ -367,10 +357,10 @@ def _report(inputs: Inputs, project: Project, tests: Tests, run: RunInProgress, 
     )
 
 
-def training_sentences(project: Project) -> Iterable[TrainingSentence]:
+def training_sentences(project: Project) -> Iterable[model.TrainingSentence]:
     """Yield the training sentences as a report lists them, so that it shows what a change did to them."""
     for example in project.nlu.examples:
-        yield TrainingSentence(
+        yield model.TrainingSentence(
             text=example.text,
             intent=example.intent or "",
             location=example.location,
@@ -378,7 +368,7 @@ def training_sentences(project: Project) -> Iterable[TrainingSentence]:
         )
 
 
-def word_lists(data: NluData) -> Iterable[WordList]:
+def word_lists(data: NluData) -> Iterable[model.WordList]:
     """Yield the synonyms, lookup tables and patterns, each name once, in the order of their names."""
     found: dict[tuple[Literal["synonyms", "lookups", "regexes"], str], list[tuple[Location, tuple[str, ...]]]] = {}
     for synonym in data.synonyms:
@@ -391,7 +381,7 @@ def word_lists(data: NluData) -> Iterable[WordList]:
         entries = sorted({entry for _, some in parts for entry in some})
         digest = hashlib.sha256("\0".join(entries).encode("utf-8", "replace")).hexdigest()[:16]
         location = min((place for place, _ in parts), key=lambda one: one.sort_key)
-        yield WordList(kind=kind, name=name, location=location, entries=len(entries), digest=digest)
+        yield model.WordList(kind=kind, name=name, location=location, entries=len(entries), digest=digest)
 
 
 def _by_role(project: Project) -> list[str]:

@@ -17,19 +17,8 @@ from turncheck.dialogue.rules import RuleSettings
 from turncheck.dialogue.story_steps import GENERATED_PREFIX, STORY_START
 from turncheck.messages.errors import TrainingRefusedError
 from turncheck.messages.finding import Finding, Location, Name
+from turncheck.project import model
 from turncheck.project.config import short_name
-from turncheck.project.model import (
-    ActionStep,
-    ActiveLoopStep,
-    BotStep,
-    CheckpointStep,
-    EventStep,
-    OrStep,
-    SlotWasSetStep,
-    Step,
-    Story,
-    UserStep,
-)
 from turncheck.validation.findings import Places, found
 from turncheck.validation.names import learnable
 from turncheck.validation.similarity import plain_words
@@ -60,7 +49,7 @@ def check_joined_dialogues(facts: Facts) -> Iterator[Finding]:
     many = {name: number for name, number in joined.items() if number > _MANY_JOINED}
     places: dict[str, Location] = {}
     for _, step in facts.steps:
-        if isinstance(step, CheckpointStep) and step.name in many:
+        if isinstance(step, model.CheckpointStep) and step.name in many:
             places.setdefault(step.name, step.location)
     if not places:
         return
@@ -191,7 +180,7 @@ def loose_checkpoints(facts: Facts, unused: Iterable[str]) -> Iterator[Finding]:
         begun = False
         seen: set[tuple[str, bool]] = set()
         for step in block.steps:
-            if not isinstance(step, CheckpointStep):
+            if not isinstance(step, model.CheckpointStep):
                 begun = True
             elif step.name in names and (step.name, begun) not in seen:
                 seen.add((step.name, begun))
@@ -242,7 +231,7 @@ def check_repeated_stories(facts: Facts) -> Iterator[Finding]:
     """Blocks with the same name, and blocks with the same steps."""
     if facts.dialogues is None:
         return
-    names: dict[tuple[str, str], Story] = {}
+    names: dict[tuple[str, str], model.Story] = {}
     for block in sorted(facts.blocks, key=lambda story: story.location.sort_key):
         twin = names.setdefault((block.kind, block.name), block)
         if block.name and twin is not block:
@@ -252,7 +241,7 @@ def check_repeated_stories(facts: Facts) -> Iterator[Finding]:
                 block.location,
                 others=[twin.location],
             )
-    contents: dict[Hashable, Story] = {}
+    contents: dict[Hashable, model.Story] = {}
     for block in facts.blocks:
         twin = contents.setdefault(steps_of(block), block)
         if twin is not block:
@@ -276,7 +265,7 @@ def check_reachability(facts: Facts) -> Iterator[Finding]:
     entries = [(block, *_checkpoints(block)) for block in facts.project.stories]
     produced = {name for _, _, ends in entries for name in ends}
     reached: set[str] = set()
-    waiting: dict[str, list[tuple[Story, list[str]]]] = {}
+    waiting: dict[str, list[tuple[model.Story, list[str]]]] = {}
     ready = [(block, ends) for block, starts, ends in entries if not starts]
     for block, starts, ends in entries:
         for start in starts:
@@ -297,13 +286,13 @@ def check_reachability(facts: Facts) -> Iterator[Finding]:
             yield found("story-unreachable", f"The {block.kind} '{block.name}' can never begin.", block.location)
 
 
-def _checkpoints(block: Story) -> tuple[list[CheckpointStep], list[str]]:
+def _checkpoints(block: model.Story) -> tuple[list[model.CheckpointStep], list[str]]:
     """The checkpoints a block starts with, and the names of those it ends with (or passes)."""
-    starts: list[CheckpointStep] = []
+    starts: list[model.CheckpointStep] = []
     ends: list[str] = []
     begun = False
     for step in block.steps:
-        if not isinstance(step, CheckpointStep):
+        if not isinstance(step, model.CheckpointStep):
             begun = True
         elif begun:
             ends.append(step.name)
@@ -312,7 +301,7 @@ def _checkpoints(block: Story) -> tuple[list[CheckpointStep], list[str]]:
     return starts, ends
 
 
-def steps_of(block: Story, said: Callable[[str], Hashable] = str) -> Hashable:
+def steps_of(block: model.Story, said: Callable[[str], Hashable] = str) -> Hashable:
     """What a block does, without its name and places; texts of user steps with an intent do not count.
 
     ``said`` turns the other texts into what is compared.
@@ -325,24 +314,24 @@ def steps_of(block: Story, said: Callable[[str], Hashable] = str) -> Hashable:
     )
 
 
-def _step_content(step: Step, said: Callable[[str], Hashable]) -> Hashable:
+def _step_content(step: model.Step, said: Callable[[str], Hashable]) -> Hashable:
     match step:
-        case UserStep():
+        case model.UserStep():
             entities = tuple((e.entity, repr(e.value), e.role, e.group) for e in step.entities)
             return ("user", step.intent if step.intent is not None else said(step.text or ""), entities)
-        case ActionStep():
+        case model.ActionStep():
             return ("action", step.action)
-        case BotStep():
+        case model.BotStep():
             return ("bot", step.text)
-        case SlotWasSetStep():
+        case model.SlotWasSetStep():
             return ("slot", step.slot, repr(step.value), step.named_only)
-        case ActiveLoopStep():
+        case model.ActiveLoopStep():
             return ("loop", step.name)
-        case EventStep():
+        case model.EventStep():
             return ("event", step.event, repr(step.parameters))
-        case CheckpointStep():
+        case model.CheckpointStep():
             return ("checkpoint", step.name, tuple(_step_content(slot, said) for slot in step.slots))
-        case OrStep():
+        case model.OrStep():
             return (
                 "or",
                 tuple(tuple(_step_content(s, said) for s in alternative) for alternative in step.alternatives),
@@ -429,8 +418,8 @@ def _test_entities(tests: ProjectTests) -> Iterator[tuple[str, Location]]:
         yield from ((annotation.entity, example.location) for annotation in example.entities)
 
 
-def _user_steps(stories: Iterable[Story]) -> Iterator[UserStep]:
+def _user_steps(stories: Iterable[model.Story]) -> Iterator[model.UserStep]:
     for story in stories:
         for step in story.steps:
-            if isinstance(step, UserStep):
+            if isinstance(step, model.UserStep):
                 yield step

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self
 
+from turncheck.ci import host
 from turncheck.ci.base_files import files_by_api
 from turncheck.ci.comment import StickyComment
 from turncheck.ci.earlier_reports import AskedOnce, Reports
@@ -21,22 +22,6 @@ from turncheck.ci.github.context import (
 from turncheck.ci.github.results_service import NoService, ResultsService, find_service
 from turncheck.ci.github.runner import Runner
 from turncheck.ci.github.stored_reports import WorkflowRuns, base_of, is_between, merge_base, paths_of, read_run
-from turncheck.ci.host import (
-    NO_RUN,
-    Base,
-    Check,
-    Checked,
-    CloneAddress,
-    CommitFiles,
-    HostError,
-    OtherRun,
-    Run,
-    RunStamp,
-    Target,
-    UploadedArtifact,
-    exact_commit,
-    login_with,
-)
 from turncheck.ci.rest import ASKING, PUBLISHING, RestError, RetryBudget
 from turncheck.comparison.model import Missing, Unreachable
 from turncheck.messages.errors import UserError
@@ -92,10 +77,10 @@ class GitHub(Runner):
         return cls(context, token or secret_of(environment, "GITHUB_TOKEN", "GH_TOKEN"))
 
     @cached_property
-    def run(self) -> Run:
+    def run(self) -> host.Run:
         context = self.context
         number, pull = context.run_number, context.pull_request
-        return Run(
+        return host.Run(
             repository=context.repository,
             commit=context.head_sha or None,
             checked_out=context.sha or None,
@@ -103,7 +88,7 @@ class GitHub(Runner):
             run_id=context.run_id,
             url=context.run_url,
             workspace=context.workspace,
-            stamp=NO_RUN if number is None else RunStamp(number, context.run_attempt),
+            stamp=host.NO_RUN if number is None else host.RunStamp(number, context.run_attempt),
             of_a_fork=pull is not None and pull.fork,
             of_a_change=pull is not None or context.event_name == "merge_group",
             merges=pull.head_sha if pull is not None else None,
@@ -145,7 +130,7 @@ class GitHub(Runner):
 
     # --- what is compared with ---------------------------------------------------------------------------------------
 
-    def base(self, warn: Callable[[str, HostError], None]) -> Base | Missing:
+    def base(self, warn: Callable[[str, host.HostError], None]) -> host.Base | Missing:
         """Return what the event names; of a branch that a pull request is open for, what that is to be merged into."""
         base, context = base_of(self.context), self.context
         if context.pull_request is not None or self._asking is None:
@@ -154,24 +139,24 @@ class GitHub(Runner):
             target = self._open_pull_request
         except RestError as error:
             # The default branch seldom has one; publishing asks again, and reports what is wrong.
-            if isinstance(base, Base) and base.head is not None:
+            if isinstance(base, host.Base) and base.head is not None:
                 warn(f"the pull request of this branch, so '{base.branch}' is taken to be its base", error)
             return base
-        if not isinstance(target, Target):
+        if not isinstance(target, host.Target):
             return base
         if target.other_base_refs:
             into = ", ".join(f"'{name}'" for name in sorted({target.base_ref, *target.other_base_refs}))
             hint = "measure on the event `pull_request`"
             return Unreachable(f"pull requests of this branch are open into {into}: {hint}")
-        return Base(target.base_ref, head=exact_commit(context.sha) or "HEAD", of_a_change=True)
+        return host.Base(target.base_ref, head=host.exact_commit(context.sha) or "HEAD", of_a_change=True)
 
     @cached_property
-    def _open_pull_request(self) -> Target | str:
+    def _open_pull_request(self) -> host.Target | str:
         return find_target(self.context, self._asking)
 
-    def clone_address(self) -> CloneAddress:
+    def clone_address(self) -> host.CloneAddress:
         url = f"{self.context.repository_url}.git"
-        return CloneAddress(url, login_with("x-access-token", self.token))
+        return host.CloneAddress(url, host.login_with("x-access-token", self.token))
 
     def merge_base(self, branch: str, head: str) -> str | None:
         return merge_base(self._asking, self.context.repository, branch, head) if self._asking else None
@@ -179,7 +164,7 @@ class GitHub(Runner):
     def is_between(self, start: str | None, commit: str, branch: str) -> bool:
         return is_between(self._asker(), self.context.repository, start, commit, branch)
 
-    def files_of(self, commit: str) -> AbstractContextManager[CommitFiles] | None:
+    def files_of(self, commit: str) -> AbstractContextManager[host.CommitFiles] | None:
         if self._asking is None:
             return None
         repository = f"/repos/{self.context.repository}"
@@ -197,20 +182,20 @@ class GitHub(Runner):
             self._earlier_runs[artifact_name] = runs
         return Reports(runs, root)
 
-    def other_run(self, run_id: str, artifact_name: str, say: Callable[[str], object]) -> OtherRun:
+    def other_run(self, run_id: str, artifact_name: str, say: Callable[[str], object]) -> host.OtherRun:
         client, repository = self._asker(), self.context.repository
         return read_run(client, repository, self.pages, run_id, artifact_name=artifact_name, say=say)
 
     # --- where it is said --------------------------------------------------------------------------------------------
 
-    def target(self) -> Target | str:
+    def target(self) -> host.Target | str:
         return _NO_TOKEN if self._writing_client is None else find_target(self.context, self._writing_client)
 
     @property
     def needs_token(self) -> str:
         return "give `--token`, or set `GITHUB_TOKEN` or `GH_TOKEN`" if self.token is None else ""
 
-    def target_of_number(self, number: int) -> Target:
+    def target_of_number(self, number: int) -> host.Target:
         """Return a pull request by its number.
 
         Raises:
@@ -218,10 +203,10 @@ class GitHub(Runner):
         """
         return target_of_number(self._writer(), self.context.repository, number)
 
-    def comment(self, target: Target, marker: str, *, passed: bool) -> StickyComment:  # noqa: ARG002
+    def comment(self, target: host.Target, marker: str, *, passed: bool) -> StickyComment:  # noqa: ARG002
         return StickyComment(IssueComments(self._writer(), self.context.repository, target.number), marker)
 
-    def deferred_comment_note(self, target: Target) -> str:
+    def deferred_comment_note(self, target: host.Target) -> str:
         return (
             f"this run's token may only read, since the change comes from {target.reads_only}: the comment follows "
             "from the workflow that publishes on `workflow_run`, where the repository has one"
@@ -235,9 +220,9 @@ class GitHub(Runner):
         service.patience = self._publishing
         return _RunArtifacts(service, self.context.run_url)
 
-    def check(self, check: Check) -> Checked:
+    def check(self, check: host.Check) -> host.Checked:
         if self._writing_client is None or check.commit is None:
-            return Checked(False, f"no check run: {_NO_TOKEN}")
+            return host.Checked(False, f"no check run: {_NO_TOKEN}")
         placed = [
             CheckAnnotation(
                 annotation.path,
@@ -261,7 +246,7 @@ class GitHub(Runner):
         )
         post_check_run(self._writing_client, self.context.repository, made)
         more = f"the check run holds {MOST} of {count(len(placed), 'annotation')}" if len(placed) > MOST else ""
-        return Checked(True, more)
+        return host.Checked(True, more)
 
 
 def _with_token(client: GitHubClient | None) -> GitHubClient:
@@ -282,16 +267,16 @@ class _RunArtifacts:
 
     def keep(
         self, name: str, files: Sequence[tuple[str, bytes]], days: int, distinction: str | None = None
-    ) -> UploadedArtifact:
+    ) -> host.UploadedArtifact:
         if distinction is None:
             made = self.service.upload(name, files, days)
         else:
             made = self.service.upload_beside(name, distinction, files, days)
-        return UploadedArtifact(made.name, self._address(made.id))
+        return host.UploadedArtifact(made.name, self._address(made.id))
 
-    def keep_page(self, name: str, content: bytes, days: int) -> UploadedArtifact:
+    def keep_page(self, name: str, content: bytes, days: int) -> host.UploadedArtifact:
         made = self.service.upload_page(name, content, days)
-        return UploadedArtifact(made.name, self._address(made.id))
+        return host.UploadedArtifact(made.name, self._address(made.id))
 
     def _address(self, artifact: str) -> str:
         return f"{self.run_url}/artifacts/{artifact}" if self.run_url else ""

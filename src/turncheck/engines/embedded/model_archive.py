@@ -27,18 +27,7 @@ from turncheck.process.cache import MOST_BYTES, Cache
 from turncheck.process.output_files import whole_file
 from turncheck.process.packed import BoundedGzip, UnpacksToTooMuchError
 from turncheck.process.regular_file import open_regular
-from turncheck.project.model import (
-    Action,
-    Component,
-    Domain,
-    Entity,
-    Form,
-    Intent,
-    Response,
-    ResponseVariation,
-    SessionConfig,
-    Slot,
-)
+from turncheck.project import model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -419,7 +408,7 @@ def _members(content: bytes) -> dict[str, bytes]:
 
 
 Json = dict[str, Any]
-_Named = TypeVar("_Named", Intent, Entity, Slot, Form, Action)
+_Named = TypeVar("_Named", model.Intent, model.Entity, model.Slot, model.Form, model.Action)
 
 
 class _ResponseShape(TypedDict):
@@ -427,7 +416,7 @@ class _ResponseShape(TypedDict):
     variations: list[dict[str, Any]]
 
 
-def domain_to_json(domain: Domain) -> Json:
+def domain_to_json(domain: model.Domain) -> Json:
     """Return the domain as JSON values. Lists keep the order of the files."""
     return {
         "intents": _listed(domain.intents),
@@ -445,35 +434,35 @@ def domain_to_json(domain: Domain) -> Json:
     }
 
 
-def domain_from_json(shape: Mapping[str, Any]) -> Domain:
+def domain_from_json(shape: Mapping[str, Any]) -> model.Domain:
     """Read what :func:`domain_to_json` wrote. Responses lose their places in the files, the rest keeps them.
 
     Raises:
         KeyError, msgspec.ValidationError: it is not that.
     """
-    return Domain(
-        intents=_named(shape["intents"], Intent),
-        entities=_named(shape["entities"], Entity),
-        slots=_named(shape["slots"], Slot),
-        forms=_named(shape["forms"], Form),
+    return model.Domain(
+        intents=_named(shape["intents"], model.Intent),
+        entities=_named(shape["entities"], model.Entity),
+        slots=_named(shape["slots"], model.Slot),
+        forms=_named(shape["forms"], model.Form),
         responses={
             response.name: response for response in map(_response, as_shape(shape["responses"], list[_ResponseShape]))
         },
-        actions=_named(shape["actions"], Action),
+        actions=_named(shape["actions"], model.Action),
         end_to_end_actions=as_shape(shape["end_to_end_actions"], tuple[str, ...]),
-        session=as_shape(shape["session"], SessionConfig),
+        session=as_shape(shape["session"], model.SessionConfig),
         rasa=as_shape(shape["rasa"], int),
     )
 
 
-def components_to_json(components: Iterable[Component]) -> list[Json]:
+def components_to_json(components: Iterable[model.Component]) -> list[Json]:
     """Return names and parameters of configured components."""
     return [{"name": component.name, "parameters": dict(component.parameters)} for component in components]
 
 
-def components_from_json(shape: Sequence[Mapping[str, Any]]) -> tuple[Component, ...]:
+def components_from_json(shape: Sequence[Mapping[str, Any]]) -> tuple[model.Component, ...]:
     """Read what :func:`components_to_json` wrote."""
-    return tuple(Component(entry["name"], entry["parameters"], Location("")) for entry in shape)
+    return tuple(model.Component(entry["name"], entry["parameters"], Location("")) for entry in shape)
 
 
 def _listed(things: Mapping[str, Any]) -> list[Json]:
@@ -486,7 +475,7 @@ def _named(entries: Any, kind: type[_Named]) -> dict[str, _Named]:
     return {thing.name: thing for thing in things}
 
 
-def _response(entry: _ResponseShape) -> Response:
+def _response(entry: _ResponseShape) -> model.Response:
     nowhere = Location("")
-    variations = tuple(ResponseVariation(content, nowhere) for content in entry["variations"])
-    return Response(entry["name"], variations, nowhere)
+    variations = tuple(model.ResponseVariation(content, nowhere) for content in entry["variations"])
+    return model.Response(entry["name"], variations, nowhere)

@@ -12,18 +12,7 @@ from turncheck.dialogue.training import training_trackers
 from turncheck.engines.conversation import Conversation, Parse, PredictedEntity, PredictedIntent, SelectedResponse
 from turncheck.evaluation.story_run import run_story
 from turncheck.messages.errors import UserError
-from turncheck.project.model import (
-    ActionStep,
-    ActiveLoopStep,
-    OrStep,
-    Project,
-    Response,
-    Slot,
-    SlotWasSetStep,
-    Step,
-    Story,
-    UserStep,
-)
+from turncheck.project import model
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import EngineInfo
 
@@ -112,7 +101,7 @@ def _is_question(event: Event) -> TypeGuard[SlotSet]:
     return isinstance(event, SlotSet) and event.name == SLOT_REQUESTED
 
 
-def talks_of(project: Project) -> list[Talk]:
+def talks_of(project: model.Project) -> list[Talk]:
     """Return the conversations along a project's rules and stories, and one for every message in every situation.
 
     Situations are the start, the conditions of each rule and of each response, and each question of each form, both
@@ -121,7 +110,7 @@ def talks_of(project: Project) -> list[Talk]:
     return list(dict.fromkeys(_talks(project)))
 
 
-def _talks(project: Project) -> Iterator[Talk]:
+def _talks(project: model.Project) -> Iterator[Talk]:
     parts = (*project.stories, *project.rules)
     along = {id(story): messages_of(story) for story in parts}
     for story in parts:
@@ -135,7 +124,7 @@ def _talks(project: Project) -> Iterator[Talk]:
         for variation in response.variations:
             for setting in _settings(variation.conditions):
                 for story in parts:
-                    if any(isinstance(step, ActionStep) and step.action == response.name for step in story.steps):
+                    if any(isinstance(step, model.ActionStep) and step.action == response.name for step in story.steps):
                         yield from _in_setting(project, story, along[id(story)] or of_kind, setting)
     for story in parts:
         # A rule without a message: it applies at the end of a form, whose last answer leads to it.
@@ -149,11 +138,11 @@ def _talks(project: Project) -> Iterator[Talk]:
 
 
 def _in_setting(
-    project: Project, story: Story, messages: Sequence[Message], setting: tuple[Event, ...]
+    project: model.Project, story: model.Story, messages: Sequence[Message], setting: tuple[Event, ...]
 ) -> Iterator[Talk]:
     """Yield a story's messages with some slots set; if a form has to be active, at the last of its questions."""
-    loops = [step.name for step in story.condition if isinstance(step, ActiveLoopStep) and step.name]
-    slots = tuple(SlotSet(step.slot, step.value) for step in story.condition if isinstance(step, SlotWasSetStep))
+    loops = [step.name for step in story.condition if isinstance(step, model.ActiveLoopStep) and step.name]
+    slots = tuple(SlotSet(step.slot, step.value) for step in story.condition if isinstance(step, model.SlotWasSetStep))
     form = project.domain.forms.get(loops[0]) if loops else None
     if form is None:
         yield Talk(tuple(messages[:1]) if not messages_of(story) else tuple(messages), _listening((*slots, *setting)))
@@ -169,11 +158,11 @@ def _settings(conditions: Sequence[Mapping[str, Any]]) -> list[tuple[Event, ...]
     return [tuple(SlotSet(slot["name"], slot.get("value")) for slot in slots)] if slots else []
 
 
-def _conditions(story: Story) -> tuple[Event, ...]:
+def _conditions(story: model.Story) -> tuple[Event, ...]:
     """Return the events that make a rule applicable; a form that has to be active is activated."""
     events: list[Event] = []
     for one in story.condition:
-        if isinstance(one, SlotWasSetStep):
+        if isinstance(one, model.SlotWasSetStep):
             events.append(SlotSet(one.slot, one.value))
         elif one.name:
             events += [ActionExecuted(one.name), ActiveLoop(one.name)]
@@ -185,7 +174,7 @@ def _listening(events: tuple[Event, ...]) -> tuple[Event, ...]:
 
 
 def _asking(
-    project: Project, form: str, slot: str, setting: tuple[Event, ...] = (), *, filled: bool = False
+    project: model.Project, form: str, slot: str, setting: tuple[Event, ...] = (), *, filled: bool = False
 ) -> tuple[Event, ...]:
     """Return the events that lead to a form's question; ``filled``: all others are answered."""
     others = project.domain.forms[form].required_slots if filled else ()
@@ -199,7 +188,7 @@ def _asking(
     return (ActionExecuted(form), ActiveLoop(form), *answers, *setting, *asked)
 
 
-def _plausible(slot: Slot | None) -> Any:
+def _plausible(slot: model.Slot | None) -> Any:
     """Return a value that a slot may have."""
     kind = slot.type if slot else "text"
     if slot is not None and slot.values:
@@ -208,7 +197,7 @@ def _plausible(slot: Slot | None) -> Any:
     return values.get(kind, "something")
 
 
-def _single(project: Project) -> Iterator[Message]:
+def _single(project: model.Project) -> Iterator[Message]:
     """Yield every message in rules and stories, one for every intent, and those of sentences with entities."""
     for story in (*project.stories, *project.rules):
         for step in story.steps:
@@ -228,19 +217,19 @@ def _of_example(example: Example) -> Message:
     return Message(example.text.lstrip("/ ") or "…", example.intent or "", entities)
 
 
-def _users(step: Step) -> list[UserStep]:
-    if isinstance(step, OrStep):
-        return [one for alternative in step.alternatives for one in alternative if isinstance(one, UserStep)]
-    return [step] if isinstance(step, UserStep) else []
+def _users(step: model.Step) -> list[model.UserStep]:
+    if isinstance(step, model.OrStep):
+        return [one for alternative in step.alternatives for one in alternative if isinstance(one, model.UserStep)]
+    return [step] if isinstance(step, model.UserStep) else []
 
 
-def messages_of(story: Story) -> tuple[Message, ...]:
+def messages_of(story: model.Story) -> tuple[Message, ...]:
     """Return the user's messages in a story; the first of alternatives."""
     firsts = (users[0] for step in story.steps if (users := _users(step)))
     return tuple(message for step in firsts if (message := _message(step)) is not None)
 
 
-def _message(step: UserStep) -> Message | None:
+def _message(step: model.UserStep) -> Message | None:
     """Return a step's message; ``None`` if it has only a text."""
     if not step.intent:
         return None
@@ -366,7 +355,7 @@ class Behaviour:
         return self._heard[number]
 
 
-def decisions_of(trained: Trained, project: Project) -> list[list[tuple[str, str]]]:
+def decisions_of(trained: Trained, project: model.Project) -> list[list[tuple[str, str]]]:
     """Return the action at each step of a project's stories and rules."""
     ensemble = trained.ensemble
     if ensemble is None:
@@ -386,13 +375,13 @@ def _understood(parse: Parse) -> tuple[Any, ...]:
     return parse.intent.name, entities, chosen
 
 
-def _changed_responses(original: Project, mutated: Project) -> set[str]:
+def _changed_responses(original: model.Project, mutated: model.Project) -> set[str]:
     """Return the names of the responses that differ."""
     before, now = original.domain.responses, mutated.domain.responses
     return {name for name, response in before.items() if _contents(response) != _contents(now.get(name))}
 
 
-def _contents(response: Response | None) -> list[Any]:
+def _contents(response: model.Response | None) -> list[Any]:
     return [variation.content for variation in response.variations] if response else []
 
 

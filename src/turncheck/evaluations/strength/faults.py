@@ -9,26 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.evaluations.strength.bench import BY_NAME, Lines, Mutant, is_changed
-from turncheck.project.model import (
-    ActionStep,
-    ActiveLoopStep,
-    BotStep,
-    CheckpointStep,
-    Component,
-    Config,
-    Domain,
-    EventStep,
-    Form,
-    OrStep,
-    Project,
-    Response,
-    Slot,
-    SlotWasSetStep,
-    Step,
-    Story,
-    UserStep,
-    in_order_of_names,
-)
+from turncheck.project import model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -50,14 +31,14 @@ _OF_POLICIES: Final = {
 """Thresholds of components, with Rasa's defaults; the fallback policies are those of Rasa 1 and 2."""
 
 
-def config_faults(project: Project) -> Iterator[Mutant]:
+def config_faults(project: model.Project) -> Iterator[Mutant]:
     """Yield the project with a fault in its configuration."""
     config = project.config
     for key, thresholds, moved, dropped in (
         ("pipeline", _OF_PIPELINE, "move-nlu-threshold", "drop-component"),
         ("policies", _OF_POLICIES, "move-policy-threshold", "drop-policy"),
     ):
-        components: tuple[Component, ...] = getattr(config, key) or ()
+        components: tuple[model.Component, ...] = getattr(config, key) or ()
         for number, component in enumerate(components):
             name = component.name.rpartition(".")[2]
             for parameter, default in thresholds.get(name, {}).items():
@@ -82,11 +63,11 @@ def _beside(value: Any) -> tuple[float, ...]:
     return tuple(other for other in (round((1 + value) / 2, 4), round(value / 2, 4)) if other != value)
 
 
-def _mutant(operator: str, what: str, location: Location, config: Config, project: Project) -> Mutant:
+def _mutant(operator: str, what: str, location: Location, config: model.Config, project: model.Project) -> Mutant:
     return Mutant(BY_NAME[operator], what, location, replace(project, config=config), places=(location,))
 
 
-def _with_components(config: Config, key: str, components: tuple[Component, ...]) -> Config:
+def _with_components(config: model.Config, key: str, components: tuple[model.Component, ...]) -> model.Config:
     return replace(config, pipeline=components) if key == "pipeline" else replace(config, policies=components)
 
 
@@ -96,7 +77,7 @@ REPLACED: Final = "(another text)"
 """The text that replaces a response's own."""
 
 
-def domain_faults(project: Project) -> Iterator[Mutant]:
+def domain_faults(project: model.Project) -> Iterator[Mutant]:
     """Yield the project with a fault in its domain."""
     domain = project.domain
     yield from _of_responses(project)
@@ -140,7 +121,7 @@ def domain_faults(project: Project) -> Iterator[Mutant]:
             )  # fmt: skip
 
 
-def _of_responses(project: Project) -> Iterator[Mutant]:
+def _of_responses(project: model.Project) -> Iterator[Mutant]:
     with_text = [one for one in project.domain.responses.values() if any(v.text for v in one.variations)]
     for response in with_text:
         new = replace(
@@ -176,28 +157,28 @@ def _of_responses(project: Project) -> Iterator[Mutant]:
         )  # fmt: skip
 
 
-def _places(response: Response) -> tuple[Location, ...]:
+def _places(response: model.Response) -> tuple[Location, ...]:
     return (response.location, *(variation.location for variation in response.variations))
 
 
-def _touched(response: Response) -> frozenset[str]:
+def _touched(response: model.Response) -> frozenset[str]:
     return frozenset({f"action {response.name}", f"action {response.name.partition('/')[0]}"})
 
 
-def _with_responses(project: Project, *responses: Response) -> Project:
+def _with_responses(project: model.Project, *responses: model.Response) -> model.Project:
     changed = {**project.domain.responses, **{response.name: response for response in responses}}
     return _with_domain(project, replace(project.domain, responses=changed))
 
 
-def _with_slot(project: Project, slot: Slot) -> Project:
+def _with_slot(project: model.Project, slot: model.Slot) -> model.Project:
     return _with_domain(project, replace(project.domain, slots={**project.domain.slots, slot.name: slot}))
 
 
-def _with_form(project: Project, form: Form) -> Project:
+def _with_form(project: model.Project, form: model.Form) -> model.Project:
     return _with_domain(project, replace(project.domain, forms={**project.domain.forms, form.name: form}))
 
 
-def _with_domain(project: Project, domain: Domain) -> Project:
+def _with_domain(project: model.Project, domain: model.Domain) -> model.Project:
     return replace(project, domain=domain)
 
 
@@ -209,7 +190,7 @@ _ANNOTATIONS: Final = 2
 """This many annotations of an entity (with its role and group) are removed, one at a time."""
 
 
-def sentence_faults(project: Project, seed: int, changed: Lines | None = None) -> Iterator[Mutant]:
+def sentence_faults(project: model.Project, seed: int, changed: Lines | None = None) -> Iterator[Mutant]:
     """Yield the project with a fault in its sentences, synonyms, lookup tables or regular expressions.
 
     ``changed``: the lines that matter; only annotations on them are then removed one at a time.
@@ -246,7 +227,7 @@ def sentence_faults(project: Project, seed: int, changed: Lines | None = None) -
         )  # fmt: skip
 
 
-def _of_intents(project: Project) -> Iterator[Mutant]:
+def _of_intents(project: model.Project) -> Iterator[Mutant]:
     by_intent: dict[str, list[Example]] = {}
     for example in project.nlu.examples:
         if example.intent:
@@ -267,7 +248,7 @@ def _of_intents(project: Project) -> Iterator[Mutant]:
             )  # fmt: skip
 
 
-def _of_annotations(project: Project, seed: int, changed: Lines | None) -> Iterator[Mutant]:
+def _of_annotations(project: model.Project, seed: int, changed: Lines | None) -> Iterator[Mutant]:
     groups: dict[tuple[str, str | None, str | None], list[tuple[int, EntityAnnotation]]] = {}
     examples = project.nlu.examples
     for number, example in enumerate(examples):
@@ -300,7 +281,7 @@ def _of_annotations(project: Project, seed: int, changed: Lines | None) -> Itera
         )  # fmt: skip
 
 
-def _renamed_role(project: Project, entity: str, role: str, found: list[tuple[int, EntityAnnotation]]) -> Mutant:
+def _renamed_role(project: model.Project, entity: str, role: str, found: list[tuple[int, EntityAnnotation]]) -> Mutant:
     examples = project.nlu.examples
     renamed = _annotations(
         examples,
@@ -358,30 +339,32 @@ def _entities(examples: Iterable[Example]) -> set[str]:
     return {f"entity {entity.entity}" for example in examples for entity in example.entities}
 
 
-def _without(project: Project, lost: Iterable[Example]) -> Project:
+def _without(project: model.Project, lost: Iterable[Example]) -> model.Project:
     gone = {id(example) for example in lost}
     kept = tuple(example for example in project.nlu.examples if id(example) not in gone)
     return _with_nlu(project, replace(project.nlu, examples=kept))
 
 
-def _with_nlu(project: Project, nlu: NluData) -> Project:
+def _with_nlu(project: model.Project, nlu: NluData) -> model.Project:
     return replace(project, nlu=nlu)
 
 
 # Faults in stories and rules.
 
 
-def story_faults(project: Project) -> Iterator[Mutant]:
+def story_faults(project: model.Project) -> Iterator[Mutant]:
     """Yield the project with a fault in one of its stories or rules."""
     for story in (*project.stories, *project.rules):
         name = f"{story.kind} '{story.name}'"
 
-        def mutant(operator: str, what: str, location: Location, new: Story | None, of: Story = story) -> Mutant:
+        def mutant(
+            operator: str, what: str, location: Location, new: model.Story | None, of: model.Story = story
+        ) -> Mutant:
             return Mutant(BY_NAME[operator], what, location, _with_story(project, of, new), touched_by(of), (location,))
 
-        said = [number for number, step in enumerate(story.steps) if isinstance(step, ActionStep | BotStep)]
+        said = [number for number, step in enumerate(story.steps) if isinstance(step, model.ActionStep | model.BotStep)]
         for number, step in enumerate(story.steps):
-            if isinstance(step, CheckpointStep | EventStep):
+            if isinstance(step, model.CheckpointStep | model.EventStep):
                 continue
             rest = (*story.steps[:number], *story.steps[number + 1 :])
             # A story without any action has nothing to learn from, and Rasa does not accept it.
@@ -398,50 +381,54 @@ def story_faults(project: Project) -> Iterator[Mutant]:
             what = f"{name} without its condition on {_condition(condition)}"
             yield mutant("drop-rule-condition", what, condition.location, replace(story, condition=kept))
         for number, step in enumerate(story.steps):
-            if isinstance(step, SlotWasSetStep) and not step.named_only and (value := _another(step.value)) is not None:
+            if (
+                isinstance(step, model.SlotWasSetStep)
+                and not step.named_only
+                and (value := _another(step.value)) is not None
+            ):
                 steps = (*story.steps[:number], replace(step, value=value), *story.steps[number + 1 :])
                 what = f"{name} with '{step.slot}' set to '{value}' instead of '{step.value}'"
                 yield mutant("rename-slot-value", what, step.location, replace(story, steps=steps))
 
 
-def touched_by(story: Story) -> frozenset[str]:
+def touched_by(story: model.Story) -> frozenset[str]:
     """Return the names of what a story uses, and its own name."""
     names = {f"{story.kind} {story.name}"}
     for step in _opened(story.steps):
         match step:
-            case UserStep():
+            case model.UserStep():
                 names.add(f"intent {step.base_intent}")
                 names |= {f"entity {entity.entity}" for entity in step.entities}
-            case ActionStep():
+            case model.ActionStep():
                 names.add(f"action {step.action}")
-            case SlotWasSetStep():
+            case model.SlotWasSetStep():
                 names.add(f"slot {step.slot}")
-            case ActiveLoopStep() if step.name:
+            case model.ActiveLoopStep() if step.name:
                 names.add(f"form {step.name}")
             case _:
                 pass
     return frozenset(names)
 
 
-def _opened(steps: tuple[Step, ...]) -> Iterator[Step]:
+def _opened(steps: tuple[model.Step, ...]) -> Iterator[model.Step]:
     for step in steps:
-        if isinstance(step, OrStep):
+        if isinstance(step, model.OrStep):
             yield from (part for alternative in step.alternatives for part in alternative)
         else:
             yield step
 
 
-def _called(step: Step) -> str:
+def _called(step: model.Step) -> str:
     match step:
-        case ActionStep():
+        case model.ActionStep():
             return f"'{step.action}'"
-        case UserStep():
+        case model.UserStep():
             return f"the message '{step.intent or step.text}'"
-        case SlotWasSetStep():
+        case model.SlotWasSetStep():
             return f"the slot '{step.slot}'"
-        case ActiveLoopStep():
+        case model.ActiveLoopStep():
             return f"the loop '{step.name}'" if step.name else "the end of the loop"
-        case OrStep():
+        case model.OrStep():
             return "its alternatives"
         case _:
             return f"'{getattr(step, 'text', '')}'"
@@ -454,11 +441,11 @@ def _another(value: Any) -> str | bool | None:
     return f"{value}_x" if isinstance(value, str) and value else None
 
 
-def _condition(condition: SlotWasSetStep | ActiveLoopStep) -> str:
-    return f"the slot '{condition.slot}'" if isinstance(condition, SlotWasSetStep) else "the active loop"
+def _condition(condition: model.SlotWasSetStep | model.ActiveLoopStep) -> str:
+    return f"the slot '{condition.slot}'" if isinstance(condition, model.SlotWasSetStep) else "the active loop"
 
 
-def _with_story(project: Project, story: Story, new: Story | None) -> Project:
+def _with_story(project: model.Project, story: model.Story, new: model.Story | None) -> model.Project:
     """Return the project with another story in place of this one, or without it."""
     stories, rules = (
         tuple(kept for one in group if (kept := new if one is story else one) is not None)
@@ -467,7 +454,7 @@ def _with_story(project: Project, story: Story, new: Story | None) -> Project:
     return replace(project, stories=stories, rules=rules)
 
 
-def mutants_of(project: Project, seed: int, changed: Lines | None = None) -> list[Mutant]:
+def mutants_of(project: model.Project, seed: int, changed: Lines | None = None) -> list[Mutant]:
     """Return all mutants, shuffled by the seed: the first ones are a fair sample of all.
 
     With ``changed``, line numbers by file: only the mutants of these lines.
@@ -479,14 +466,14 @@ def mutants_of(project: Project, seed: int, changed: Lines | None = None) -> lis
     project = replace(
         project,
         nlu=project.nlu.in_order(),
-        stories=in_order_of_names(project.stories),
-        rules=in_order_of_names(project.rules),
+        stories=model.in_order_of_names(project.stories),
+        rules=model.in_order_of_names(project.rules),
     )
     found = {mutant.key: mutant for mutant in _all(project, seed, changed) if changed is None or is_in(mutant, changed)}
     return sorted(found.values(), key=lambda mutant: (_chance(mutant, seed), mutant.key))
 
 
-def _all(project: Project, seed: int, changed: Lines | None) -> Iterator[Mutant]:
+def _all(project: model.Project, seed: int, changed: Lines | None) -> Iterator[Mutant]:
     yield from sentence_faults(project, seed, changed)
     yield from domain_faults(project)
     yield from story_faults(project)

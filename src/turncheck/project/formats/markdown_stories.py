@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.messages.finding import Finding, Location
+from turncheck.project import model
 from turncheck.project.formats.annotations import AnnotationError, parse_annotations
 from turncheck.project.formats.format import FormatInput, ParsedFile
 from turncheck.project.formats.markdown_nlu import (
@@ -27,19 +28,6 @@ from turncheck.project.formats.markdown_nlu import (
     read_markdown_nlu,
     read_markdown_responses,
     shown,
-)
-from turncheck.project.model import (
-    ActionStep,
-    ActiveLoopStep,
-    CheckpointStep,
-    Domain,
-    EventStep,
-    OrStep,
-    SlotWasSetStep,
-    Step,
-    Story,
-    StoryEntity,
-    UserStep,
 )
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS
 
@@ -78,15 +66,17 @@ class _Reading:
     end_to_end: bool | None
     """Whether user lines must have a text; ``None``: a text is read where there is one."""
     notes: Notes = field(default_factory=Notes)
-    stories: list[Story] = field(default_factory=list)
+    stories: list[model.Story] = field(default_factory=list)
     name: str | None = None
     place: Location | None = None
-    steps: list[Step] = field(default_factory=list)
+    steps: list[model.Step] = field(default_factory=list)
     texts: list[Location] = field(default_factory=list)
     intents: list[Location] = field(default_factory=list)
 
 
-def read_markdown_stories(source: Source, *, end_to_end: bool | None = None) -> tuple[tuple[Story, ...], list[Finding]]:
+def read_markdown_stories(
+    source: Source, *, end_to_end: bool | None = None
+) -> tuple[tuple[model.Story, ...], list[Finding]]:
     """Read a file of stories.
 
     ``end_to_end``: whether each message must have its text, as for ``rasa test --e2e``, or must not have one; by
@@ -167,8 +157,8 @@ def _finish(reading: _Reading) -> None:
     """End the current story."""
     if reading.name is None or reading.place is None:
         return
-    if any(not isinstance(step, CheckpointStep) for step in reading.steps):
-        reading.stories.append(Story(reading.name, "story", tuple(reading.steps), reading.place))
+    if any(not isinstance(step, model.CheckpointStep) for step in reading.steps):
+        reading.stories.append(model.Story(reading.name, "story", tuple(reading.steps), reading.place))
     else:
         what = f"The story '{reading.name}' in '{reading.source.path}' has no steps; it is skipped."
         reading.notes.note("story-without-steps", "warning", what, reading.place, "Add steps, or remove the story.")
@@ -186,7 +176,7 @@ def _started(reading: _Reading, what: str) -> None:
 def _checkpoint(reading: _Reading, written: str, location: Location) -> None:
     name, conditions = _name_and_parameters(written)
     _started(reading, f"The checkpoint '{name}'")
-    is_end = any(not isinstance(step, CheckpointStep) for step in reading.steps)
+    is_end = any(not isinstance(step, model.CheckpointStep) for step in reading.steps)
     if is_end and conditions:
         what = f"The checkpoint '{name}' in '{reading.source.path}' ends a piece of the story; its conditions are lost."
         hint = (
@@ -194,8 +184,8 @@ def _checkpoint(reading: _Reading, written: str, location: Location) -> None:
         )
         reading.notes.otherwise(what, location, hint)
         conditions = {}
-    slots = tuple(SlotWasSetStep(slot, value, location) for slot, value in conditions.items())
-    reading.steps.append(CheckpointStep(name, location, slots))
+    slots = tuple(model.SlotWasSetStep(slot, value, location) for slot, value in conditions.items())
+    reading.steps.append(model.CheckpointStep(name, location, slots))
 
 
 def _event(reading: _Reading, written: str, location: Location) -> None:
@@ -204,21 +194,21 @@ def _event(reading: _Reading, written: str, location: Location) -> None:
         if not parameters:
             raise _RefusedError("A slot event names no slot", 'Write `- slot{"name": "value"}`.')
         _started(reading, "A slot event")
-        reading.steps += (SlotWasSetStep(slot, value, location) for slot, value in parameters.items())
+        reading.steps += (model.SlotWasSetStep(slot, value, location) for slot, value in parameters.items())
         return
     _started(reading, f"'{name}'")
     named = parameters.get("name", name)
     if name == "form":
-        reading.steps.append(ActiveLoopStep(None if named is None else str(named), location))
+        reading.steps.append(model.ActiveLoopStep(None if named is None else str(named), location))
     elif name in EVENTS_AS_ACTIONS:
-        reading.steps.append(ActionStep(name, location))
+        reading.steps.append(model.ActionStep(name, location))
     elif name in _OTHER_EVENTS:
-        reading.steps.append(EventStep(name, parameters, location))
+        reading.steps.append(model.EventStep(name, parameters, location))
     else:
         if parameters:
             what = f"The parameters of '{name}' in '{reading.source.path}' are dropped: an action takes none."
             reading.notes.ignored(what, location, f"Remove them. {_STEPS}")
-        reading.steps.append(ActionStep(str(named), location))
+        reading.steps.append(model.ActionStep(str(named), location))
 
 
 def _name_and_parameters(written: str) -> tuple[str, dict[str, Any]]:
@@ -254,10 +244,10 @@ def _messages(reading: _Reading, written: str, location: Location) -> None:
         _with_text(reading, part, location) if gives_texts else _with_intent(reading, part, location) for part in parts
     ]
     (reading.texts if gives_texts else reading.intents).append(location)
-    reading.steps.append(steps[0] if len(steps) == 1 else OrStep(tuple((step,) for step in steps), location))
+    reading.steps.append(steps[0] if len(steps) == 1 else model.OrStep(tuple((step,) for step in steps), location))
 
 
-def _with_intent(reading: _Reading, written: str, location: Location) -> UserStep:
+def _with_intent(reading: _Reading, written: str, location: Location) -> model.UserStep:
     """Read ``intent{json}``: the intent extends to the first brace or confidence."""
     head = written.removeprefix("/")
     end = next((index for index, character in enumerate(head) if character in "{@"), len(head))
@@ -265,16 +255,16 @@ def _with_intent(reading: _Reading, written: str, location: Location) -> UserSte
     confidence = _CONFIDENCE.match(head, end)
     behind = head[confidence.end() if confidence else end :]
     if not behind.startswith("{"):
-        return UserStep(intent, location)
+        return model.UserStep(intent, location)
     entities = _entities(behind)
     if entities is None:
         what = f"'{shown(behind)}' after the intent '{intent}' is not a JSON object; Rasa reads no entities."
         hint = 'Write it like inform{"drink": "tea"}. In YAML it is `entities: [{drink: tea}]`.'
         reading.notes.otherwise(what, location, hint)
-    return UserStep(intent, location, None, entities or ())
+    return model.UserStep(intent, location, None, entities or ())
 
 
-def _entities(written: str) -> tuple[StoryEntity, ...] | None:
+def _entities(written: str) -> tuple[model.StoryEntity, ...] | None:
     try:
         data = json.loads(written)
     except (ValueError, RecursionError):
@@ -282,7 +272,7 @@ def _entities(written: str) -> tuple[StoryEntity, ...] | None:
     if not isinstance(data, dict):
         return None
     return tuple(
-        StoryEntity(name, value)
+        model.StoryEntity(name, value)
         for name, values in data.items()
         for value in (values if isinstance(values, list) else [values])
     )
@@ -310,7 +300,7 @@ def _text_of_message(written: str, *, strict: bool = True) -> tuple[str, str] | 
     return written[:end], text.strip()
 
 
-def _with_text(reading: _Reading, written: str, location: Location) -> UserStep:
+def _with_text(reading: _Reading, written: str, location: Location) -> model.UserStep:
     split = _text_of_message(written)
     if split is None:
         raise _RefusedError(
@@ -327,17 +317,17 @@ def _with_text(reading: _Reading, written: str, location: Location) -> UserStep:
         hint = 'Write it like [Rome]{"entity": "city", "role": "to"}, in double quotes.'
         reading.notes.note(error.code, "error", f"{error}.", location, hint)
         text, annotated = message, ()
-    entities = tuple(StoryEntity(a.entity, a.value, a.role, a.group, a.start, a.end) for a in annotated)
+    entities = tuple(model.StoryEntity(a.entity, a.value, a.role, a.group, a.start, a.end) for a in annotated)
     if text.startswith("/"):
         entities = _entities_of_command(text)
-    return UserStep(intent.strip(), location, text, entities)
+    return model.UserStep(intent.strip(), location, text, entities)
 
 
-def _entities_of_command(text: str) -> tuple[StoryEntity, ...]:
+def _entities_of_command(text: str) -> tuple[model.StoryEntity, ...]:
     brace = text.find("{")
     story_entities = _entities(text[brace:]) if brace >= 0 else None
     return tuple(
-        StoryEntity(story_entity.entity, story_entity.value, start=brace, end=len(text))
+        model.StoryEntity(story_entity.entity, story_entity.value, start=brace, end=len(text))
         for story_entity in story_entities or ()
     )
 
@@ -389,7 +379,7 @@ def read_markdown(file: FormatInput) -> ParsedFile:
         return ParsedFile(nlu, findings=(*findings, *_lost_stories(source)), kinds=kinds)
     if "responses" in kinds and not file.wanted.isdisjoint(NLU_KEYS):
         responses, findings = read_markdown_responses(source)
-        return ParsedFile(domain=Domain(responses=responses), findings=tuple(findings), kinds=kinds)
+        return ParsedFile(domain=model.Domain(responses=responses), findings=tuple(findings), kinds=kinds)
     if "stories" in kinds and not file.wanted.isdisjoint(STORY_KEYS):
         if unseen := _unseen_nlu(source):
             return ParsedFile(findings=(unseen,), kinds=kinds)

@@ -12,19 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.messages.finding import Finding, Location
-from turncheck.project.model import (
-    Action,
-    Domain,
-    Entity,
-    Form,
-    Intent,
-    MappingCondition,
-    Response,
-    ResponseVariation,
-    SessionConfig,
-    Slot,
-    SlotMapping,
-)
+from turncheck.project import model
 from turncheck.project.project_file import DOMAIN_KEYS, ProjectFile
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
@@ -212,7 +200,7 @@ def truth_of(schema: SchemaFindings, node: YamlNode | None, what: str) -> bool |
 
 def domain_from_files(
     files: Sequence[ProjectFile], location: Location, *, major: int = 3
-) -> tuple[Domain, tuple[Finding, ...]]:
+) -> tuple[model.Domain, tuple[Finding, ...]]:
     """Read and merge domain files in their order. ``major``: the version of Rasa that they are written for."""
     schema = SchemaFindings(major)
     if schema.is_older:
@@ -235,14 +223,14 @@ def domain_from_files(
     return _domain(schema, merge_sections(parts), location), tuple(schema.findings)
 
 
-def read_responses(root: YamlMapping) -> tuple[dict[str, Response], tuple[Finding, ...]]:
+def read_responses(root: YamlMapping) -> tuple[dict[str, model.Response], tuple[Finding, ...]]:
     """Read the responses that an NLU data file defines."""
     schema = SchemaFindings()
     entries = mapping_entries(schema, "responses", root.items.get("responses"))
     return {name: _response(schema, name, entry) for name, entry in entries}, tuple(schema.findings)
 
 
-def _domain(schema: SchemaFindings, sections: Sections, location: Location) -> Domain:
+def _domain(schema: SchemaFindings, sections: Sections, location: Location) -> model.Domain:
     named = sections.named
     slots = {name: _slot(schema, name, entry) for name, entry in named["slots"].items()}
     if schema.is_older:
@@ -250,7 +238,7 @@ def _domain(schema: SchemaFindings, sections: Sections, location: Location) -> D
             _fill_in_form(schema, slots, form, entry)
     entities = {name: _entity(schema, name, entry) for name, entry in named["entities"].items()}
     ignored = tuple(name for name, entity in entities.items() if entity.influence_conversation is False)
-    return Domain(
+    return model.Domain(
         intents={name: _intent(schema, name, entry, ignored) for name, entry in named["intents"].items()},
         entities=entities,
         slots=slots,
@@ -264,7 +252,7 @@ def _domain(schema: SchemaFindings, sections: Sections, location: Location) -> D
     )
 
 
-def _intent(schema: SchemaFindings, name: str, entry: Entry, ignored: tuple[str, ...]) -> Intent:
+def _intent(schema: SchemaFindings, name: str, entry: Entry, ignored: tuple[str, ...]) -> model.Intent:
     what = f"the properties of intent '{name}'"
     items = mapping(schema, entry.node, what)
     use: bool | tuple[str, ...] = True
@@ -281,13 +269,13 @@ def _intent(schema: SchemaFindings, name: str, entry: Entry, ignored: tuple[str,
     else:
         ignore_entities = texts_of(schema, ignore, f"'ignore_entities' of intent '{name}'")
     triggers = text_of(schema, items.get("triggers"), f"'triggers' of intent '{name}'")
-    return Intent(name, entry.location, use, ignore_entities, triggers)
+    return model.Intent(name, entry.location, use, ignore_entities, triggers)
 
 
-def _entity(schema: SchemaFindings, name: str, entry: Entry) -> Entity:
+def _entity(schema: SchemaFindings, name: str, entry: Entry) -> model.Entity:
     what = f"of entity '{name}'"
     items = mapping(schema, entry.node, f"the properties {what}")
-    return Entity(
+    return model.Entity(
         name,
         entry.location,
         roles=texts_of(schema, items.get("roles"), f"'roles' {what}"),
@@ -298,7 +286,7 @@ def _entity(schema: SchemaFindings, name: str, entry: Entry) -> Entity:
     )
 
 
-def _slot(schema: SchemaFindings, name: str, entry: Entry) -> Slot:
+def _slot(schema: SchemaFindings, name: str, entry: Entry) -> model.Slot:
     what = f"of slot '{name}'"
     items = mapping(schema, entry.node, f"the definition {what}")
     values = items.get("values")
@@ -312,7 +300,7 @@ def _slot(schema: SchemaFindings, name: str, entry: Entry) -> Slot:
 
         kind = slot_type(kind)
         read = read or auto_filled(name, items, entry, stores=schema.stores_entities)
-    return Slot(
+    return model.Slot(
         name,
         kind,
         entry.location,
@@ -336,7 +324,7 @@ def _is_mapping(schema: SchemaFindings, node: YamlNode, what: str) -> bool:
     return False
 
 
-def _slot_mapping(schema: SchemaFindings, slot: str, node: YamlNode) -> SlotMapping:
+def _slot_mapping(schema: SchemaFindings, slot: str, node: YamlNode) -> model.SlotMapping:
     what = f"of a mapping of slot '{slot}'"
     items = mapping(schema, node, what)
 
@@ -348,9 +336,9 @@ def _slot_mapping(schema: SchemaFindings, slot: str, node: YamlNode) -> SlotMapp
         condition = mapping(schema, item, f"an entry of 'conditions' {what}")
         active_loop = text_of(schema, condition.get("active_loop"), f"'active_loop' {what}")
         requested_slot = text_of(schema, condition.get("requested_slot"), f"'requested_slot' {what}")
-        conditions.append(MappingCondition(active_loop, requested_slot))
+        conditions.append(model.MappingCondition(active_loop, requested_slot))
     value = items.get("value")
-    return SlotMapping(
+    return model.SlotMapping(
         text("type") or "",
         node.location,
         entity=text("entity"),
@@ -364,7 +352,7 @@ def _slot_mapping(schema: SchemaFindings, slot: str, node: YamlNode) -> SlotMapp
     )
 
 
-def _fill_in_form(schema: SchemaFindings, slots: dict[str, Slot], form: str, entry: Entry) -> None:
+def _fill_in_form(schema: SchemaFindings, slots: dict[str, model.Slot], form: str, entry: Entry) -> None:
     """Add to slots the mappings that a Rasa 2 form has for them, which apply while the form is active."""
     # dropped-import  # most projects are for Rasa 3
 
@@ -380,23 +368,25 @@ def _fill_in_form(schema: SchemaFindings, slots: dict[str, Slot], form: str, ent
         ]
         slot_mappings = [_slot_mapping(schema, name, one) for one in nodes]
         in_form = (
-            replace(slot_mapping, conditions=(MappingCondition(form, name if slot_mapping.type in ASKED else None),))
+            replace(
+                slot_mapping, conditions=(model.MappingCondition(form, name if slot_mapping.type in ASKED else None),)
+            )
             for slot_mapping in slot_mappings
         )
         slots[name] = replace(slot, mappings=(*slot.mappings, *in_form))
 
 
-def _form(schema: SchemaFindings, name: str, entry: Entry) -> Form:
+def _form(schema: SchemaFindings, name: str, entry: Entry) -> model.Form:
     if schema.is_older and not isinstance(_required(entry), YamlSequence):
         # dropped-import  # most projects are for Rasa 3
 
         ignored = mapping(schema, entry.node, f"the definition of form '{name}'").get("ignored_intents")
         intents = texts_of(schema, ignored, f"'ignored_intents' of form '{name}'")
-        return Form(name, entry.location, tuple(form_body(entry.node)), intents)
+        return model.Form(name, entry.location, tuple(form_body(entry.node)), intents)
     items = mapping(schema, entry.node, f"the definition of form '{name}'")
     required = sequence(schema, items.get("required_slots"), f"'required_slots' of form '{name}'")
     named = [(text_of(schema, node, f"an entry of 'required_slots' of form '{name}'"), node) for node in required]
-    return Form(
+    return model.Form(
         name,
         entry.location,
         required_slots=tuple(slot for slot, _ in named if slot is not None),
@@ -409,30 +399,30 @@ def _required(entry: Entry) -> YamlNode | None:
     return entry.node.items.get("required_slots") if isinstance(entry.node, YamlMapping) else None
 
 
-def _response(schema: SchemaFindings, name: str, entry: Entry) -> Response:
+def _response(schema: SchemaFindings, name: str, entry: Entry) -> model.Response:
     variations = []
     for node in sequence(schema, entry.node, f"response '{name}'"):
         if isinstance(node, YamlMapping):
-            variations.append(ResponseVariation(node.data, node.location))
+            variations.append(model.ResponseVariation(node.data, node.location))
         elif schema.is_older and isinstance(node, YamlScalar) and isinstance(node.value, str):
-            variations.append(ResponseVariation({"text": node.value}, node.location))
+            variations.append(model.ResponseVariation({"text": node.value}, node.location))
         else:
             schema.note(node, f"a variation of response '{name}' must be a mapping with 'text' or 'custom'")
-    return Response(name, tuple(variations), entry.location)
+    return model.Response(name, tuple(variations), entry.location)
 
 
-def _action(schema: SchemaFindings, name: str, entry: Entry) -> Action:
+def _action(schema: SchemaFindings, name: str, entry: Entry) -> model.Action:
     items = mapping(schema, entry.node, f"the properties of action '{name}'")
     send = truth_of(schema, items.get("send_domain"), f"'send_domain' of action '{name}'")
-    return Action(name, entry.location, send_domain=bool(send) if items else name.startswith("validate_"))
+    return model.Action(name, entry.location, send_domain=bool(send) if items else name.startswith("validate_"))
 
 
-def _session(schema: SchemaFindings, node: YamlMapping | None) -> SessionConfig:
+def _session(schema: SchemaFindings, node: YamlMapping | None) -> model.SessionConfig:
     items = mapping(schema, node, "'session_config'")
     expiration = number_of(schema, items.get("session_expiration_time"), "'session_expiration_time'")
     carry_over = truth_of(schema, items.get("carry_over_slots_to_new_session"), "'carry_over_slots_to_new_session'")
-    default = SessionConfig(0.0) if node is None and schema.major < 2 else SessionConfig()
-    return SessionConfig(
+    default = model.SessionConfig(0.0) if node is None and schema.major < 2 else model.SessionConfig()
+    return model.SessionConfig(
         default.session_expiration_time if expiration is None else expiration,
         default.carry_over_slots_to_new_session if carry_over is None else carry_over,
     )
@@ -497,9 +487,11 @@ def stores_entities(roots: Iterable[YamlMapping]) -> bool:
     return True
 
 
-def auto_filled(name: str, items: Mapping[str, YamlNode], entry: Entry, *, stores: bool) -> tuple[SlotMapping, ...]:
+def auto_filled(
+    name: str, items: Mapping[str, YamlNode], entry: Entry, *, stores: bool
+) -> tuple[model.SlotMapping, ...]:
     """Return the mapping that fills a slot without mappings from the entity of the same name."""
     fills = items.get("auto_fill")
     if not stores or (isinstance(fills, YamlScalar) and fills.value is False):
         return ()
-    return (SlotMapping("from_entity", entry.location, entity=name),)
+    return (model.SlotMapping("from_entity", entry.location, entity=name),)

@@ -15,19 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from turncheck.messages.finding import Finding, Location, Severity
 from turncheck.messages.phrasing import suggestion
+from turncheck.project import model
 from turncheck.project.formats.annotations import AnnotationError, parse_annotations
-from turncheck.project.model import (
-    ActionStep,
-    ActiveLoopStep,
-    BotStep,
-    CheckpointStep,
-    OrStep,
-    SlotWasSetStep,
-    Step,
-    Story,
-    StoryEntity,
-    UserStep,
-)
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
@@ -55,13 +44,13 @@ class _Findings:
         self.note("schema-violation", "error", message, location or node.location, hint)
 
 
-def read_rasa_stories(root: YamlMapping, *, checks_keys: bool = False) -> tuple[tuple[Story, ...], list[Finding]]:
+def read_rasa_stories(root: YamlMapping, *, checks_keys: bool = False) -> tuple[tuple[model.Story, ...], list[Finding]]:
     """Read the stories of a parsed file, then its rules.
 
     ``checks_keys``: an unknown key of a step is a fault as well.
     """
     findings = _Findings(checks_keys=checks_keys)
-    stories: list[Story] = []
+    stories: list[model.Story] = []
     for key, kind in _KINDS:
         stories += _read_section(findings, root.items.get(key), key, kind)
     return tuple(stories), findings.notes
@@ -69,7 +58,7 @@ def read_rasa_stories(root: YamlMapping, *, checks_keys: bool = False) -> tuple[
 
 def _read_section(
     findings: _Findings, section: YamlNode | None, key: str, kind: Literal["story", "rule"]
-) -> list[Story]:
+) -> list[model.Story]:
     if section is None or _is_nothing(section):
         return []
     if not isinstance(section, YamlSequence):
@@ -88,7 +77,7 @@ def _read_section(
     return stories
 
 
-def _read_story(findings: _Findings, item: YamlMapping, kind: Literal["story", "rule"]) -> Story | None:
+def _read_story(findings: _Findings, item: YamlMapping, kind: Literal["story", "rule"]) -> model.Story | None:
     location = item.key_location(kind)
     path = location.path
     name = _text(findings, item.items[kind], f"the name of a {kind}") or ""
@@ -102,23 +91,25 @@ def _read_story(findings: _Findings, item: YamlMapping, kind: Literal["story", "
         return None
     read = tuple(_read_steps(findings, steps, kind))
     if kind == "story":
-        return Story(name, kind, read, location)
+        return model.Story(name, kind, read, location)
     condition = _sequence(findings, item.items.get("condition"), f"the condition of rule '{name}'")
-    return Story(
+    return model.Story(
         name,
         kind,
         read,
         location,
         condition=tuple(
-            step for step in _read_steps(findings, condition, kind) if isinstance(step, SlotWasSetStep | ActiveLoopStep)
+            step
+            for step in _read_steps(findings, condition, kind)
+            if isinstance(step, model.SlotWasSetStep | model.ActiveLoopStep)
         ),
         conversation_start=bool(_value(item.items.get("conversation_start"))),
         wait_for_user_input=_value(item.items.get("wait_for_user_input")) is not False,
     )
 
 
-def _read_steps(findings: _Findings, nodes: Sequence[YamlNode], kind: str) -> list[Step]:
-    steps: list[Step] = []
+def _read_steps(findings: _Findings, nodes: Sequence[YamlNode], kind: str) -> list[model.Step]:
+    steps: list[model.Step] = []
     for node in nodes:
         if not isinstance(node, YamlMapping):
             findings.schema(
@@ -156,7 +147,7 @@ def _check_keys(findings: _Findings, node: YamlMapping, kind_of_step: str) -> No
 # --- the steps -------------------------------------------------------------------------------------------------------
 
 
-def _user(findings: _Findings, node: YamlMapping) -> list[Step]:
+def _user(findings: _Findings, node: YamlMapping) -> list[model.Step]:
     location = node.key_nodes[0].location
     intent = None
     if "intent" in node.items:
@@ -169,7 +160,7 @@ def _user(findings: _Findings, node: YamlMapping) -> list[Step]:
             message = f"A user step in '{location.path}' has an empty intent."
             findings.note("step-without-intent", "warning", message, location, "Name the intent, or remove the step.")
     if "user" not in node.items:
-        return [UserStep(intent, location, None, tuple(_listed_entities(findings, node.items.get("entities"))))]
+        return [model.UserStep(intent, location, None, tuple(_listed_entities(findings, node.items.get("entities"))))]
     text = (_text(findings, node.items["user"], "the text of a user step") or "").strip()
     try:
         plain, entities = _entities_in_text(text)
@@ -177,17 +168,17 @@ def _user(findings: _Findings, node: YamlMapping) -> list[Step]:
         hint = 'Write it like [Rome]{"entity": "city", "role": "to"}, with double quotes inside.'
         findings.note(error.code, "error", f"{error}.", node.items["user"].location, hint)
         plain, entities = text, ()
-    return [UserStep(intent, location, plain, entities)]
+    return [model.UserStep(intent, location, plain, entities)]
 
 
-def _entities_in_text(text: str) -> tuple[str, tuple[StoryEntity, ...]]:
+def _entities_in_text(text: str) -> tuple[str, tuple[model.StoryEntity, ...]]:
     plain, annotations = parse_annotations(text)
     if plain.startswith("/"):
         return plain, _entities_in_intent_message(plain)
-    return plain, tuple(StoryEntity(a.entity, a.value, a.role, a.group, a.start, a.end) for a in annotations)
+    return plain, tuple(model.StoryEntity(a.entity, a.value, a.role, a.group, a.start, a.end) for a in annotations)
 
 
-def _entities_in_intent_message(text: str) -> tuple[StoryEntity, ...]:
+def _entities_in_intent_message(text: str) -> tuple[model.StoryEntity, ...]:
     match = _INTENT_MESSAGE.fullmatch(text)
     if match is None or match["entities"] is None:
         return ()
@@ -199,13 +190,13 @@ def _entities_in_intent_message(text: str) -> tuple[StoryEntity, ...]:
         return ()
     start, end = match.span("entities")
     return tuple(
-        StoryEntity(name, value, start=start, end=end)
+        model.StoryEntity(name, value, start=start, end=end)
         for name, values in data.items()
         for value in (values if isinstance(values, list) else [values])
     )
 
 
-def _listed_entities(findings: _Findings, node: YamlNode | None) -> list[StoryEntity]:
+def _listed_entities(findings: _Findings, node: YamlNode | None) -> list[model.StoryEntity]:
     entities = []
     for item in _sequence(findings, node, "the entities of a user step"):
         if isinstance(item, YamlMapping):
@@ -213,50 +204,52 @@ def _listed_entities(findings: _Findings, node: YamlNode | None) -> list[StoryEn
             role, group = data.pop("role", None), data.pop("group", None)
             if data:
                 name, value = list(data.items())[-1]  # as in Rasa, which uses the last one
-                entities.append(StoryEntity(str(name), value, role, group))
+                entities.append(model.StoryEntity(str(name), value, role, group))
         elif isinstance(item, YamlScalar) and isinstance(item.value, str):
-            entities.append(StoryEntity(item.value, ""))
+            entities.append(model.StoryEntity(item.value, ""))
         else:
             findings.schema(item, "an entity of a user step must be a string or a mapping")
     return entities
 
 
-def _action(findings: _Findings, node: YamlMapping) -> list[Step]:
+def _action(findings: _Findings, node: YamlMapping) -> list[model.Step]:
     name = _text(findings, node.items["action"], "an action")
     location = node.key_location("action")
     if name:
-        return [ActionStep(name, location)]
+        return [model.ActionStep(name, location)]
     message = f"A step in '{location.path}' has an empty action; it is skipped."
     findings.note("step-without-action", "warning", message, location, "Name the action, or remove the step.")
     return []
 
 
-def _bot(findings: _Findings, node: YamlMapping) -> list[Step]:
-    return [BotStep(_text(findings, node.items["bot"], "the text of a bot step") or "", node.key_location("bot"))]
+def _bot(findings: _Findings, node: YamlMapping) -> list[model.Step]:
+    return [model.BotStep(_text(findings, node.items["bot"], "the text of a bot step") or "", node.key_location("bot"))]
 
 
-def _slots(findings: _Findings, node: YamlMapping) -> list[SlotWasSetStep]:
-    steps: list[SlotWasSetStep] = []
+def _slots(findings: _Findings, node: YamlMapping) -> list[model.SlotWasSetStep]:
+    steps: list[model.SlotWasSetStep] = []
     for item in _sequence(findings, node.items.get("slot_was_set"), "'slot_was_set'"):
         if isinstance(item, YamlMapping):
-            steps += (SlotWasSetStep(str(key), value.data, item.key_location(key)) for key, value in item.items.items())
+            steps += (
+                model.SlotWasSetStep(str(key), value.data, item.key_location(key)) for key, value in item.items.items()
+            )
         elif isinstance(item, YamlScalar) and isinstance(item.value, str):
-            steps.append(SlotWasSetStep(item.value, None, item.location, named_only=True))
+            steps.append(model.SlotWasSetStep(item.value, None, item.location, named_only=True))
         else:
             findings.schema(item, "an entry of 'slot_was_set' must be a string or a mapping")
     return steps
 
 
-def _slot_steps(findings: _Findings, node: YamlMapping) -> list[Step]:
+def _slot_steps(findings: _Findings, node: YamlMapping) -> list[model.Step]:
     return [*_slots(findings, node)]
 
 
-def _active_loop(findings: _Findings, node: YamlMapping) -> list[Step]:
+def _active_loop(findings: _Findings, node: YamlMapping) -> list[model.Step]:
     name = _text(findings, node.items["active_loop"], "the name of a loop")
-    return [ActiveLoopStep(name, node.key_location("active_loop"))]
+    return [model.ActiveLoopStep(name, node.key_location("active_loop"))]
 
 
-def _checkpoint(findings: _Findings, node: YamlMapping) -> list[Step]:
+def _checkpoint(findings: _Findings, node: YamlMapping) -> list[model.Step]:
     name = _text(findings, node.items["checkpoint"], "the name of a checkpoint") or ""
     slots = _slots(findings, node) if "slot_was_set" in node.items else []
     if any(slot.named_only for slot in slots):
@@ -265,14 +258,14 @@ def _checkpoint(findings: _Findings, node: YamlMapping) -> list[Step]:
             "checkpoint-slot-invalid", "warning", message, node.key_location("checkpoint"), "Write the value."
         )
         return []
-    return [CheckpointStep(name, node.key_location("checkpoint"), tuple(slots))]
+    return [model.CheckpointStep(name, node.key_location("checkpoint"), tuple(slots))]
 
 
-def _or(findings: _Findings, node: YamlMapping) -> list[Step]:
-    alternatives: list[tuple[UserStep | SlotWasSetStep, ...]] = []
+def _or(findings: _Findings, node: YamlMapping) -> list[model.Step]:
+    alternatives: list[tuple[model.UserStep | model.SlotWasSetStep, ...]] = []
     for item in _sequence(findings, node.items["or"], "'or'"):
         if isinstance(item, YamlMapping) and "intent" in item.items:
-            alternatives.append(tuple(step for step in _user(findings, item) if isinstance(step, UserStep)))
+            alternatives.append(tuple(step for step in _user(findings, item) if isinstance(step, model.UserStep)))
         elif isinstance(item, YamlMapping) and "slot_was_set" in item.items:
             alternatives.append(tuple(_slots(findings, item)))
         elif isinstance(item, YamlMapping) and item.items.keys() <= {"user", "entities"}:
@@ -283,10 +276,10 @@ def _or(findings: _Findings, node: YamlMapping) -> list[Step]:
             return []
         else:
             findings.schema(item, "an alternative of 'or' must be a mapping with 'intent' or 'slot_was_set'")
-    return [OrStep(tuple(alternatives), node.key_location("or"))] if alternatives else []
+    return [model.OrStep(tuple(alternatives), node.key_location("or"))] if alternatives else []
 
 
-_STEP_READERS: Final[tuple[tuple[str, Callable[[_Findings, YamlMapping], list[Step]]], ...]] = (
+_STEP_READERS: Final[tuple[tuple[str, Callable[[_Findings, YamlMapping], list[model.Step]]], ...]] = (
     ("intent", _user),
     ("user", _user),
     ("or", _or),

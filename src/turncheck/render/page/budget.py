@@ -235,4 +235,5 @@ def _kept(columns: Sentences, numbers: Sequence[int]) -> Sentences:
         neighbours=moved(columns.neighbours),
         ranking=moved(columns.ranking),
         runs=moved(columns.runs),
+        repeated=moved(columns.repeated),
     )

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, Generic
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal
 
 import msgspec
 from msgspec import UnsetType
@@ -114,13 +114,13 @@ def conversations(report: Report, comparison: Comparison | None, files: Files) -
 
 def _listed(make: Callable[[], Conversation], key: str) -> Listed:
     conversation = make()
-    return Listed(make, key, conversation.outcome, conversation.side)
+    return Listed(make, key, conversation.outcome, conversation.side, bool(conversation.repeated))
 
 
 def _worst_first(listed: Listed) -> int:
     if listed.outcome in {"failed", "error"}:
         return 0
-    return 1 if listed.outcome in {"misunderstood", "unclear"} else 2 if listed.side else 3
+    return 1 if listed.outcome in {"misunderstood", "unclear"} else 2 if listed.side or listed.varies else 3
 
 
 class _Changes(Generic[Result]):
@@ -254,6 +254,7 @@ class _Transcripts:
             reason=result.reason or "",
             attempts=(sum(runs), len(runs)) if runs else (attempts.passed, attempts.of) if attempts else None,
             runs=runs or (list(attempts.runs) if attempts else []),
+            repeated=_repeated(result.repeats),
             turns=list(self._case_turns(result)),
             events=[f"{action}: {how}" for action, how in result.actions.items()],
             remarks=[
@@ -307,6 +308,7 @@ class _Transcripts:
             reason=case.reason or "",
             attempts=(sum(runs), len(runs)) if runs else None,
             runs=runs,
+            repeated=_repeated(case.repeats),
             turns=_batch_turns(case),
             remarks=[
                 *self._held(case.text, case.location),
@@ -322,6 +324,13 @@ class _Transcripts:
 def _runs(repeats: Repeats | UnsetType) -> list[bool]:
     """Whether each run of a repeated test passed."""
     return [] if isinstance(repeats, UnsetType) else [run in "Pp" for run in repeats.runs]
+
+
+def _repeated(repeats: Repeats | UnsetType) -> Literal["", "flaky", "regressed"]:
+    """What the runs of a test say, if that is more than its outcome."""
+    if isinstance(repeats, UnsetType):
+        return ""
+    return repeats.outcome if repeats.outcome in {"flaky", "regressed"} else ""
 
 
 def _with_runs(base: Base | None, repeats: Repeats | UnsetType) -> Base | None:

@@ -125,6 +125,8 @@ class Sentences(_Part, frozen=True, kw_only=True):
     ranking: dict[int, list[tuple[int, float]]]
     runs: dict[int, str] = {}
     """The runs of those that do not pass each time: ``P`` passed, ``F`` failed."""
+    repeated: dict[int, str] = {}
+    """What these runs say: ``flaky``, ``failed``, ``regressed``, ``unclear``, ``not answered``."""
 
 
 class Threshold(_Part, frozen=True, kw_only=True):
@@ -182,6 +184,8 @@ class Conversation(_Part, frozen=True, kw_only=True):
     """How many times it passed, of how many."""
     runs: list[bool] = []
     """Whether it passed, run by run, if known."""
+    repeated: Literal["", "flaky", "regressed"] = ""
+    """What its runs say, if that is more than its outcome."""
     turns: list[Turn] = []
     events: list[str] = []
     remarks: list[str] = []
@@ -339,6 +343,8 @@ class Listed:
     key: str
     outcome: str
     side: Side
+    varies: bool
+    """Whether its runs say more than its outcome."""
 
 
 Change = Callable[[Conversation], Conversation]

@@ -26,21 +26,9 @@ from turncheck.render.document import Document, build_document
 from turncheck.render.links import Links, PathResolver, base_places
 from turncheck.render.main_metrics import first_figures
 from turncheck.render.markdown import template_folder
+from turncheck.render.page import model
 from turncheck.render.page.budget import LIMIT, fitted
 from turncheck.render.page.conversations import conversations
-from turncheck.render.page.model import (
-    Assistant,
-    Coverage,
-    CoverageItem,
-    Files,
-    Finding,
-    Labels,
-    NotRun,
-    PageData,
-    Replaced,
-    encode,
-    keys_of,
-)
 from turncheck.render.page.sentences import confusions, intent_rows, sentence_columns, threshold_of
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.html import Html, HtmlWriter, element, join, link, sign, table_head, trusted, words
@@ -58,7 +46,7 @@ if TYPE_CHECKING:
 
 def assistant_data(
     report: Report, comparison: Comparison, links: Links, *, slug: str, manual: Mapping[str, str]
-) -> Assistant:
+) -> model.Assistant:
     """Return the data of one assistant.
 
     Args:
@@ -66,13 +54,13 @@ def assistant_data(
         manual: what the manual says of a finding, by its code.
     """
     compared = comparison if comparison.judged else None
-    files, labels = Files(report.project.root, links), Labels()
+    files, labels = model.Files(report.project.root, links), model.Labels()
     rooted = PathResolver(report, also=base_places(compared))
     sentences, training = sentence_columns(report.nlu, compared, files, labels, keys=CaseKeys(report).sentences)
     confused, base_confused = confusions(report.nlu, labels), _base_confusions(compared, labels)
     intents = intent_rows(report.nlu, compared, labels)
     findings = _findings(report, compared, files, rooted)
-    return Assistant(
+    return model.Assistant(
         slug=slug,
         name=report.project.name or report.project.root or "assistant",
         compared=compared is not None,
@@ -87,11 +75,11 @@ def assistant_data(
         manual={code: manual[code] for code in sorted({finding.code for finding in findings}) if code in manual},
         coverage=_coverage(report, compared, files),
         replaced=[
-            Replaced(component=substitution.component, used=substitution.used, reason=substitution.reason)
+            model.Replaced(component=substitution.component, used=substitution.used, reason=substitution.reason)
             for substitution in (report.engine.substitutions if report.engine else ())
         ],
         not_run=[
-            NotRun(
+            model.NotRun(
                 what=f"part of {skipped.evaluation}" if skipped.part else skipped.evaluation,
                 reason=rooted.text(skipped.reason),
             )
@@ -103,17 +91,19 @@ def assistant_data(
     )
 
 
-def _base_confusions(compared: Comparison | None, labels: Labels) -> list[tuple[int, int, int]]:
+def _base_confusions(compared: Comparison | None, labels: model.Labels) -> list[tuple[int, int, int]]:
     return [
         (labels.number(confusion.expected), labels.number(confusion.predicted), confusion.count)
         for confusion in (compared.base_confusions if compared else ())
     ]
 
 
-def _findings(report: Report, compared: Comparison | None, files: Files, rooted: PathResolver) -> list[Finding]:
+def _findings(
+    report: Report, compared: Comparison | None, files: model.Files, rooted: PathResolver
+) -> list[model.Finding]:
     new = {(finding.code, finding.message, finding.location) for finding in (compared.new_findings if compared else ())}
     return [
-        Finding(
+        model.Finding(
             code=finding.code,
             severity=finding.severity,
             message=rooted.text(finding.message),
@@ -126,13 +116,13 @@ def _findings(report: Report, compared: Comparison | None, files: Files, rooted:
     ]
 
 
-def _coverage(report: Report, compared: Comparison | None, files: Files) -> list[Coverage]:
+def _coverage(report: Report, compared: Comparison | None, files: model.Files) -> list[model.Coverage]:
     changed = {(item.kind, item.name): item.change for item in (compared.changed_items if compared else ())}
     return [
-        Coverage(
+        model.Coverage(
             kind=kind,
             items=[
-                CoverageItem(
+                model.CoverageItem(
                     name=item.name,
                     place=files.place(item.location),
                     covered=item.covered,
@@ -228,7 +218,7 @@ def _draw(
     runs: Sequence[Run],
     parts: Sequence[_Part],
     broken: Sequence[FailedAssistant],
-    assistants: Sequence[Assistant],
+    assistants: Sequence[model.Assistant],
     packed: str,
 ) -> str:
     style, script = asset("page.css"), asset("page.js")
@@ -317,7 +307,7 @@ class _Part:
     first_screen: Html
 
 
-def _part(run: Run, assistant: Assistant, *, name: str, several: bool, limit: int) -> _Part:
+def _part(run: Run, assistant: model.Assistant, *, name: str, several: bool, limit: int) -> _Part:
     compared = run.comparison if run.comparison.judged else None
     document = build_document(run.report, run.comparison, run.verdict, run.links, unfolded=_UNFOLDED)
     writer = HtmlWriter(
@@ -325,7 +315,7 @@ def _part(run: Run, assistant: Assistant, *, name: str, several: bool, limit: in
         run.links,
         PathResolver(run.report, also=base_places(compared)),
         compared.baseline.commit or "" if compared else "",
-        cases=frozenset((*assistant.sentences.key, *keys_of(assistant.conversations))),
+        cases=frozenset((*assistant.sentences.key, *model.keys_of(assistant.conversations))),
         address=(f"#{assistant.slug}/" if several else "#").__add__,
     )
     return _Part(
@@ -384,9 +374,9 @@ class _Packing:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._last: tuple[Sequence[Assistant], bytes] = ((), b"")
+        self._last: tuple[Sequence[model.Assistant], bytes] = ((), b"")
 
-    def size(self, assistants: Sequence[Assistant]) -> int:
+    def size(self, assistants: Sequence[model.Assistant]) -> int:
         """The number of characters; beyond the limit, as far as it was counted."""
         compressed = bytearray()
         for piece in _compressed(assistants):
@@ -397,15 +387,15 @@ class _Packing:
             self._last = (assistants, bytes(compressed))
         return -(-len(compressed) // 3) * 4
 
-    def packed(self, assistants: Sequence[Assistant]) -> str:
+    def packed(self, assistants: Sequence[model.Assistant]) -> str:
         """The compressed data."""
         measured, compressed = self._last
         return base64.b64encode(compressed if measured is assistants else b"".join(_compressed(assistants))).decode()
 
 
-def _compressed(assistants: Sequence[Assistant]) -> Iterator[bytes]:
+def _compressed(assistants: Sequence[model.Assistant]) -> Iterator[bytes]:
     packer = zlib.compressobj(9, zlib.DEFLATED, _GZIP)
-    for piece in encode(PageData(assistants=list(assistants))):
+    for piece in model.encode(model.PageData(assistants=list(assistants))):
         yield packer.compress(piece)
     yield packer.flush()
 

@@ -48,6 +48,11 @@ def sentence_columns(
     places = [(prediction.text, prediction.location) for prediction in judged]
     found = {number: changed[place] for number, place in enumerate(places) if place in changed}
     training, neighbours = _neighbours(nlu, files, labels)
+    varying = {
+        number: prediction.repeats
+        for number, prediction in enumerate(judged)
+        if not isinstance(prediction.repeats, UnsetType) and prediction.repeats.outcome != "passed"
+    }
     columns = Sentences(
         total=len(judged),
         key=list(keys),
@@ -81,10 +86,9 @@ def sentence_columns(
             for number, prediction in enumerate(judged)
             if prediction.predicted.ranking
         },
-        runs={
-            number: prediction.repeats.runs.upper()
-            for number, prediction in enumerate(judged)
-            if not isinstance(prediction.repeats, UnsetType) and prediction.repeats.outcome != "passed"
+        runs={number: repeats.runs.upper() for number, repeats in varying.items()},
+        repeated={
+            number: "not answered" if repeats.is_unanswered else repeats.outcome for number, repeats in varying.items()
         },
     )
     return columns, training

@@ -14,22 +14,8 @@ from typing import TYPE_CHECKING, Final, assert_never
 from markupsafe import Markup, escape
 
 from turncheck.messages.plain_text import one_line, with_blanks
+from turncheck.render import spans
 from turncheck.render.links import Links, PathResolver, repository_path
-from turncheck.render.spans import (
-    NAME_LIMIT,
-    PROSE_LIMIT,
-    Change,
-    Code,
-    Entry,
-    Link,
-    Place,
-    Prose,
-    Row,
-    Said,
-    Strong,
-    Term,
-    Text,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -65,7 +51,7 @@ def words(text: str) -> Html:
     return _escaped(with_blanks(text, _LONGEST_PIECE))
 
 
-def prose(text: str, limit: int = PROSE_LIMIT) -> Html:
+def prose(text: str, limit: int = spans.PROSE_LIMIT) -> Html:
     """Escape a sentence, with code for what our sentences quote or put in backticks; an empty one becomes a dash."""
     text = one_line(text, limit)
     shown, end = [], 0
@@ -76,7 +62,7 @@ def prose(text: str, limit: int = PROSE_LIMIT) -> Html:
     return join(shown) or Html("–")
 
 
-def code(text: str, limit: int = NAME_LIMIT) -> Html:
+def code(text: str, limit: int = spans.NAME_LIMIT) -> Html:
     """Show ``text`` letter by letter; an empty one becomes a dash."""
     text = one_line(text, limit)
     return element("code", _escaped(text)) if text else Html("–")
@@ -133,28 +119,28 @@ class HtmlWriter:
 
     def _span(self, span: Span) -> Html:
         match span:
-            case Text():
+            case spans.Text():
                 return words(span.text)
-            case Strong():
+            case spans.Strong():
                 return element("strong", words(span.text))
-            case Term():
+            case spans.Term():
                 return element("em", words(span.text))
-            case Said():
+            case spans.Said():
                 return element("q", code(span.text, span.limit))
-            case Code():
+            case spans.Code():
                 return code(span.text, span.limit)
-            case Prose():
+            case spans.Prose():
                 return prose(self.rooted.text(span.text) if span.names_paths else span.text, span.limit)
-            case Link():
+            case spans.Link():
                 return link(self.line(span.label), span.url)
-            case Place():
+            case spans.Place():
                 return self.place(span)
-            case Change():
+            case spans.Change():
                 return _change(span)
             case _:
                 assert_never(span)
 
-    def place(self, place: Place) -> Html:
+    def place(self, place: spans.Place) -> Html:
         """``path:line`` from the repository's top, linked if possible; a place in the base is marked as such."""
         location = place.location
         path = repository_path(self.root, location) or location.path
@@ -164,7 +150,7 @@ class HtmlWriter:
             linked = join([trusted("was at "), linked, trusted(" in "), code(self.base[:8])])
         return element("span", linked, class_="place")
 
-    def entry(self, entry: Entry) -> Html:
+    def entry(self, entry: spans.Entry) -> Html:
         """Write an entry with what is below it, as the content of a list's item."""
         parts = [self.head(entry), self.line(entry.line)]
         if entry.case in self.cases:
@@ -175,14 +161,14 @@ class HtmlWriter:
             parts.append(element("p", prose(entry.hint), class_="hint"))
         return join([*parts, *self._below(entry)])
 
-    def head(self, entry: Entry) -> Html:
+    def head(self, entry: spans.Entry) -> Html:
         """What comes before the line: the sign, the label and the outcome."""
         parts = [sign(entry.sign), trusted(" ")] if entry.sign else []
         parts += [code(entry.label), trusted(" ")] if entry.label else []
         parts += [element("strong", words(entry.outcome)), trusted(": ")] if entry.outcome else []
         return join(parts)
 
-    def _below(self, entry: Entry) -> list[Html]:
+    def _below(self, entry: spans.Entry) -> list[Html]:
         """What is below an entry: some in plain sight, the rest folded."""
         items = [element("li", self.entry(one)) for one in entry.below]
         if entry.left_out:
@@ -196,9 +182,9 @@ class HtmlWriter:
             written.append(element("details", join([summary, element("ul", join(folded))])))
         return written
 
-    def item(self, shown: Entry | Row) -> Html:
+    def item(self, shown: spans.Entry | spans.Row) -> Html:
         """Write one entry of a section: an item of its list, or a row of its table."""
-        if isinstance(shown, Row):
+        if isinstance(shown, spans.Row):
             first, *others = map(self.line, shown.cells)
             cells = [element("th", first, scope="row"), *(element("td", cell) for cell in others)]
             return element("tr", join(cells))
@@ -222,7 +208,7 @@ def sign(of: Sign) -> Html:
     return element("span", inner, class_=f"sign {of.replace(' ', '-')}")
 
 
-def _change(change: Change) -> Html:
+def _change(change: spans.Change) -> Html:
     """A difference, how significant it is, and what to know about it."""
     difference, shown = change.words
     kind = _KINDS.get(change.mark, "same")

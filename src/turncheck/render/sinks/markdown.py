@@ -17,21 +17,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, assert_never
 
 from turncheck.messages.plain_text import lines, one_line, with_blanks
+from turncheck.render import spans
 from turncheck.render.links import Links, PathResolver, repository_path
-from turncheck.render.spans import (
-    NAME_LIMIT,
-    PROSE_LIMIT,
-    Change,
-    Code,
-    Entry,
-    Link,
-    Place,
-    Prose,
-    Row,
-    Strong,
-    Term,
-    Text,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -84,12 +71,12 @@ def together(pieces: Iterable[Markdown]) -> Markdown:
     return Markdown(_TOUCHING.sub(_ZERO_WIDTH, "\0".join(piece for piece in pieces if piece)).replace("\0", ""))
 
 
-def prose(text: str, limit: int = PROSE_LIMIT) -> Markdown:
+def prose(text: str, limit: int = spans.PROSE_LIMIT) -> Markdown:
     """Escape ``text`` for use within a sentence or a table cell; an empty one becomes a dash."""
     return Markdown(_STARTS_BLOCK.sub(r"\1\\\2", _ACTS.sub(_disarm, one_line(text, limit) or "–")))
 
 
-def ticked(text: str, limit: int = PROSE_LIMIT) -> Markdown:
+def ticked(text: str, limit: int = spans.PROSE_LIMIT) -> Markdown:
     """Escape a sentence as :func:`prose` does, with code for what our own sentences quote or put in backticks."""
     text = one_line(text, limit)
     parts = text.split("`")
@@ -113,7 +100,7 @@ def _disarm(match: re.Match[str]) -> str:
     return f"{_ENTITIES.get(match[0], match[0])}{_ZERO_WIDTH}"
 
 
-def code(text: str, limit: int = NAME_LIMIT) -> Markdown:
+def code(text: str, limit: int = spans.NAME_LIMIT) -> Markdown:
     """Show ``text`` letter by letter in a code span; an empty one becomes a dash."""
     text = one_line(text, limit)
     if not text:
@@ -128,7 +115,7 @@ def code_cell(text: str, limit: int = 80) -> Markdown:
     return Markdown(code(text, limit).replace("|", "\\|"))
 
 
-def code_in_html(text: str, limit: int = NAME_LIMIT) -> Markdown:
+def code_in_html(text: str, limit: int = spans.NAME_LIMIT) -> Markdown:
     """Show ``text`` letter by letter within a line of HTML, such as the title of a fold, where Markdown is not read."""
     return Markdown(f"<code>{html.escape(one_line(text, limit)) or '–'}</code>")
 
@@ -195,26 +182,26 @@ class MarkdownWriter:
 
     def _span(self, span: Span) -> Markdown:
         match span:
-            case Text():
+            case spans.Text():
                 return words(span.text)
-            case Strong():
+            case spans.Strong():
                 return join([trusted("**"), words(span.text), trusted("**")])
-            case Term():
+            case spans.Term():
                 return join([trusted("*"), words(span.text), trusted("*")])
-            case Code():
+            case spans.Code():
                 return code(span.text, span.limit)
-            case Prose():
+            case spans.Prose():
                 return ticked(self.rooted.text(span.text) if span.names_paths else span.text, span.limit)
-            case Link():
+            case spans.Link():
                 return link(self.line(span.label), span.url)
-            case Place():
+            case spans.Place():
                 return self.place(span)
-            case Change():
+            case spans.Change():
                 return _change(span)
             case _:
                 assert_never(span)
 
-    def place(self, place: Place) -> Markdown:
+    def place(self, place: spans.Place) -> Markdown:
         """``path:line`` from the repository's top, linked if possible; a place in the base is marked as such."""
         location = place.location
         path = repository_path(self.root, location) or location.path
@@ -224,7 +211,7 @@ class MarkdownWriter:
             return join([trusted("was at "), linked, trusted(" in "), code(self.base[:8])])
         return linked
 
-    def entry(self, entry: Entry) -> Markdown:
+    def entry(self, entry: spans.Entry) -> Markdown:
         """Write an entry with what is below it, as the text of a list's item."""
         parts = [self.head(entry), self.line(entry.line)]
         if entry.case and (address := self.links.case(entry.case)):
@@ -235,14 +222,14 @@ class MarkdownWriter:
             parts += [trusted("<br>"), ticked(entry.hint)]
         return join([*parts, *self._below(entry)])
 
-    def head(self, entry: Entry) -> Markdown:
+    def head(self, entry: spans.Entry) -> Markdown:
         """What comes before the line: the sign, the label and the outcome."""
         sign = trusted(f"{SIGNS[entry.sign]} " if entry.sign else "")
         label = join([code(entry.label), trusted(" ")]) if entry.label else trusted("")
         outcome = join([trusted("**"), words(entry.outcome), trusted("**: ")]) if entry.outcome else trusted("")
         return join([sign, label, outcome])
 
-    def _below(self, entry: Entry) -> list[Markdown]:
+    def _below(self, entry: spans.Entry) -> list[Markdown]:
         """What is below an entry: some in plain sight, the rest folded."""
         items = [join([trusted("\n  - "), self.entry(one)]) for one in entry.below]
         more = trusted(f"\n  - … and {entry.left_out:,} more in report.json" if entry.left_out else "")
@@ -258,15 +245,15 @@ class MarkdownWriter:
             trusted("\n\n  </details>"),
         ]
 
-    def item(self, shown: Entry | Row) -> Markdown:
+    def item(self, shown: spans.Entry | spans.Row) -> Markdown:
         """Write one entry of a section: an item of its list, or a row of its table."""
-        if isinstance(shown, Row):
+        if isinstance(shown, spans.Row):
             return join([trusted("| "), join(map(self._cell, shown.cells), " | "), trusted(" |")])
         return join([trusted("- "), self.entry(shown)])
 
     def _cell(self, cell: Line) -> Markdown:
         return together(
-            code_cell(span.text, span.limit) if isinstance(span, Code) else self._span(span) for span in cell
+            code_cell(span.text, span.limit) if isinstance(span, spans.Code) else self._span(span) for span in cell
         )
 
 
@@ -280,7 +267,7 @@ def table_head(columns: Sequence[Column]) -> Markdown:
     return join([trusted("|"), titles, trusted(f"\n|{rules}|")])
 
 
-def _change(change: Change) -> Markdown:
+def _change(change: spans.Change) -> Markdown:
     """A difference, how significant it is and what to know about it, in few words: all of it must fit on a phone."""
     difference, shown = change.words
     return words(" ".join(part for part in (difference, MARKS.get(change.mark, ""), shown) if part))

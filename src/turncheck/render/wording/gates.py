@@ -7,21 +7,9 @@ from typing import TYPE_CHECKING, assert_never
 
 from msgspec import UNSET
 
+from turncheck.comparison import judged
 from turncheck.comparison.compare import as_compared
 from turncheck.comparison.gates import counted_by, judge_gates
-from turncheck.comparison.judged import (
-    BadFinding,
-    Cause,
-    FailedTest,
-    FaultOf,
-    GoneTest,
-    Judged,
-    NoLongerMeasured,
-    NotRunTest,
-    Places,
-    Uncovered,
-    WrongSentence,
-)
 from turncheck.evaluations.kinds import CASES, TESTS
 from turncheck.render.wording.figures import expected_got
 from turncheck.render.wording.reasons import lost_assistant, lost_evaluation, reason_of
@@ -35,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def judge(
-    report: Report, comparison: Comparison | None, settings: GateSettings, places: Places = MappingProxyType({})
+    report: Report, comparison: Comparison | None, settings: GateSettings, places: judged.Places = MappingProxyType({})
 ) -> Verdict:
     """Judge all gates and say how it went; ``places`` says where they are set.
 
@@ -54,7 +42,7 @@ def judge(
     )
 
 
-def gate_result(gate: Judged, report: Report, comparison: Comparison | None) -> GateResult:
+def gate_result(gate: judged.Judged, report: Report, comparison: Comparison | None) -> GateResult:
     """Write a gate as ``verdict.json`` has it."""
     reason = reason_of(gate, report, comparison)
     brief = reason_of(gate, report, comparison, brief=True)
@@ -72,27 +60,27 @@ def gate_result(gate: Judged, report: Report, comparison: Comparison | None) -> 
     )
 
 
-def failed_by(cause: Cause) -> FailedBy:
+def failed_by(cause: judged.Cause) -> FailedBy:
     """Say in a few words what made a gate fail."""
     match cause:
-        case FailedTest():
+        case judged.FailedTest():
             what = failed_test(cause)
-        case NotRunTest(evaluation, name, reason):
+        case judged.NotRunTest(evaluation, name, reason):
             how = "is unclear" if cause.is_unclear else "was not run"
             what = f"{CASES[evaluation][0]} {name} {how}{f': {reason}' if reason else ''}"
-        case GoneTest(evaluation, _, case, commit):
+        case judged.GoneTest(evaluation, _, case, commit):
             what = removed_test_text(TESTS[evaluation][0], case, commit)
-        case BadFinding(finding, message, advises):
+        case judged.BadFinding(finding, message, advises):
             what = f"{finding.code}: {message} {finding.hint}".strip() if advises else f"{finding.code}: {message}"
             return FailedBy(what=what, location=finding.location, message=finding.message if advises else "")
-        case FaultOf(reason, skipped, named):
+        case judged.FaultOf(reason, skipped, named):
             what = f"{skipped} was skipped: {reason}" if skipped else reason
             return FailedBy(what=what, location=cause.location, named=True if named else UNSET)
-        case WrongSentence(text, expected, got):
+        case judged.WrongSentence(text, expected, got):
             what = f"{text}: {expected_got(expected, got or 'no intent')}"
-        case Uncovered(kind, name):
+        case judged.Uncovered(kind, name):
             what = f"{kind}: {name}" if kind else name
-        case NoLongerMeasured(gone):
+        case judged.NoLongerMeasured(gone):
             what = lost_assistant(gone) if isinstance(gone, str) else lost_evaluation(gone, faulty=False)
             return FailedBy(what=what, named=True)
         case _:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
+from turncheck.comparison import judged
 from turncheck.comparison.changes import number_of
 from turncheck.comparison.gates import shared_examples
 from turncheck.comparison.gates_on_tests import (
@@ -16,22 +17,6 @@ from turncheck.comparison.gates_on_tests import (
     newly_misunderstood,
     no_longer_checked,
     tests_of,
-)
-from turncheck.comparison.judged import (
-    BadFinding,
-    Drop,
-    Fact,
-    Findings,
-    GateOutcome,
-    GoneTests,
-    Judged,
-    LossesOverall,
-    LostAssistant,
-    LostEvaluation,
-    NoFigure,
-    NotRunTest,
-    Value,
-    Why,
 )
 from turncheck.comparison.matching import has_results
 from turncheck.comparison.tally import Tally, faults_of, lacks_actions, tallies
@@ -96,17 +81,17 @@ class _Run:
         return tallies(self.report)
 
 
-def reason_of(gate: Judged, report: Report, comparison: Comparison | None, *, brief: bool = False) -> str:
+def reason_of(gate: judged.Judged, report: Report, comparison: Comparison | None, *, brief: bool = False) -> str:
     """Say why a gate ended as it did; ``brief``: without why there is no base, which a document says once."""
     return _FIXED.get(gate.why) or _REASONS[gate.why](gate, _Run(report, comparison, brief))
 
 
-def reason_in_short(gate: Judged, report: Report, comparison: Comparison | None) -> str:
+def reason_in_short(gate: judged.Judged, report: Report, comparison: Comparison | None) -> str:
     """Say the same without the details that belong in the gate's own line."""
     match gate.facts:
-        case (Drop() as drop,) if drop.delta.agreement is None:
+        case (judged.Drop() as drop,) if drop.delta.agreement is None:
             return _difference(drop)
-        case (NoFigure(short=short),) if short and gate.requires:
+        case (judged.NoFigure(short=short),) if short and gate.requires:
             return f"{gate.requires} was not run: {short}"
         case _ if gate.why == "left out":
             return next(short for _, short in _left_out(report, gate.requires))
@@ -114,7 +99,7 @@ def reason_in_short(gate: Judged, report: Report, comparison: Comparison | None)
             return reason_of(gate, report, comparison)
 
 
-_FIXED: Final[Mapping[Why, str]] = {
+_FIXED: Final[Mapping[judged.Why, str]] = {
     "no tests": "no stories and no end-to-end cases were run",
     "ancestor": "the base itself was not measured, but an ancestor: which tests came after that is not known",
     "accepted": "what is gone was accepted by `accept-gone`",
@@ -130,27 +115,27 @@ _FIXED: Final[Mapping[Why, str]] = {
 }
 
 
-def _of_figure(gate: Judged, _: _Run) -> str:
+def _of_figure(gate: judged.Judged, _: _Run) -> str:
     (fact,) = gate.facts
-    if isinstance(fact, Value):
+    if isinstance(fact, judged.Value):
         return _value(fact)
-    if isinstance(fact, Drop):
+    if isinstance(fact, judged.Drop):
         return no_verdict(fact.delta.agreement) if fact.delta.agreement is not None else _drop(fact, gate.outcome)
-    if not isinstance(fact, NoFigure) or fact.base is None:
-        return fact.why if isinstance(fact, NoFigure) else ""
+    if not isinstance(fact, judged.NoFigure) or fact.base is None:
+        return fact.why if isinstance(fact, judged.NoFigure) else ""
     base = figure(fact.base.base or 0.0, fact.base.kind)
     return f"{gate.metric}: {base} on the base, no longer measured: {fact.why}"
 
 
-def _nothing_to_judge(gate: Judged, _: _Run) -> str:
-    why = next((fact.why for fact in gate.facts if isinstance(fact, NoFigure)), "there was nothing to judge")
+def _nothing_to_judge(gate: judged.Judged, _: _Run) -> str:
+    why = next((fact.why for fact in gate.facts if isinstance(fact, judged.NoFigure)), "there was nothing to judge")
     return f"{gate.requires} was not run: {why}" if gate.requires else why
 
 
-def _failed_tests(gate: Judged, run: _Run) -> str:
+def _failed_tests(gate: judged.Judged, run: _Run) -> str:
     """What failed in tests or in the data."""
     match gate.facts:
-        case (Findings() as findings,):
+        case (judged.Findings() as findings,):
             return "; ".join(errors_in_words(findings, run.compared))
         case _:
             faults = faults_of(run.report, TESTS)
@@ -159,17 +144,17 @@ def _failed_tests(gate: Judged, run: _Run) -> str:
             return "; ".join([*failed, *([faults_in_words(faults)] if faults else [])])
 
 
-def _newly_failed(gate: Judged, run: _Run) -> str:
+def _newly_failed(gate: judged.Judged, run: _Run) -> str:
     """What failed in tests or in the data and did not on the base; or more runs of all cases."""
-    losses = [losses_in_words(fact.losses) for fact in gate.facts if isinstance(fact, LossesOverall)]
+    losses = [losses_in_words(fact.losses) for fact in gate.facts if isinstance(fact, judged.LossesOverall)]
     words = [_new_failures(gate, run)] if gate.causes or not losses else []
     return "; ".join([*words, *losses])
 
 
-def _new_failures(gate: Judged, run: _Run) -> str:
+def _new_failures(gate: judged.Judged, run: _Run) -> str:
     compared = run.compared
     match gate.facts:
-        case (Findings() as findings,):
+        case (judged.Findings() as findings,):
             new = " that the base does not have" if compared else f"; {run.none}, so every error counts as new"
             return f"{'; '.join(errors_in_words(findings, None))}{new}"
         case _:
@@ -178,7 +163,7 @@ def _new_failures(gate: Judged, run: _Run) -> str:
         half = "".join(f"; {_half(lacking)}" for lacking in compared.base_lacks)
         copies = sum(case.copies for _, cases in tests_of(compared) for case in failing_of(run.report, cases))
         return f"{count(len(gate.causes) + copies, 'failure')} that the base does not have{half}"
-    errors = sum(isinstance(cause, BadFinding) for cause in gate.causes)
+    errors = sum(isinstance(cause, judged.BadFinding) for cause in gate.causes)
     unexpected = [*unanswered_in_words(run.report), *unexpected_in_words(run.found)]
     parts = [_all_failed(run.found)] if any(tally.failed or tally.tolerated for tally in run.found) else []
     parts += unexpected
@@ -187,25 +172,25 @@ def _new_failures(gate: Judged, run: _Run) -> str:
     return f"{none}, so every failure counts as new: {', '.join(parts)}"
 
 
-def _no_findings(gate: Judged, run: _Run) -> str:
+def _no_findings(gate: judged.Judged, run: _Run) -> str:
     (fact,) = gate.facts
-    severity = fact.severity if isinstance(fact, Findings) else "error"
+    severity = fact.severity if isinstance(fact, judged.Findings) else "error"
     new = " that the base does not have" if run.compared else f"; {run.none}"
     return f"no {severity}s in the data{new if gate.name == NEW_ERRORS else ''}"
 
 
-def _new_not_known(gate: Judged, run: _Run) -> str:
-    words = (errors_in_words(fact, None) for fact in gate.facts if isinstance(fact, Findings))
+def _new_not_known(gate: judged.Judged, run: _Run) -> str:
+    words = (errors_in_words(fact, None) for fact in gate.facts if isinstance(fact, judged.Findings))
     return f"{'; '.join(chain(*words))}; {run.none}, so it is not known which are new"
 
 
-def _tests_not_run(_: Judged, run: _Run) -> str:
+def _tests_not_run(_: judged.Judged, run: _Run) -> str:
     not_run = "; ".join(f"{not_run_in_words(tally)}: {why_not_run(tally)}" for tally in run.found if tally.none_ran)
     others = [tally for tally in run.found if tally.ran]
     return f"{not_run}; {_passed(others)}" if others else not_run
 
 
-def _nothing_new(_: Judged, run: _Run) -> str:
+def _nothing_new(_: judged.Judged, run: _Run) -> str:
     words = ["nothing fails that passed on the base" if run.compared else f"nothing fails; {run.none}"]
     words += [quarantined_in_words(tally) for tally in run.found if tally.quarantined]
     for evaluation, cases in newly_misunderstood(run.report, run.comparison):
@@ -213,24 +198,24 @@ def _nothing_new(_: Judged, run: _Run) -> str:
     return "; ".join(words)
 
 
-def _unclear(gate: Judged, _: _Run) -> str:
-    cases = [cause for cause in gate.causes if isinstance(cause, NotRunTest)]
+def _unclear(gate: judged.Judged, _: _Run) -> str:
+    cases = [cause for cause in gate.causes if isinstance(cause, judged.NotRunTest)]
     numbers = Counter(case.evaluation for case in cases)
     unclear = joined(count(number, *CASES[name]) for name, number in numbers.items())
     return f"{unclear} unclear: {cases[0].name}: {cases[0].reason}"
 
 
-def _base_faults(gate: Judged, _: _Run) -> str:
-    unknown = [fact.lost for fact in gate.facts if isinstance(fact, LostEvaluation)]
+def _base_faults(gate: judged.Judged, _: _Run) -> str:
+    unknown = [fact.lost for fact in gate.facts if isinstance(fact, judged.LostEvaluation)]
     named = names_of(one.evaluation for one in unknown)
     return f"the base could not run {named}, so it is not known which tests are gone: {unknown[0].reason}"
 
 
-def _without_tests(_: Judged, run: _Run) -> str:
+def _without_tests(_: judged.Judged, run: _Run) -> str:
     return f"tested: {joined(WITHOUT_TESTS[test] for test in judged_without_tests(run.report))}, as requested"
 
 
-_REASONS: Final[Mapping[Why, Callable[[Judged, _Run], str]]] = {
+_REASONS: Final[Mapping[judged.Why, Callable[[judged.Judged, _Run], str]]] = {
     "": _of_figure,
     "agreement": _of_figure,
     "no base": lambda _, run: run.none,
@@ -257,7 +242,7 @@ _REASONS: Final[Mapping[Why, Callable[[Judged, _Run], str]]] = {
 }
 
 
-def _value(value: Value) -> str:
+def _value(value: judged.Value) -> str:
     rule, measured = value.rule, value.measured
     shown = f"{rule.name} is {figure(measured.value, measured.kind, apart_from=rule.limit)}"
     if value.interval is not None:
@@ -266,14 +251,14 @@ def _value(value: Value) -> str:
     return shown if rule.holds(measured.value) else f"{shown}, not {rule.operator} {rule.limit:g}"
 
 
-def _drop(drop: Drop, outcome: GateOutcome) -> str:
+def _drop(drop: judged.Drop, outcome: judged.GateOutcome) -> str:
     """``core.passed: 3 to 2 (−1), more than 0``."""
     where = " on the examples both sides judged" if shared_examples(drop.delta) else ""
     limit = f", more than {drop.rule.limit:g}" if outcome == "failed" else ""
     return f"{_difference(drop)}{where}{limit}"
 
 
-def _difference(drop: Drop) -> str:
+def _difference(drop: judged.Drop) -> str:
     """``core.passed: 3 to 2 (−1)``."""
     delta = drop.delta
     shared = shared_examples(delta)
@@ -284,7 +269,7 @@ def _difference(drop: Drop) -> str:
     return f"{drop.rule.name}: {words}"
 
 
-def errors_in_words(findings: Findings, compared: Comparison | None) -> list[str]:
+def errors_in_words(findings: judged.Findings, compared: Comparison | None) -> list[str]:
     """What the data of a severity are at fault with; of a project of an older Rasa that comes first."""
     found = findings.found
     older = [f"This is a Rasa {one.names[0].name} project" for one in found if one.code == LEGACY_PROJECT and one.names]
@@ -349,17 +334,17 @@ def _left_out(report: Report, evaluation: Evaluation | None) -> list[tuple[str, 
     return found
 
 
-def _gone(facts: Sequence[Fact], compared: Comparison | None) -> str:
+def _gone(facts: Sequence[judged.Fact], compared: Comparison | None) -> str:
     """What is gone; where a fault keeps all of it from running, that."""
     lines: list[str] = []
     kept_from: list[str] = []
     for fact in facts:
         match fact:
-            case LostAssistant(path):
+            case judged.LostAssistant(path):
                 lines.append(lost_assistant(path))
-            case LostEvaluation(lost, faulty):
+            case judged.LostEvaluation(lost, faulty):
                 (kept_from if faulty else lines).append(lost_evaluation(lost, faulty=faulty))
-            case GoneTests(evaluation, cases, run, because, faulty):
+            case judged.GoneTests(evaluation, cases, run, because, faulty):
                 number = number_of(cases)
                 tests, one = count(number, *TESTS[evaluation]), number == 1
                 if not run:

@@ -136,9 +136,10 @@ def _right_intents(report: Report) -> str:
     nlu = report.nlu
     if nlu is None or not nlu.examples or not (nlu.intents or nlu.predictions):
         return ""
-    listed = sum(example.correct for example in nlu.predictions)
-    right = round(nlu.intents.accuracy * nlu.examples) if nlu.intents and nlu.unlisted else listed
-    return f"the right intent for {right:,} of {count(nlu.examples, 'sentence')}"
+    listed = sum(example.correct and not example.unclear for example in nlu.predictions)
+    judged = nlu.examples - sum(example.unclear for example in nlu.predictions)
+    right = round(nlu.intents.accuracy * judged) if nlu.intents and nlu.unlisted else listed
+    return f"the right intent for {right:,} of {count(judged, 'sentence')}" if judged else ""
 
 
 def uncounted_clauses(

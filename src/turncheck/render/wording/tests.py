@@ -279,7 +279,7 @@ def _failing(report: Report) -> Iterator[HeldTest]:
             if (entry := entry_of(report, test.name, test.location)) is not None:
                 yield HeldTest(TESTS[tally.evaluation][0], test.name, test.location, entry)
     for sentence in report.nlu.predictions if report.nlu else ():
-        if not sentence.correct and (entry := entry_of(report, sentence.text, sentence.location)) is not None:
+        if sentence.misclassified and (entry := entry_of(report, sentence.text, sentence.location)) is not None:
             yield HeldTest("sentence", sentence.text, sentence.location, entry)
 
 

@@ -10,20 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
+from turncheck.engines.embedded.nlu import crf
 from turncheck.engines.embedded.nlu.calibration import EntityConfidence, held_out
 from turncheck.engines.embedded.nlu.classifiers import DECIMALS
-from turncheck.engines.embedded.nlu.crf import (
-    ATTRIBUTES,
-    OUTSIDE,
-    Attribute,
-    SequenceTagger,
-    TagColumn,
-    TaggedEntity,
-    encodable,
-    read_entities,
-    tags_of,
-    train_taggers,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -85,9 +74,9 @@ class WordFeatures:
         """
         from pycrfsuite import ItemSequence
 
-        written = [encodable(word) for word in words]
-        guess = None if intent is None else encodable(intent)
-        known = None if entity_tags is None else [encodable(tag) for tag in entity_tags]
+        written = [crf.encodable(word) for word in words]
+        guess = None if intent is None else crf.encodable(intent)
+        known = None if entity_tags is None else [crf.encodable(tag) for tag in entity_tags]
         described = self._describe(written, guess, known)
         if known is not None:
             return ItemSequence(list(described))
@@ -143,7 +132,7 @@ _END: Final = (("1=",), ("2=",))
 
 def _tag_features(tags: Sequence[str], index: int, left: str, right: str) -> tuple[str, ...]:
     """The entity tag at the token and around it, the words beside it, and the nearest entities to both sides."""
-    before = next((tag for tag in reversed(tags[:index]) if tag != OUTSIDE and tag[2:] != tags[index][2:]), "")
+    before = next((tag for tag in reversed(tags[:index]) if tag != crf.OUTSIDE and tag[2:] != tags[index][2:]), "")
     count = sum(tag.startswith("B-") for tag in tags[: index + 1])
     own = tags[index]
     return (
@@ -165,8 +154,8 @@ class EntityModel:
     right after another of the same name: that is a quarter of BILOU's tags.
     """
 
-    taggers: Mapping[Attribute, SequenceTagger]
-    confidences: Mapping[Attribute, EntityConfidence]
+    taggers: Mapping[crf.Attribute, crf.SequenceTagger]
+    confidences: Mapping[crf.Attribute, EntityConfidence]
     """The calibration of the taggers' marginals."""
     bias: float
     """The value in prediction of the feature that all words have."""
@@ -183,10 +172,10 @@ class EntityModel:
 
         Returns ``None`` if no entity is annotated along token borders.
         """
-        tags: dict[Attribute, list[tuple[str, ...]]] = {}
-        for attribute in ATTRIBUTES:
+        tags: dict[crf.Attribute, list[tuple[str, ...]]] = {}
+        for attribute in crf.ATTRIBUTES:
             of_all = [_few_tags(example, tokens[row], attribute) for row, example in enumerate(examples)]
-            if any(tag != OUTSIDE for of_text in of_all for tag in of_text):
+            if any(tag != crf.OUTSIDE for of_text in of_all for tag in of_text):
                 tags[attribute] = of_all
         if "entity" not in tags:
             return None
@@ -194,7 +183,7 @@ class EntityModel:
         words = WordFeatures()
         parameters = {"max_iterations": _iterations(sum(len(token.words) for token in tokens))}
         bias = _bias_in_use(len(examples))
-        trained: dict[Attribute, list[SequenceTagger]] = {}
+        trained: dict[crf.Attribute, list[crf.SequenceTagger]] = {}
         for attribute, of_all in tags.items():
             sequences = (
                 (
@@ -209,7 +198,7 @@ class EntityModel:
                 for row in range(len(examples))
             )
             trained[attribute] = [
-                tagger.sharpened(_SHARPNESS) for tagger in train_taggers(sequences, "pa", parameters, pieces)
+                tagger.sharpened(_SHARPNESS) for tagger in crf.train_taggers(sequences, "pa", parameters, pieces)
             ]
         judged = _Judged()
         for number, piece in enumerate(pieces, start=1):
@@ -219,7 +208,9 @@ class EntityModel:
         taggers_of_all = {attribute: taggers[0] for attribute, taggers in trained.items()}
         return cls(taggers_of_all, judged.confidences(), bias, words)
 
-    def find(self, tokens: Tokens, ranking: Ranking, split_by_comma: bool | Mapping[str, bool]) -> list[TaggedEntity]:
+    def find(
+        self, tokens: Tokens, ranking: Ranking, split_by_comma: bool | Mapping[str, bool]
+    ) -> list[crf.TaggedEntity]:
         """Find the entities of one sentence.
 
         ``ranking`` are intents that it may have, with their confidences, best first; empty if nothing is known.
@@ -233,15 +224,17 @@ class EntityModel:
                 entity.group_confidence = self._confidence("group", entity.group_confidence)
         return tagged_entities
 
-    def _confidence(self, attribute: Attribute, marginal: float) -> float:
+    def _confidence(self, attribute: crf.Attribute, marginal: float) -> float:
         return round(self.confidences[attribute].applied(marginal), DECIMALS)
 
-    def marked(self, tokens: Tokens, ranking: Ranking, split_by_comma: bool | Mapping[str, bool]) -> list[TaggedEntity]:
+    def marked(
+        self, tokens: Tokens, ranking: Ranking, split_by_comma: bool | Mapping[str, bool]
+    ) -> list[crf.TaggedEntity]:
         """Find them as above; confidences are the means of their tokens' marginal probabilities.
 
         Rasa takes the lowest one, which says less: for a long entity it is low, right or wrong.
         """
-        columns: dict[Attribute, TagColumn] = {}
+        columns: dict[crf.Attribute, crf.TagColumn] = {}
         entity_tags: list[str] | None = None
         likely = _likely(ranking)
         for attribute, tagger in self.taggers.items():
@@ -251,11 +244,11 @@ class EntityModel:
             )
             tags, confidences = tagger.best_of_several(list(described))
             if attribute == "entity":
-                if tags.count(OUTSIDE) == len(tags):
+                if tags.count(crf.OUTSIDE) == len(tags):
                     return []
                 entity_tags = tags
-            columns[attribute] = TagColumn(_with_beginnings(tags), confidences)
-        tagged_entities = read_entities(tokens, columns, split_by_comma)
+            columns[attribute] = crf.TagColumn(_with_beginnings(tags), confidences)
+        tagged_entities = crf.read_entities(tokens, columns, split_by_comma)
         for entity in tagged_entities:
             covered = [
                 index for index, (start, end) in enumerate(tokens.spans) if entity.start <= start and end <= entity.end
@@ -286,13 +279,13 @@ class EntityModel:
     @classmethod
     def load(cls, members: MemberReader) -> Self:
         """Inverse of :meth:`save`."""
-        confidences = members.json("confidences", dict[Attribute, tuple[float, float]])
-        if confidences.keys() != set(ATTRIBUTES):
+        confidences = members.json("confidences", dict[crf.Attribute, tuple[float, float]])
+        if confidences.keys() != set(crf.ATTRIBUTES):
             raise ValueError(f"confidences of {', '.join(confidences)}")
         return cls(
             {
-                name: SequenceTagger.of(members.content(f"{name}.crfsuite"))
-                for name in members.json("taggers", list[Attribute])
+                name: crf.SequenceTagger.of(members.content(f"{name}.crfsuite"))
+                for name in members.json("taggers", list[crf.Attribute])
             },
             {name: EntityConfidence(*numbers) for name, numbers in confidences.items()},
             members.json("bias", float),
@@ -303,24 +296,24 @@ class EntityModel:
 class _Judged:
     """What taggers found in sentences that they had not seen: the marginal of each answer, and whether it is right."""
 
-    marginals: dict[Attribute, list[float]] = field(default_factory=lambda: {name: [] for name in ATTRIBUTES})
-    right: dict[Attribute, list[bool]] = field(default_factory=lambda: {name: [] for name in ATTRIBUTES})
+    marginals: dict[crf.Attribute, list[float]] = field(default_factory=lambda: {name: [] for name in crf.ATTRIBUTES})
+    right: dict[crf.Attribute, list[bool]] = field(default_factory=lambda: {name: [] for name in crf.ATTRIBUTES})
 
-    def add(self, example: Example, tagged_entities: Sequence[TaggedEntity]) -> None:
+    def add(self, example: Example, tagged_entities: Sequence[crf.TaggedEntity]) -> None:
         """Judge entities by their exact borders and name, roles and groups by those of the entity there."""
         expected = {(entity.start, entity.end): entity for entity in example.entities}
         for entity in tagged_entities:
             true = expected.get((entity.start, entity.end))
             marginals = entity.confidence, entity.role_confidence, entity.group_confidence
-            for attribute, marginal in zip(ATTRIBUTES, marginals, strict=True):
+            for attribute, marginal in zip(crf.ATTRIBUTES, marginals, strict=True):
                 if marginal is not None:
                     right = true is not None and getattr(entity, attribute) == getattr(true, attribute)
                     self.marginals[attribute].append(marginal)
                     self.right[attribute].append(right)
 
-    def confidences(self) -> dict[Attribute, EntityConfidence]:
+    def confidences(self) -> dict[crf.Attribute, EntityConfidence]:
         """Fit the calibration."""
-        return {name: EntityConfidence.fit(self.marginals[name], self.right[name]) for name in ATTRIBUTES}
+        return {name: EntityConfidence.fit(self.marginals[name], self.right[name]) for name in crf.ATTRIBUTES}
 
 
 def _likely(ranking: Ranking) -> list[tuple[str | None, float]]:
@@ -344,7 +337,7 @@ def _iterations(words: int) -> int:
 
 def _held_out(texts: Sequence[str], tags: Sequence[Sequence[str]], seed: int) -> list[frozenset[int]]:
     """Choose sentences to judge, among those with entities and among the others; some with entities are left."""
-    with_entities = [row for row, of_text in enumerate(tags) if any(tag != OUTSIDE for tag in of_text)]
+    with_entities = [row for row, of_text in enumerate(tags) if any(tag != crf.OUTSIDE for tag in of_text)]
     others = sorted(set(range(len(tags))) - set(with_entities))
     return [
         frozenset({*(with_entities[row] for row in piece), *(others[row] for row in more)})
@@ -357,19 +350,19 @@ def _held_out(texts: Sequence[str], tags: Sequence[Sequence[str]], seed: int) ->
     ]
 
 
-def _few_tags(example: Example, tokens: Tokens, attribute: Attribute) -> tuple[str, ...]:
+def _few_tags(example: Example, tokens: Tokens, attribute: crf.Attribute) -> tuple[str, ...]:
     """``I-`` for every token of an entity, ``B-`` only where one begins right after another of the same name."""
     tags: list[str] = []
-    for tag in tags_of(example.entities, tokens, attribute, bilou=True):
+    for tag in crf.tags_of(example.entities, tokens, attribute, bilou=True):
         begins = tag[:2] in {"B-", "U-"} and bool(tags) and tags[-1][2:] == tag[2:]
-        tags.append(tag if tag == OUTSIDE else ("B-" if begins else "I-") + tag[2:])
+        tags.append(tag if tag == crf.OUTSIDE else ("B-" if begins else "I-") + tag[2:])
     return tuple(tags)
 
 
 def _with_beginnings(tags: Sequence[str]) -> list[str]:
     """Write ``B-`` wherever an entity begins, as the code that reads the tags expects."""
     return [
-        "B-" + tag[2:] if tag != OUTSIDE and (index == 0 or tags[index - 1][2:] != tag[2:]) else tag
+        "B-" + tag[2:] if tag != crf.OUTSIDE and (index == 0 or tags[index - 1][2:] != tag[2:]) else tag
         for index, tag in enumerate(tags)
     ]
 

@@ -9,20 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 import msgspec
 import numpy as np
 
-from turncheck.engines.embedded.nlu.bert import (
-    ARCHITECTURES,
-    MOST_DESCRIBED,
-    WEIGHTS,
-    WORDS,
-    Dense,
-    decoded,
-    encoder_of,
-    linear_of,
-    pointer,
-    quoted,
-    read_shape,
-    read_tensors,
-)
+from turncheck.engines.embedded.nlu import bert
 from turncheck.messages.errors import UserError
 from turncheck.process.regular_file import read_regular
 
@@ -108,13 +95,15 @@ class SentenceModules:
         """
         if not (folder / _MODULES).is_file():
             return cls(folder, folder, folder / _POOLING)
-        modules = decoded(folder / _MODULES, list[_Module])
+        modules = bert.decoded(folder / _MODULES, list[_Module])
         if others := sorted({module.kind for module in modules} - _KNOWN):
-            raise UserError(f"the model at {folder} has a part {quoted(others[0])}, which is not known", hint=OTHER)
+            raise UserError(
+                f"the model at {folder} has a part {bert.quoted(others[0])}, which is not known", hint=OTHER
+            )
         kinds = [module.kind for module in modules]
         if kinds[:2] != ["Transformer", "Pooling"] or {"Transformer", "Pooling"} & set(kinds[2:]):
             raise UserError(
-                f"the model at {folder} has the parts {quoted(', '.join(kinds))}, in this order", hint=OTHER
+                f"the model at {folder} has the parts {bert.quoted(', '.join(kinds))}, in this order", hint=OTHER
             )
         paths = [folder / module.path for module in modules]
         return cls(folder, paths[0], paths[1], tuple(zip(kinds[2:], paths[2:], strict=True)))
@@ -122,7 +111,7 @@ class SentenceModules:
     @property
     def weights(self) -> tuple[Path, ...]:
         """The files with its weights."""
-        return (self.encoder / WEIGHTS, *(path / WEIGHTS for kind, path in self.after if kind == "Dense"))
+        return (self.encoder / bert.WEIGHTS, *(path / bert.WEIGHTS for kind, path in self.after if kind == "Dense"))
 
     def is_of_first_token(self) -> bool:
         """Read how the tokens' vectors become the sentence's: by default, their mean.
@@ -134,11 +123,11 @@ class SentenceModules:
         path = self.pooling / "config.json"
         if not path.is_file():
             return False
-        stated = decoded(path, dict[str, Any])
+        stated = bert.decoded(path, dict[str, Any])
         modes = [mode for mode, value in stated.items() if mode.startswith("pooling_mode_") and value is True]
         modes += [f"pooling_mode_{mode}_tokens" for mode in (stated.get("pooling_mode"),) if isinstance(mode, str)]
         if len(modes) != 1 or modes[0] not in {_MEAN, *_FIRST}:
-            words = quoted(", ".join(sorted(modes)) or "nothing")
+            words = bert.quoted(", ".join(sorted(modes)) or "nothing")
             raise UserError(
                 f"the model at {self.folder} pools by {words}; known are the mean and the first token", hint=OTHER
             )
@@ -148,14 +137,14 @@ class SentenceModules:
             )
         return modes[0] in _FIRST
 
-    def dense(self, width: int) -> list[Dense]:
+    def dense(self, width: int) -> list[bert.Dense]:
         """Read the dense layers, the first of which receives vectors of this width.
 
         Raises:
             OSError, ValueError, KeyError: a file cannot be read, or does not fit.
             UserError: one computes something unknown.
         """
-        found: list[Dense] = []
+        found: list[bert.Dense] = []
         of_length_1 = False
         for kind, path in self.after:
             if kind == "Normalize":
@@ -165,8 +154,8 @@ class SentenceModules:
             width, of_length_1 = len(found[-1].linear[1]), False
         return found
 
-    def _dense(self, path: Path, width: int, *, of_length_1: bool) -> Dense:
-        shape = decoded(path / "config.json", _Dense)
+    def _dense(self, path: Path, width: int, *, of_length_1: bool) -> bert.Dense:
+        shape = bert.decoded(path / "config.json", _Dense)
         for name, known in (
             ("module_input_name", _SENTENCE),
             ("module_output_name", _SENTENCE),
@@ -174,23 +163,24 @@ class SentenceModules:
         ):
             if (value := getattr(shape, name)) not in (known, None):
                 raise UserError(
-                    f"the model at {self.folder} has a dense layer with the {name} {quoted(value)}; known is {known!r}",
+                    f"the model at {self.folder} has a dense layer with the {name} {bert.quoted(value)};"
+                    f" known is {known!r}",
                     hint=OTHER,
                 )
         tanh = _ACTIVATIONS.get(shape.activation_function) if isinstance(shape.activation_function, str) else None
         if tanh is None:
             raise UserError(
                 f"the model at {self.folder} has a dense layer with the activation"
-                f" {quoted(shape.activation_function)}; known are the hyperbolic tangent and none",
+                f" {bert.quoted(shape.activation_function)}; known are the hyperbolic tangent and none",
                 hint=OTHER,
             )
-        tensors = dict(read_tensors(path / WEIGHTS))
+        tensors = dict(bert.read_tensors(path / bert.WEIGHTS))
         if not shape.bias:
             tensors["linear.bias"] = np.zeros(shape.out_features, dtype=np.float32)
-        linear = linear_of(tensors, "linear")
+        linear = bert.linear_of(tensors, "linear")
         if linear[0].shape != (width, shape.out_features) or linear[1].shape != (shape.out_features,):
             raise ValueError(f"the weights of {path.name} do not fit its config.json or what comes before it")
-        return Dense(linear, tanh, of_length_1)
+        return bert.Dense(linear, tanh, of_length_1)
 
     def prompt(self) -> str:
         """Read what is put before each text, if the model names a prompt by default.
@@ -201,12 +191,12 @@ class SentenceModules:
         path = self.folder / _PROMPTS
         if not path.is_file():
             return ""
-        stated = decoded(path, _Prompts)
+        stated = bert.decoded(path, _Prompts)
         if not stated.default_prompt_name:
             return ""
         prompts = stated.prompts or {}
         if stated.default_prompt_name not in prompts:
-            raise ValueError(f"{_PROMPTS} has no prompt {quoted(stated.default_prompt_name)}")
+            raise ValueError(f"{_PROMPTS} has no prompt {bert.quoted(stated.default_prompt_name)}")
         return prompts[stated.default_prompt_name] or ""
 
 
@@ -270,8 +260,8 @@ def read_sentence_model(folder: Path, hint: str) -> SentenceModel:
         of_first_token, prompt = modules.is_of_first_token(), modules.prompt()
         tokenizer = _tokenizer(modules.encoder)
         tensors = _tensors(modules.encoder)
-        dense = modules.dense(tensors[WORDS].shape[-1])
-        encoder = encoder_of(kind, shape, tensors, of_first_token=of_first_token, dense=dense)
+        dense = modules.dense(tensors[bert.WORDS].shape[-1])
+        encoder = bert.encoder_of(kind, shape, tensors, of_first_token=of_first_token, dense=dense)
         _prepare(tokenizer, modules.encoder, encoder.most_tokens)
         model = SentenceModel(tokenizer, encoder, prompt)
         _try(model)
@@ -292,11 +282,11 @@ def unreadable(folder: Path, error: Exception | str, hint: str) -> UserError:
 def _tokenizer(folder: Path) -> Any:
     from tokenizers import Tokenizer
 
-    described = read_regular(folder / "tokenizer.json", most=MOST_DESCRIBED)
+    described = read_regular(folder / "tokenizer.json", most=bert.MOST_DESCRIBED)
     try:
         return Tokenizer.from_str(described.decode("utf-8"))
     except Exception as error:  # noqa: BLE001 - the library raises nothing narrower
-        raise ValueError(pointer(described) or f"tokenizer.json: {error}") from None
+        raise ValueError(bert.pointer(described) or f"tokenizer.json: {error}") from None
 
 
 def _tensors(folder: Path) -> Mapping[str, NDArray[np.float32]]:
@@ -306,8 +296,8 @@ def _tensors(folder: Path) -> Mapping[str, NDArray[np.float32]]:
         OSError: the file cannot be read.
         ValueError: it is damaged.
     """
-    stored = read_tensors(folder / WEIGHTS)
-    prefix = next((name.removesuffix(WORDS) for name in stored if name.endswith(WORDS)), "")
+    stored = bert.read_tensors(folder / bert.WEIGHTS)
+    prefix = next((name.removesuffix(bert.WORDS) for name in stored if name.endswith(bert.WORDS)), "")
     return {_renamed(name.removeprefix(prefix)): tensor for name, tensor in stored.items()}
 
 
@@ -321,13 +311,13 @@ def _shape(modules: SentenceModules) -> tuple[str, Shape]:
     Raises:
         UserError: the encoder does not support it.
     """
-    kind = decoded(modules.encoder / _CONFIG, _Kind).model_type
-    if not isinstance(kind, str) or kind not in ARCHITECTURES:
+    kind = bert.decoded(modules.encoder / _CONFIG, _Kind).model_type
+    if not isinstance(kind, str) or kind not in bert.ARCHITECTURES:
         raise UserError(
-            f"the model at {modules.folder} has the architecture {quoted(kind)}, which is not known", hint=OTHER
+            f"the model at {modules.folder} has the architecture {bert.quoted(kind)}, which is not known", hint=OTHER
         )
     try:
-        shape = read_shape(kind, read_regular(modules.encoder / _CONFIG, most=MOST_DESCRIBED))
+        shape = bert.read_shape(kind, read_regular(modules.encoder / _CONFIG, most=bert.MOST_DESCRIBED))
     except msgspec.DecodeError as error:
         raise ValueError(f"{_CONFIG}: {error}") from None
     for name, value, known in (
@@ -336,7 +326,7 @@ def _shape(modules: SentenceModules) -> tuple[str, Shape]:
     ):
         if value != known:
             raise UserError(
-                f"the model at {modules.folder} has the {name} {quoted(value)}; known is {known!r}", hint=OTHER
+                f"the model at {modules.folder} has the {name} {bert.quoted(value)}; known is {known!r}", hint=OTHER
             )
     return kind, shape
 
@@ -362,7 +352,7 @@ def _prepare(tokenizer: Any, folder: Path, positions: int) -> None:
 
 
 def _if_present(path: Path, default: _T) -> _T:
-    return decoded(path, type(default)) if path.is_file() else default
+    return bert.decoded(path, type(default)) if path.is_file() else default
 
 
 def _try(model: SentenceModel) -> None:

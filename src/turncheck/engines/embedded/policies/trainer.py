@@ -27,22 +27,7 @@ from turncheck.engines.embedded.model_archive import (
     domain_from_json,
     domain_to_json,
 )
-from turncheck.engines.embedded.policies.rules import (
-    FALLBACK,
-    FORM,
-    HISTORY,
-    MAPPING,
-    TWO_STAGE,
-    AugmentedMemoizationPolicy,
-    FallbackPolicy,
-    FormPolicy,
-    MappingPolicy,
-    MemoizationPolicy,
-    MemoizationSettings,
-    RulePolicy,
-    TwoStageFallbackPolicy,
-    pick_older,
-)
+from turncheck.engines.embedded.policies import rules
 from turncheck.messages.errors import TrainingRefusedError, UserError
 from turncheck.messages.finding import NOWHERE
 from turncheck.project.model import Component, Config, Project, in_order_of_names
@@ -73,7 +58,7 @@ class Ensemble:
     def rule_only(self) -> RuleOnly:
         """What only rules know; empty without RulePolicy."""
         for policy in self.policies:
-            if isinstance(policy, RulePolicy):
+            if isinstance(policy, rules.RulePolicy):
                 return policy.book.rule_only
         return RuleOnly()
 
@@ -93,7 +78,7 @@ class Ensemble:
         refused = tracker.active_loop_name
         if refused is None or _rejected_action(tracker) != refused:
             return
-        if not any(isinstance(policy, FormPolicy) and policy.knows_detour(tracker) for policy in self.policies):
+        if not any(isinstance(policy, rules.FormPolicy) and policy.knows_detour(tracker) for policy in self.policies):
             tracker.append(ActiveLoop(refused))
 
     def decide(self, tracker: Tracker) -> Decision:
@@ -105,7 +90,7 @@ class Ensemble:
             rejected = None
         if rejected is not None:
             predictions = [prediction.without(rejected) for prediction in predictions]
-        best = pick_older(predictions) if self.domain.domain.rasa < NEWEST else pick(predictions)
+        best = rules.pick_older(predictions) if self.domain.domain.rasa < NEWEST else pick(predictions)
         events: list[Event] = [event for prediction in predictions for event in prediction.events]
         events.extend(best.optional_events)
         if tracker.latest_action_name == ACTION_LISTEN:
@@ -216,10 +201,10 @@ def runs_in(component: Component, rasa: int) -> str | None:
     return "TedStandIn" if kind.stands_in and name != "UnexpecTEDIntentPolicy" else name
 
 
-def _memoization(name: str, kind: type[MemoizationPolicy]) -> PolicyKind:
-    def settings(parameters: _Parameters, domain: DialogueDomain) -> MemoizationSettings:
-        history = HISTORY if domain.domain.rasa < NEWEST else 0
-        return MemoizationSettings.of(name, parameters, max_history=history)
+def _memoization(name: str, kind: type[rules.MemoizationPolicy]) -> PolicyKind:
+    def settings(parameters: _Parameters, domain: DialogueDomain) -> rules.MemoizationSettings:
+        history = rules.HISTORY if domain.domain.rasa < NEWEST else 0
+        return rules.MemoizationSettings.of(name, parameters, max_history=history)
 
     return PolicyKind(
         lambda parameters, trackers, domain: kind.fit(trackers.all, settings(parameters, domain)),
@@ -260,22 +245,24 @@ def _untrained(of: Callable[[_Parameters], Policy]) -> PolicyKind:
 
 _KINDS: Final[Mapping[str, PolicyKind]] = {
     "RulePolicy": PolicyKind(
-        lambda parameters, trackers, domain: RulePolicy(learn_rules(trackers.all, domain, RuleSettings.of(parameters))),
-        lambda parameters, shape, domain: RulePolicy.from_json(shape, domain, RuleSettings.of(parameters)),
+        lambda parameters, trackers, domain: rules.RulePolicy(
+            learn_rules(trackers.all, domain, RuleSettings.of(parameters))
+        ),
+        lambda parameters, shape, domain: rules.RulePolicy.from_json(shape, domain, RuleSettings.of(parameters)),
     ),
-    "MemoizationPolicy": _memoization("MemoizationPolicy", MemoizationPolicy),
-    "AugmentedMemoizationPolicy": _memoization("AugmentedMemoizationPolicy", AugmentedMemoizationPolicy),
+    "MemoizationPolicy": _memoization("MemoizationPolicy", rules.MemoizationPolicy),
+    "AugmentedMemoizationPolicy": _memoization("AugmentedMemoizationPolicy", rules.AugmentedMemoizationPolicy),
     "TEDPolicy": _ted("TEDPolicy"),
     "UnexpecTEDIntentPolicy": PolicyKind(_fit_unexpected, _read_unexpected, stands_in=True),
     **{name: _ted(name, only_older=True) for name in ("KerasPolicy", "EmbeddingPolicy", "SklearnPolicy")},
-    MAPPING: _untrained(MappingPolicy.of),
-    FORM: PolicyKind(
-        lambda parameters, trackers, _: FormPolicy.fit(trackers.all, parameters),
-        lambda parameters, shape, _: FormPolicy.from_json(shape, parameters),
+    rules.MAPPING: _untrained(rules.MappingPolicy.of),
+    rules.FORM: PolicyKind(
+        lambda parameters, trackers, _: rules.FormPolicy.fit(trackers.all, parameters),
+        lambda parameters, shape, _: rules.FormPolicy.from_json(shape, parameters),
         only_older=True,
     ),
-    FALLBACK: _untrained(lambda parameters: FallbackPolicy.of(FALLBACK, parameters)),
-    TWO_STAGE: _untrained(lambda parameters: TwoStageFallbackPolicy.of(TWO_STAGE, parameters)),
+    rules.FALLBACK: _untrained(lambda parameters: rules.FallbackPolicy.of(rules.FALLBACK, parameters)),
+    rules.TWO_STAGE: _untrained(lambda parameters: rules.TwoStageFallbackPolicy.of(rules.TWO_STAGE, parameters)),
 }
 """The policies of every Rasa that are run here, by their class's name."""
 
@@ -374,20 +361,20 @@ def _refuse_as_older(components: Sequence[Component], domain: DialogueDomain, pr
             location=project.config.location,
             hint="Add 'policies', such as MemoizationPolicy.",
         )
-    if domain.domain.forms and names.keys().isdisjoint({FORM, "RulePolicy"}):
+    if domain.domain.forms and names.keys().isdisjoint({rules.FORM, "RulePolicy"}):
         raise TrainingRefusedError(
             "The domain has forms, and no FormPolicy is configured to run them",
             location=next(iter(domain.domain.forms.values())).location,
             hint="Add FormPolicy to 'policies', or remove the forms.",
         )
     triggering = next((intent for intent in domain.domain.intents.values() if intent.triggers), None)
-    if triggering is not None and MAPPING not in names:
+    if triggering is not None and rules.MAPPING not in names:
         raise TrainingRefusedError(
             f"The intent '{triggering.name}' triggers an action, and no MappingPolicy is configured",
             location=triggering.location,
             hint="Add MappingPolicy to 'policies', or remove the triggers.",
         )
-    two_stage = names.get(TWO_STAGE)
+    two_stage = names.get(rules.TWO_STAGE)
     if two_stage is not None:
         deny = str(two_stage.parameters.get("deny_suggestion_intent_name", "out_of_scope"))
         if deny not in domain.domain.intents:
