@@ -326,6 +326,9 @@ def test_a_path_that_never_matches_is_said(project: Path) -> None:
     (note,) = document(project)["engine"]["notes"]
     assert note.startswith("None of the bot's 3 answers had anything at `intent: $.nlu.intend` (turncheck.yml:8:11);")
     assert note.endswith("the last one had $.session, $.messages[*].text, $.nlu.intent, $.nlu.score.")
+    for name in ("comment.md", "summary.md"):
+        assert "answers had anything at `intent: $.nlu.intend`" in (project / "results" / name).read_text()
+    assert "answers had anything at `intent: $.nlu.intend`" in done.stdout
 
 
 def test_what_the_engine_lacks_is_not_a_run(project: Path) -> None:
@@ -348,13 +351,13 @@ def test_what_the_engine_lacks_is_not_a_run(project: Path) -> None:
 
 
 def test_one_can_talk_to_it(project: Path) -> None:
-    url = ("--engine", "http", "--project", project)
     many = MANY.replace("test_cases:\n", "")
     cases = project / "tests" / "e2e_test_cases.yml"
     cases.write_text(cases.read_text() + many)
+    bot = ("--project", project)  # whose file names the engine
     with serving(FakeBot(lambda call: replace(understanding(call), seconds=0.02))) as fake:
-        parsed = turncheck("parse", *url, "--bot-url", fake.url, "greet you", "--format", "jsonl")
-        case = turncheck("test", "e2e", *url, "--bot-url", fake.url, "--bot-parallel", "12")
+        parsed = turncheck("parse", *bot, "--bot-url", fake.url, "greet you", "--format", "jsonl")
+        case = turncheck("test", "e2e", *bot, "--engine", "http", "--bot-url", fake.url, "--bot-parallel", "12")
         python = turncheck_api.parse(["order it"], project, engine="http", bot_url=fake.url)
     assert parsed.returncode == 0, parsed.stderr
     assert json.loads(parsed.stdout)["intent"]["name"] == "greet"
