@@ -2,6 +2,9 @@
 
     MODEL_URL=http://127.0.0.1:8001 python bot.py PORT
 
+``MODEL_URL`` is that of an OpenAI-compatible API, such as ``https://api.openai.com/v1`` (with ``MODEL_KEY`` and
+``MODEL``); without a path ``/v1`` is meant.
+
 ``POST /chat`` with ``{"session": …, "message": …}``. The answer has the bot's messages, the intent that the model saw,
 what is known of the booking, and the tools that ran.
 """
@@ -11,7 +14,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from http.client import HTTPConnection
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPSConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
@@ -34,10 +38,13 @@ sessions: dict[str, list[dict[str, object]]] = {}
 
 def ask(messages: list[dict[str, object]]) -> dict[str, object]:
     """Ask the model for the next message."""
-    connection = HTTPConnection(urlsplit(os.environ["MODEL_URL"]).netloc, timeout=30)
+    url = urlsplit(os.environ["MODEL_URL"])
+    connect = {"http": HTTPConnection, "https": HTTPSConnection}[url.scheme]
+    connection = connect(url.hostname or "", url.port, timeout=30)
     body = {"model": os.environ.get("MODEL", "stub"), "messages": messages, "tools": TOOLS}
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {os.environ.get('MODEL_KEY', '')}"}
-    connection.request("POST", "/v1/chat/completions", json.dumps(body), headers)
+    path = url.path.rstrip("/") or "/v1"
+    connection.request("POST", f"{path}/chat/completions", json.dumps(body), headers)
     message: dict[str, object] = json.load(connection.getresponse())["choices"][0]["message"]
     connection.close()
     return message
@@ -86,4 +93,5 @@ class Bot(BaseHTTPRequestHandler):
 
 
 if __name__ == "__main__":
-    ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Bot).serve_forever()
+    with suppress(KeyboardInterrupt):
+        ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Bot).serve_forever()

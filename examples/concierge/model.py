@@ -13,6 +13,7 @@ import random
 import re
 import sys
 from collections import Counter
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock
 from typing import ClassVar
@@ -85,4 +86,5 @@ class Model(BaseHTTPRequestHandler):
 if __name__ == "__main__":
     port, *more = sys.argv[1:]
     Model.seed, Model.fails = (more or ["1"])[0], float(more[1] if len(more) > 1 else 0)
-    ThreadingHTTPServer(("127.0.0.1", int(port)), Model).serve_forever()
+    with suppress(KeyboardInterrupt):
+        ThreadingHTTPServer(("127.0.0.1", int(port)), Model).serve_forever()

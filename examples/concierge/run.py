@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -29,10 +30,13 @@ def free_port() -> int:
 
 @contextmanager
 def running(program: str, *arguments: str, **environment: str) -> Iterator[str]:
-    """Run a program on a free port, and yield its address as soon as it listens."""
+    """Run a program on a free port, and yield its address as soon as it listens. Ctrl-C does not stop it."""
     port = free_port()
     command = [sys.executable, str(HERE / program), str(port), *arguments]
-    with subprocess.Popen(command, env={**os.environ, **environment}) as process:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # which the program takes over
+    process = subprocess.Popen(command, env={**os.environ, **environment})
+    signal.signal(signal.SIGINT, before)
+    with process:
         try:
             for _ in range(300):
                 with socket.socket() as one:
@@ -52,8 +56,14 @@ def main() -> int:
     given, flags = parser.parse_known_args()
     with running("model.py", given.seed, given.fails) as model, running("bot.py", MODEL_URL=model) as bot:
         command = [sys.executable, "-m", "turncheck", "run", str(HERE), "--engine", "http", "--bot-url", bot, *flags]
-        return subprocess.run(command, check=False).returncode
+        # Ctrl-C reaches turncheck as well, which keeps what it measured.
+        signal.signal(signal.SIGINT, lambda *_: None)
+        with subprocess.Popen(command) as turncheck:
+            return turncheck.wait()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -15,10 +15,20 @@ after(() => browser.close());
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf-8");
 
+const windows = new Map();
+
+/** A window of this kind that shows nothing yet; one whose test has failed is not used again. */
+async function free(kind) {
+  const page = windows.get(JSON.stringify(kind)) ?? await (await browser.newContext(kind)).newPage();
+  windows.delete(JSON.stringify(kind));
+  await page.goto("about:blank");
+  return page;
+}
+
 /** Open an example page and give it to `use`; fail on any request, console message or error that it makes. */
 export async function opened(name, use, { hash = "", width = 1600, scheme = "light", script = true } = {}) {
-  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: scheme, javaScriptEnabled: script });
-  const page = await context.newPage();
+  const kind = { viewport: { width, height: 900 }, colorScheme: scheme, javaScriptEnabled: script };
+  const page = await free(kind);
   const trouble = [];
   const address = pathToFileURL(`${process.env.PAGES}/${name}.html`).href;
   page.on("request", (request) => {
@@ -34,7 +44,9 @@ export async function opened(name, use, { hash = "", width = 1600, scheme = "lig
   if (script) await page.waitForSelector("html[data-ready]", { state: "attached" });
   await use(page);
   assert.deepEqual(trouble, []);
-  await context.close();
+  for (const event of ["request", "console", "pageerror", "dialog"]) page.removeAllListeners(event);
+  await page.emulateMedia({ media: null });
+  windows.set(JSON.stringify(kind), page);
 }
 
 /** Check until it holds: focus, addresses and dialogs follow what was pressed in tasks of their own. */

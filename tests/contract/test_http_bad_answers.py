@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -119,8 +120,24 @@ def test_a_busy_bot_is_waited_for_as_it_asks(tmp_path: Path) -> None:
     assert len(waited) == 2
 
 
-def test_a_bot_that_is_busy_for_too_long_ends_the_run(tmp_path: Path, golden: Golden) -> None:
-    fake = FakeBot(lambda _: Reply({}, 429, (("Retry-After", "601"),)))
+def test_conversations_that_wait_at_once_wait_once(tmp_path: Path) -> None:
+    busy = threading.Barrier(3)  # all three cases are refused together
+
+    def answer(call: Call) -> Reply:
+        if len(fake.calls) > 3:
+            return echo(call)
+        busy.wait(10)
+        return Reply({}, 429, (("Retry-After", "250"),))
+
+    fake = FakeBot(answer)
+    with serving(fake):
+        section = hold(tmp_path, fake, sleep=lambda _: None, at_once=3)
+    assert section.passed == 3
+
+
+@pytest.mark.parametrize("seconds", ["601", "9" * 20])
+def test_a_bot_that_is_busy_for_too_long_ends_the_run(seconds: str, tmp_path: Path, golden: Golden) -> None:
+    fake = FakeBot(lambda _: Reply({}, 429, (("Retry-After", seconds),)))
     with (
         serving(fake),
         pytest.raises(CutShortError) as caught,
@@ -283,6 +300,38 @@ def test_after_the_end_nothing_is_sent(tmp_path: Path, golden: Golden) -> None:
     assert len(fake.calls) == 1
     assert talk.outcome == "failed"
     golden(talk.reason)
+
+
+def test_a_message_that_is_not_sent_after_the_end_fails_its_case(tmp_path: Path) -> None:
+    """Whatever is expected after it: nothing but that a slot is not set, or nothing at all."""
+    silent = TWO_MESSAGES.replace("  - slot_was_not_set:\n    - paid\n", "")
+    for cases in (TWO_MESSAGES, silent):
+        fake = FakeBot(_with(done=True, slots={}))
+        with serving(fake):
+            talk = result_of(hold(tmp_path, fake, cases, shape=f"{REST}  ended: $.done\n  slots: $.slots\n"), "talk")
+        assert len(fake.calls) == 1
+        assert (talk.outcome, talk.reason) == ("failed", "the bot had ended the conversation")
+
+
+def test_a_slot_is_not_unset_where_no_answer_has_slots(tmp_path: Path) -> None:
+    found = {}
+    answers: dict[str, dict[str, object]] = {"none": {}, "empty": {"slots": {}}}
+    for name, more in answers.items():
+        with serving(fake := FakeBot(_with(**more))):
+            found[name] = result_of(hold(tmp_path, fake, TWO_MESSAGES, shape=f"{REST}  slots: $.slots\n"), "talk")
+    assert {name: case.outcome for name, case in found.items()} == {"none": "skipped", "empty": "passed"}
+    assert "the bot's answers so far have no slots at `$.slots`" in (found["none"].reason or "")
+
+
+TWO_MESSAGES = """test_cases:
+- test_case: talk
+  steps:
+  - user: hello
+  - bot: You said hello
+  - user: bye
+  - slot_was_not_set:
+    - paid
+"""
 
 
 def test_a_slow_pattern_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:

@@ -45,10 +45,12 @@ def copied(project: Path, folder: Path, *, tests: bool = False) -> Path:
 
 @pytest.mark.parametrize("host", SCHEMAS)
 @pytest.mark.parametrize("projects", [["."], ["bots/a", 'bots/it\'s "b": $(x)', "-c"]])
-@pytest.mark.parametrize("branch", ["on", "release/#1"])
-def test_each_workflow_is_one_of_its_host(host: str, projects: list[str], branch: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("branch", "asks"), [("on", None), ("release/#1", True)])
+def test_each_workflow_is_one_of_its_host(
+    host: str, projects: list[str], branch: str, asks: bool | None, tmp_path: Path
+) -> None:
     file = tmp_path / "workflow.yml"
-    file.write_text(workflow(host, projects, branch), encoding="utf-8")
+    file.write_text(workflow(host, projects, branch, asks), encoding="utf-8")
     if host != "gitlab":
         assert branch in str(yaml.safe_load(file.read_text()))
 
@@ -104,7 +106,8 @@ def test_the_default_branch_is_the_repositorys(remote: bool, tmp_path: Path, mon
 def test_the_workflow_of_github_has_no_finding_of_its_linters(tmp_path: Path) -> None:
     folder = tmp_path / ".github" / "workflows"
     folder.mkdir(parents=True)
-    (folder / "turncheck.yml").write_text(workflow("github", ["bots/a", "bots/b"]), encoding="utf-8")
+    text = workflow("github", ["bots/a", "bots/b"], asks=False)
+    (folder / "turncheck.yml").write_text(text, encoding="utf-8")
     for command in (["zizmor", "--offline", "--no-progress", "--quiet"], ["actionlint"]):
         done = subprocess.run(
             [BIN / command[0], *command[1:], folder / "turncheck.yml"], capture_output=True, text=True, check=False
@@ -334,3 +337,63 @@ def test_an_export_of_kore_counts_its_suites(tmp_path: Path, capsys: pytest.Capt
     assert re.search(r"has \d+ training sentences; no tests\.", told)
     assert "test_nlu.yml" not in told
     assert "held_out" not in told
+
+
+def bot_over_http(folder: Path, **bot: object) -> Path:
+    folder.mkdir(parents=True)
+    text = json.dumps(
+        {"request": {"path": "/chat", "body": {"id": "{session}", "text": "{text}"}}, "replies": "$.text", **bot}
+    )
+    (folder / "turncheck.yml").write_text(f"engine: http\nbot: {text}\n", encoding="utf-8")
+    return folder
+
+
+FILES = {
+    "gitlab": ".gitlab-ci.yml",
+    "azure": "azure-pipelines.yml",
+    "bitbucket": "bitbucket-pipelines.yml",
+    "jenkins": "Jenkinsfile",
+}
+
+
+def run_of(file: Path, **variables: str) -> list[str]:
+    """Return the words that turncheck gets from the one command of a host's file."""
+    (command,) = re.findall(r"turncheck run.*", file.read_text("utf-8"))
+    command = command.removesuffix("'''") if file.name == "Jenkinsfile" else json.loads(f'"{command}')
+    shell = f"turncheck() {{ printf '%s\\n' \"$@\"; }}; {command}"
+    done = subprocess.run(["sh", "-c", shell], env=variables, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("host", FILES)
+def test_the_run_of_a_bot_over_http_is_told_where_it_is(
+    host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words: list[str] = []
+    for name, bot in (("open", {}), ("closed", {"token": {"header": "X-Key"}})):
+        monkeypatch.chdir(bot_over_http(tmp_path / name, **bot))
+        assert run_command_line(["init", "--host", host, "--write"]) == 0
+        words = run_of(Path(FILES[host]), BOT_URL="http://bot", BOT_TOKEN="s e")
+        assert words[:1] == ["run"]
+        assert words[words.index("--bot-url") + 1] == "http://bot"
+        next_steps = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Next: ")]
+        assert any("BOT_URL" in step and "to the address of the bot" in step for step in next_steps)
+        assert ("--bot-token TOKEN" in next_steps[-1]) == (name == "closed")
+        assert "`turncheck run --bot-url URL" in next_steps[-1]
+    assert words[words.index("--bot-token") + 1] == "s e"
+    assert "BOT_TOKEN" in Path(FILES[host]).read_text("utf-8")
+    open_bot = run_of(tmp_path / "open" / FILES[host], BOT_URL="http://bot")
+    assert "--bot-token" not in open_bot, "an empty one is refused"
+
+
+def test_on_github_a_bot_over_http_is_told_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bot = bot_over_http(tmp_path / "museum")
+    monkeypatch.chdir(tmp_path)
+    assert run_command_line(["init", "museum", "--host", "github", "--write"]) == 0
+    job = yaml.safe_load((bot / ".github/workflows/turncheck.yml").read_text("utf-8"))["jobs"]["turncheck"]
+    assert job["steps"][1]["with"]["bot-url"] == "${{ vars.BOT_URL }}"
+    told = capsys.readouterr().out
+    assert "Next: set the variable BOT_URL to the address of the bot; the secret BOT_TOKEN to its token if" in told
+    assert "Next: `turncheck run 'museum' --bot-url URL` shows" in told

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from golden_texts import Golden
 
 from turncheck.ci.host import (
     Artifacts,
@@ -181,7 +183,7 @@ def run(*flags: str) -> int:
 
 
 def test_a_host_gets_comment_artifact_annotations_and_outputs_and_gives_the_base(
-    loom: Loom, capsys: pytest.CaptureFixture[str]
+    loom: Loom, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     assert run() == 1
 
@@ -190,7 +192,7 @@ def test_a_host_gets_comment_artifact_annotations_and_outputs_and_gives_the_base
     assert (number, stamp) == (3, RunStamp(12))
     assert body.startswith("<!-- turncheck:report id=bot -->\n")
     assert f"({PLACE}/blob/{head}/bot/data/rules.yml#L6)" in body
-    assert f"Compared with [commit `{base[:8]}`]({PLACE}/commit/{base}): evaluated here, from git." in body
+    golden(body.replace(base, "BASE").replace(base[:8], "BASE"), only="/commit/BASE")
     assert f"[this run]({PLACE}/jobs/12)" in body
     assert f"[all results]({PLACE}/jobs/12/artifacts)" in body
     assert "github" not in body.lower().replace("github.com/turncheck", "")
@@ -215,7 +217,9 @@ def test_its_earlier_report_is_the_baseline(loom: Loom) -> None:
 
     run("--baseline", "artifact")
 
-    assert f"the report of an earlier run ([run `7`]({PLACE}/jobs/7))" in loom.posted[-1][1]
+    used = json.loads(loom.kept["comparison.json"])["baseline"]
+    assert (used["way"], used["run_id"]) == ("artifact", "7")
+    assert f"({PLACE}/jobs/7)" in loom.posted[-1][1]
 
 
 def test_what_a_host_refuses_is_said_in_its_name_and_the_results_are_all_there(
@@ -287,9 +291,9 @@ def test_a_host_that_takes_nothing_has_all_files_and_hears_why(
 
     assert run() == 1
 
-    assert (
-        f"commit `{git('rev-parse', 'HEAD~1')[:8]}`: evaluated here, from git" in Path("results/comment.md").read_text()
-    )
+    used = json.loads(Path("results/comparison.json").read_text())["baseline"]
+    assert (used["way"], used["commit"]) == ("git", git("rev-parse", "HEAD~1"))
+    assert f"`{used['commit'][:8]}`" in Path("results/comment.md").read_text()
     out = capsys.readouterr().out
     assert "turncheck: notice: no artifact: " in out
     assert "turncheck: notice: no comment: " in out
@@ -297,7 +301,7 @@ def test_a_host_that_takes_nothing_has_all_files_and_hears_why(
 
 
 def test_without_a_host_nothing_is_told(
-    loom: Loom, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    loom: Loom, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     monkeypatch.delenv("LOOM_HEAD")
     git("checkout", "-q", "-b", "feature")
@@ -305,6 +309,6 @@ def test_without_a_host_nothing_is_told(
 
     assert run() == 1
 
-    assert "evaluated here, from git" in Path("results/comment.md").read_text()
-    assert "nothing is published (--token)" in capsys.readouterr().err
+    assert json.loads(Path("results/comparison.json").read_text())["baseline"]["way"] == "git"
+    golden(capsys.readouterr().err, only="--token")
     assert (loom.posted, loom.kept) == ([], {})

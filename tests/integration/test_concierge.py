@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import http.client
 import json
+import os
+import runpy
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -27,3 +31,44 @@ def test_it_is_judged_by_one_command(flags: tuple[str, ...], code: int, tmp_path
     assert {outcomes[name] for name in of_botium} == {"passed" if code == 0 else "failed"}
     assert len(outcomes) == len(of_botium) + 4
     assert report["nlu"]["intents"]["accuracy"] == (1.0 if code == 0 else 0.0)
+
+
+@pytest.mark.slow
+def test_what_was_measured_is_kept_if_it_is_interrupted(tmp_path: Path) -> None:
+    command = [sys.executable, str(RUN), "--repeats", "first: 20, turns: 100000", "--out", str(tmp_path / "out")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        assert process.stderr is not None
+        said = next((line for line in process.stderr if " left" in line), "")
+        os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C does: everything that was started gets it
+        said += process.stderr.read()
+    assert process.returncode == 130, said
+    assert "Traceback" not in said
+    assert (tmp_path / "out" / "report.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://127.0.0.1:8001", (http.client.HTTPConnection, "127.0.0.1", 8001, "/v1/chat/completions")),
+        ("https://model.example/v1/", (http.client.HTTPSConnection, "model.example", 443, "/v1/chat/completions")),
+        (
+            "https://gate.example:8443/a/v2",
+            (http.client.HTTPSConnection, "gate.example", 8443, "/a/v2/chat/completions"),
+        ),
+    ],
+)
+def test_the_bot_asks_the_model_where_it_is(
+    url: str, expected: tuple[object, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class AskedError(Exception):
+        pass
+
+    def request(connection: http.client.HTTPConnection, _method: str, path: str, *_: object) -> None:
+        raise AskedError(type(connection), connection.host, connection.port, path)
+
+    monkeypatch.setattr(http.client.HTTPConnection, "request", request)
+    monkeypatch.setenv("MODEL_URL", url)
+    bot = runpy.run_path(str(RUN.with_name("bot.py")))
+    with pytest.raises(AskedError) as asked:
+        bot["ask"]([])
+    assert asked.value.args == expected

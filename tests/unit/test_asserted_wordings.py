@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT: Final = Path(__file__).parents[2]
-LEFT: Final = 135
+LEFT: Final = 120
 """How many there may be. It only falls: who brings them below it by twenty writes the lower number."""
 WORD: Final = r"[A-Za-z][a-z]*(?:['’-][a-z]+)*"
 WORDS: Final = re.compile(rf"{WORD}(?:,? {WORD}){{2,}}")

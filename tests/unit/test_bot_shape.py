@@ -12,7 +12,7 @@ from turncheck.engines.http.answers import AnswerError, Matched, read_answer
 from turncheck.engines.http.signature import AwsKey, signed
 from turncheck.messages.errors import UserError
 from turncheck.settings.bot import Bot
-from turncheck.settings.bot_placeholders import filled, filled_path
+from turncheck.settings.bot_placeholders import filled, filled_path, placeholders
 from turncheck.settings.bot_presets import PRESETS
 from turncheck.settings.file import read_settings_file
 from turncheck.web.json_path import JsonPath, PathError, outline
@@ -170,6 +170,41 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "4:26",
         "unknown placeholder: 'text'",
     ),
+    "a map within a text": (
+        R + '{path: /c, body: {s: "{session}", t: "{text}", c: "ctx={slots}"}}\n  replies: $\n',
+        "2:62",
+        "{slots} is a map: it cannot be put into a text",
+    ),
+    "a list within a text": (
+        R + '{path: /c, body: {t: "H: {history}"}}\n  replies: $\n',
+        "2:33",
+        "{history} is a list: it cannot be put into a text",
+    ),
+    "a map within a text of a list": (
+        R + '{path: /c, body: {s: "{session}", t: "{text}", c: ["{metadata} "]}}\n  replies: $\n',
+        "2:62",
+        "{metadata} is a map: it cannot be put into a text",
+    ),
+    "a map in a path": (
+        R + '{path: "/c?x={slots}", body: {s: "{session}", t: "{text}"}}\n  replies: $\n',
+        "2:19",
+        "{slots} is a map: it cannot be put into a text",
+    ),
+    "a map in the path that begins a conversation": (
+        f'{GOOD}  session: {{open: {{path: "/new/{{metadata}}", id: $.id}}}}\n',
+        "4:26",
+        "{metadata} is a map: it cannot be put into a text",
+    ),
+    "a brace that is none": (
+        R + '{path: /c, body: {s: "{session}", t: "{text}", c: "a {curly} one"}}\n  replies: $\n',
+        "2:62",
+        "To send it as it is, write {{curly}}.",
+    ),
+    "a brace that is none in a path": (
+        R + '{path: "/c/{curly}", body: {s: "{session}", t: "{text}"}}\n  replies: $\n',
+        "2:19",
+        "To send it as it is, write %7Bcurly%7D.",
+    ),
     "a body of text": (
         R + '{path: "/c/{session}", body: "{text}"}\n  replies: $\n',
         "2:41",
@@ -207,6 +242,26 @@ def test_values_are_put_in_as_values(tmp_path: Path) -> None:
         filled_path("/s/{session}/m?t={text}", {"session": "a/../b", "text": "ü&x=1"})
         == "/s/a%2F..%2Fb/m?t=%C3%BC%26x%3D1"
     )
+
+
+def test_a_placeholder_in_two_braces_is_none() -> None:
+    template = {"a": "{{text}}", "b": "{{text}} {text} {{{text}}", "c": '{"q":{text}}', "d": "{{A}}", "e": "{{a b}}"}
+    assert filled(template, {"text": "{{x}}"}) == {
+        "a": "{text}",
+        "b": "{text} {{x}} {{text}",
+        "c": '{"q":{{x}}}',
+        "d": "{{A}}",
+        "e": "{{a b}}",
+    }
+    assert placeholders(["{{text}}", "{{{slots}}}"]) == set()
+    assert placeholders(["a{{text}", "{user}}"]) == {"text", "user"}
+
+
+@pytest.mark.parametrize("cursor", [True, None, 7])
+def test_a_value_within_a_text_is_written_as_json(cursor: Any) -> None:
+    written = {True: "true", None: "null", 7: "7"}[cursor]
+    assert filled("after {cursor}", {"cursor": cursor}) == f"after {written}"
+    assert filled_path("/m?after={cursor}", {"cursor": cursor}) == f"/m?after={written}"
 
 
 def test_what_is_for_later_messages_is_said_to_have_no_effect_where_none_comes_later(
@@ -414,6 +469,11 @@ def with_sent(folder: Path, place: str, written: str) -> Bot:
         ("BODY", "id: AKIAIOSFODNN7EXAMPLE", "'id'"),
         ("BODY", "deep: [{accessKey: x}]", "'accessKey'"),
         ("BODY", 'note: "sk-abcdef-{session}"', "'note'"),
+        ("BODY", "sk-abcdefghijklmnop: 1", "a key"),
+        ("BODY", "deep: [{AKIAIOSFODNN7EXAMPLE: {a: b}}]", "a key"),
+        ("BODY", "'Bearer abcdef': {}", "a key"),
+        ("BODY", "'a?api_key=abc': 1", "'api_key'"),
+        ("HEADERS", "X-A: b, ghp_0123456789abcdef: c", "a key"),
         ("PREFIX", "'Bearer sk-live-1234567890 '", "`prefix`"),
         ("PREFIX", "'Bearer abcdef'", "`prefix`"),
     ],
@@ -437,6 +497,32 @@ def test_a_secret_is_refused_wherever_it_is_sent(
         ("PATH", "/chat?url=//evil.example"),
         ("HEADERS", 'X-To: "https:%2F%2Fevil.example"'),
         ("BODY", 'to: "http%3a%2f%2fevil.example"'),
+        ("BODY", "'https://evil.example/x': 1"),
+        ("BODY", "deep: [{'//evil.example': {a: b}}]"),
+        ("BODY", "'https%3A//evil.example': 1"),
+        ("BODY", "host: evil.example"),
+        ("BODY", "webhook: evil.example:8080/x"),
+        ("BODY", "webhook: 'https:evil.example/x'"),
+        ("BODY", "note: 'HTTPS:/evil.example'"),
+        ("BODY", 'note: "ht\\ntps://evil.example"'),
+        ("BODY", 'note: "https:\\t\\\\evil.example"'),
+        ("BODY", "note: 'wss:evil.example'"),
+        ("BODY", "callback_url: evil.example"),
+        ("BODY", "callbackUrl: www.evil.example/x?y=1"),
+        ("BODY", "serviceURL: evil.example."),
+        ("BODY", "webhook: {address: evil.example}"),
+        ("BODY", "callback: {value: evil.example}"),
+        ("BODY", "hosts: [a, evil.example]"),
+        ("BODY", "reply: {webhooks: [{host_name: evil.example}]}"),
+        ("BODY", "host: 10.0.0.1"),
+        ("BODY", "endpoint: '[::1]:80/x'"),
+        ("BODY", "host: 'localhost:9000'"),
+        ("BODY", "url: me@evil.example/x"),
+        ("BODY", "host: evil%2Eexample"),
+        ("BODY", "host: '{session}.evil.example'"),
+        ("HEADERS", "X-Callback: evil.example"),
+        ("PATH", "/chat?webhook=evil.example"),
+        ("PATH", "/chat?a=b&callbackUrl=evil.example:80"),
     ],
 )
 def test_a_host_is_refused_however_it_is_encoded(place: str, written: str, tmp_path: Path, golden: Golden) -> None:
@@ -454,6 +540,15 @@ def test_a_host_is_refused_however_it_is_encoded(place: str, written: str, tmp_p
         ("BODY", "max_tokens: 100, max_token: 5, password: null, stream_token: false, author: me"),
         ("BODY", 'auth: "Bearer {token}", key: name, plan: Basic plan, languageCode: sk, id: asia'),
         ("BODY", 'token: "{token}", secret: ["{token}"], password: ""'),
+        ("BODY", "languages: [de-AT, sk-SK], version: 1.2.3, file: notes.md, url: page.html, to: me@shop.example"),
+        (
+            "BODY",
+            "domain: banking.cards, module: app.main, ghost: a b, host: museum, server_version: 1.2.3, server: ''",
+        ),
+        ("BODY", "callback: me@shop.example, url: /a/b, callback_url: '{session}', host: null, webhook: {type: a.bc}"),
+        ("BODY", "text: 'see shop.example', note: 'http: not found', host: see shop.example, host_count: 3, url: 1.5"),
+        ("BODY", "'shop.example': 1, 'a/b': 2, sk-SK: 3, key-1: 4, basic: 5"),
+        ("PATH", "/chat?host=museum&file=a.bc&version=1.2.3"),
         ("PREFIX", "'Token token='"),
         ("PREFIX", "'AWS4-HMAC-SHA256 '"),
         ("PREFIX", "''"),

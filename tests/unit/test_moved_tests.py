@@ -51,6 +51,27 @@ def test_tests_under_a_name_that_nobody_looks_for_are_noted(tmp_path: Path) -> N
     assert [one.location.path for one in read_tests(named).other_findings] == ["tests/sentences.yml"]
 
 
+def test_what_a_file_holds_that_is_no_text_is_not_guessed(tmp_path: Path) -> None:
+    texts = {
+        "tests/greet.convo.txt": "#me\nhello\n\n#bot\nwelcome\n",
+        "tests/greetings.utterances.txt": "GREETING\nhello\n",
+        "tests/cases.yml": "test_cases:\n- test_case: greet\n  steps:\n  - user: hello\n",
+        "tests/answers.json": '{"a": 1}',
+        "e2e_tests/cases.yml": "test_cases:\n- test_case: greet\n  steps:\n  - user: hello\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-16")
+
+    tests = read_tests(Settings(project=str(tmp_path)))
+
+    (found,) = tests.findings
+    assert (found.code, found.severity, found.location.path) == ("file-not-utf8", "warning", "tests/cases.yml")
+    assert found.message.endswith("nothing is tested with it, whatever it holds.")
+    unread = [str(tmp_path / name) for name in ("e2e_tests/cases.yml", "tests/greet.convo.txt")]
+    assert tests.e2e == (*unread,), "reading says why it cannot be done"
+
+
 def test_where_tests_are_gone_the_file_is_named_that_has_them_out_of_sight(golden: Golden) -> None:
     told = "'tests/stories.yml' holds stories, but its name is not that of a test file: nothing is tested with it."
     note = finding("test-file-not-looked-for", told, "info", path="tests/stories.yml")

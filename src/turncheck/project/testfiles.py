@@ -133,19 +133,35 @@ def find_files_without_tests(root: Path) -> list[str]:
 def find_files_not_looked_for(root: Path, keys: tuple[str, ...], read: Iterable[Path]) -> list[str]:
     """Return files below ``tests/`` that hold one of these kinds but have a name that no search for tests matches.
 
-    The paths are relative to the project, sorted.
+    What cannot be read is not among them, since nobody knows what it holds. The paths are relative to the project,
+    sorted.
 
     Args:
         root: the project's folder.
         keys: the kinds.
         read: the files that are read.
     """
+    found = _with_keys(root, _others(root, read), keys, unread=False)
+    return sorted(shown_path(path.relative_to(root)) for path in found)
+
+
+def _others(root: Path, read: Iterable[Path]) -> list[Path]:
     folder = root / TESTS_FOLDER
-    if not is_folder(folder):
-        return []
     known = {absolute_name(path) for path in read}
-    others = (path for path in _files(root, folder) if absolute_name(path) not in known and path.suffix != MARKDOWN)
-    return sorted(shown_path(path.relative_to(root)) for path in _with_keys(root, others, keys))
+    found = _files(root, folder) if is_folder(folder) else []
+    return [path for path in found if absolute_name(path) not in known and path.suffix != MARKDOWN]
+
+
+def find_unreadable(root: Path, read: Iterable[Path]) -> Iterator[Finding]:
+    """Yield for each YAML file below ``tests/`` that is not ``read`` and cannot be, why that is.
+
+    Nobody knows whether it holds tests.
+    """
+    for path in _others(root, read):
+        if path.suffix in YAML_SUFFIXES and _is_no_folder(path):
+            folder = ProjectFolder(root)
+            if folder.read(path) is None:
+                yield from folder.findings
 
 
 def find_e2e_cases(root: Path) -> list[Path]:
@@ -228,10 +244,18 @@ def _with_cases(root: Path, paths: Iterable[Path]) -> list[Path]:
             found.append(path)
         if path.name.endswith((CONVO, JSON)) or is_convo:
             continue
-        unread = content is None and path.is_relative_to(root / E2E_FOLDERS[-1])
+        unread = (content is None or not _is_text(content)) and path.is_relative_to(root / E2E_FOLDERS[-1])
         if unread or (content is not None and _CASES_LINE.search(content)):
             found.append(path)
     return found
+
+
+def _is_text(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _files(
@@ -246,14 +270,17 @@ def _format(root: Path, path: Path) -> Format | None:
     return None if found is None or found.read is None else found
 
 
-def _with_keys(root: Path, paths: Iterable[Path], keys: tuple[str, ...]) -> list[Path]:
-    """Return the files that seem to hold one of these kinds. One that cannot be read counts: reading it says why."""
+def _with_keys(root: Path, paths: Iterable[Path], keys: tuple[str, ...], *, unread: bool = True) -> list[Path]:
+    """Return the files that seem to hold one of these kinds. One that cannot be read counts: reading it says why.
+
+    ``unread``: whether it does; not so where nothing reads it.
+    """
     found = []
     for path in paths:
         file_format = _format(root, path) if _is_no_folder(path) else None
         if file_format is not None:
             source = ProjectFolder(root).read(path)
-            if source is None or not file_format.kinds(source).isdisjoint(keys):
+            if unread if source is None else not file_format.kinds(source).isdisjoint(keys):
                 found.append(path)
     return found
 

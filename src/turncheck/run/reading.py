@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -34,6 +34,7 @@ from turncheck.project.testfiles import (
     find_files_without_tests,
     find_test_nlu,
     find_test_stories,
+    find_unreadable,
     find_unsearched,
 )
 from turncheck.report.model import Skipped
@@ -137,10 +138,12 @@ def read_tests(settings: Settings) -> Tests:
     without = {path: _unseen(root, path) for path in find_files_without_tests(root)}
     unseen = [found for found in without.values() if found is not None]
     e2e_elsewhere = tuple(find_e2e_cases_not_looked_for(root, settings.e2e))
+    e2e = tuple(settings.e2e) or tuple(str(path) for path in find_e2e_cases(root))
+    read = (*nlu_paths, *story_paths, *(Path(file_and_case(path)[0]) for path in e2e))
     return Tests(
         nlu=nlu,
         stories=without_faulty(stories, story_findings),
-        e2e=tuple(settings.e2e) or tuple(str(path) for path in find_e2e_cases(root)),
+        e2e=e2e,
         batch=tuple(settings.batch) or find_suites(root),
         e2e_elsewhere=e2e_elsewhere,
         nlu_findings=(*nlu_findings, *(finding for key, finding in unseen if key in NLU_KEYS)),
@@ -152,6 +155,7 @@ def read_tests(settings: Settings) -> Tests:
         other_findings=(
             *(_without_tests(path) for path, found in without.items() if found is None),
             *_not_looked_for(settings, root, (*nlu_paths, *story_paths)),
+            *map(_unreadable, find_unreadable(root, read)),
             *_cases_not_run(e2e_elsewhere, is_named=bool(settings.e2e)),
             *suites_without_convos(root),
         ),
@@ -218,6 +222,11 @@ def _not_looked_for(settings: Settings, root: Path, read: Sequence[Path]) -> Ite
                 Location(path),
                 f"Give it a name that {rule}, or name it in the setting `{setting}`.",
             )
+
+
+def _unreadable(why: Finding) -> Finding:
+    message = f"{why.message.rstrip('.')}: nothing is tested with it, whatever it holds."
+    return replace(why, severity="warning", message=message)
 
 
 def _cases_not_run(paths: Iterable[str], *, is_named: bool) -> Iterator[Finding]:

@@ -160,6 +160,7 @@ def _sent(request: BotRequest, session: SessionShape) -> set[str]:
 
 _IN_SESSION: Final = ("session", "user", "slots", "metadata", "token", "callback")
 _IN_REQUEST: Final = ("text", "history", *_IN_SESSION)
+_NOT_TEXT: Final = {"slots": "a map", "metadata": "a map", "history": "a list"}
 _IN_POLL: Final = ("session", "user", "cursor", "token")
 
 
@@ -447,14 +448,23 @@ class _Reader:
             self._check_header(name, value, (*keys, "headers", name))
         sent = {name: shape[name] for name in ("path", "headers", "body") if name in shape}
         for place, text in _texts(sent, keys):
-            for name in PLACEHOLDER.findall(text):
-                if "headers" in place:
-                    raise self._fault(f"a header takes no placeholder, such as {{{name}}}", *place)
-                if name not in known:
-                    raise self._fault(f"unknown placeholder: {not_one_of(name, known)}".rstrip("."), *place)
+            self._check_placeholders(text, known, place)
         if body is not None and not isinstance(body, dict | list):
             raise self._fault("`body` must be a map or a list", *keys, "body")
         return BotRequest(str(shape.get("method", method)), path, body, headers, self._locate(*keys))
+
+    def _check_placeholders(self, text: str, known: tuple[str, ...], keys: tuple[str, ...]) -> None:
+        is_path = keys[-1] == "path" and "body" not in keys
+        for name in PLACEHOLDER.findall(text):
+            if "headers" in keys:
+                hint = f"To send it as it is, write {{{{{name}}}}}."
+                raise self._fault(f"a header takes no placeholder, such as {{{name}}}", *keys, hint=hint)
+            if name not in known:
+                hint = f"To send it as it is, write {f'%7B{name}%7D' if is_path else f'{{{{{name}}}}}'}."
+                raise self._fault(f"unknown placeholder: {not_one_of(name, known)}".rstrip("."), *keys, hint=hint)
+            if name in _NOT_TEXT and text != f"{{{name}}}":
+                hint = f'In the body, give it a key of its own: "{{{name}}}".'
+                raise self._fault(f"{{{name}}} is {_NOT_TEXT[name]}: it cannot be put into a text", *keys, hint=hint)
 
     def _check_header(self, name: str, value: str, keys: tuple[str, ...]) -> None:
         if not _HEADER.fullmatch(name) or not value.isprintable() or not value.isascii():

@@ -15,7 +15,28 @@ from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequ
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|https?:[/\\]{2}|^\s*[/\\]{2}")
+_ADDRESS: Final = re.compile(
+    r"[A-Za-z][A-Za-z0-9+.-]*://|(?<![A-Za-z0-9])(?i:https?|wss?|ftp):(?!\d*(?:\s|$))\S|^\s*[/\\]{2}"
+)
+"""Browsers and many libraries take ``https:host`` for an address, too."""
+_LEFT_OUT: Final = re.compile(r"[\t\r\n]")
+"""What they leave out of an address."""
+_HOST: Final = re.compile(
+    r"\s*(?P<user>[^\s/@]+@)?"
+    r"(?:(?P<name>(?:[\w-]+\.)+[a-z]{2,}|localhost)\.?|\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\]|[\w-]+(?=:\d))"
+    r"(?P<more>(?::\d{1,5})?(?:[/?#]\S*)?)\s*",
+    re.IGNORECASE,
+)
+_FILE: Final = re.compile(
+    r"(?i:html?|json|txt|png|jpe?g|gif|svg|webp|ico|pdf|xml|css|csv|js|php|ya?ml|mp3|mp4|wav|ogg)"
+)
+"""The ends of names of files that no host has."""
+_WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_OF_HOSTS: Final = re.compile(
+    r"(?:\w*(?:ur[il]|webhook|callback|endpoint|hostname)|(?:\w{3,})?host|server|proxy|origin|href|redirect)s?"
+)
+"""The last word of a key whose value is a host or an address."""
+_OF_VALUES: Final = frozenset({"value", "address", "name", "target"})
 _SECRET: Final = re.compile(
     r"(?:token|secrets?|passwords?|passwd|pwd|passphrase|credentials?|authorization|jwt|signature|(?<![a-z])auth"
     r"|(?:api|access|subscription|private|secret|functions?|auth|account|app|application|client|license|shared|signing"
@@ -60,6 +81,8 @@ def named_elsewhere(node: YamlNode, keys: tuple[str, ...] = ()) -> Iterator[Faul
     if isinstance(node, YamlMapping):
         for key, below in node.items.items():
             is_sent = bool({"body", "headers"} & {*keys})
+            if is_sent:
+                yield from _of_key(node.keys[key], str(key))
             name = f"{keys[-1]}-{key}" if is_sent and str(key).lower() == "value" else str(key)
             value = below.data if isinstance(below, YamlScalar | YamlSequence) else None
             if is_sent and is_secret(name, value):
@@ -72,16 +95,22 @@ def named_elsewhere(node: YamlNode, keys: tuple[str, ...] = ()) -> Iterator[Faul
         yield from _of_text(node, node.value, keys)
 
 
+def _of_key(node: YamlNode, key: str) -> Iterator[Fault]:
+    """Yield what a key that is sent names: keys are no less read than values."""
+    if _names_address(key):
+        yield _host(node)
+    elif (name := assigned_secret(key)) is not None:
+        yield _secret(f"'{name[:80]}'", node)
+    elif _looks_secret(_unquoted(key)):
+        yield _secret("a key", node)
+
+
 def _of_text(node: YamlScalar, text: str, keys: tuple[str, ...]) -> Iterator[Fault]:
-    plain = _unquoted(text)
-    values = [_unquoted(value) for _, value in _ASSIGNED.findall(text)]
-    if any(_ADDRESS.search(one) for one in (plain, *values)):
-        yield Fault(
-            "a host cannot be named here: a pull request could change it.",
-            node.location,
-            "Give the bot's address with --bot-url, and here only paths below it.",
-        )
-    elif {"body", "headers", "path"} & {*keys} and (name := assigned_secret(text)) is not None:
+    is_sent = bool({"body", "headers", "path"} & {*keys})
+    pairs = [(keys, text), *(((_unquoted(name),), value) for name, value in _ASSIGNED.findall(text))]
+    if _names_address(text) or (is_sent and any(_is_of_host(names) and _is_host(value) for names, value in pairs)):
+        yield _host(node)
+    elif is_sent and (name := assigned_secret(text)) is not None:
         yield _secret(f"'{name[:80]}'", node)
     elif keys[-1:] == ("path",) and any(map(_looks_secret, map(_unquoted, re.split(r"[/?&;=]", text)))):
         yield _secret("a part of the path", node)
@@ -91,6 +120,38 @@ def _of_text(node: YamlScalar, text: str, keys: tuple[str, ...]) -> Iterator[Fau
             node.location,
             "Write only what precedes the token, such as 'Bearer ', and give all of the token with --bot-token.",
         )
+
+
+def _names_address(text: str) -> bool:
+    """Whether there is an address in a text, or a value that it gives something."""
+    plain = [_unquoted(one) for one in (text, *(value for _, value in _ASSIGNED.findall(text)))]
+    return any(_ADDRESS.search(form) for one in plain for form in (one, _LEFT_OUT.sub("", one)))
+
+
+def _is_of_host(keys: tuple[str, ...]) -> bool:
+    """Whether such keys, the innermost last, name a host or an address: ``callbackUrl``, ``host: {name: …}``."""
+    words = [word.lower() for key in keys[-2:] for word in _WORDS.findall(key)]
+    if words and words[-1] in _OF_VALUES:
+        words.pop()
+    elif not _WORDS.findall(keys[-1]):
+        return False
+    return bool(words) and _OF_HOSTS.fullmatch(words[-1]) is not None
+
+
+def _is_host(text: str) -> bool:
+    """Whether a text is a host, with or without a port and a path; an address of mail and a file's name are none."""
+    match = _HOST.fullmatch(PLACEHOLDER.sub("x", _unquoted(text)))
+    if match is None or (match["user"] and not match["more"]):
+        return False
+    return _FILE.fullmatch((match["name"] or "").rpartition(".")[2]) is None
+
+
+def _host(node: YamlNode) -> Fault:
+    return Fault(
+        "a host cannot be named here: a pull request could change it.",
+        node.location,
+        "Give the bot's address with --bot-url, and here only paths below it.",
+    )
 
 
 def _secret(what: str, node: YamlNode) -> Fault:

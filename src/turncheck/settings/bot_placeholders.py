@@ -1,13 +1,19 @@
-"""Placeholders of what a bot is sent (``{text}``, ``{session}``): filled in as values, never pasted into JSON."""
+"""Placeholders of what a bot is sent (``{text}``, ``{session}``): filled in as values, never pasted into JSON.
+
+``{{text}}`` is none, but the text ``{text}``.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from json import dumps
 from typing import Any, Final
 from urllib.parse import quote
 
-PLACEHOLDER: Final = re.compile(r"\{([a-z]+)\}")
+PLACEHOLDER: Final = re.compile(r"(?:(?<!\{)|(?=\{[a-z]+\}(?!\})))\{([a-z]+)\}")
+_ESCAPED: Final = re.compile(r"\{(\{[a-z]+\})\}")
+_EITHER: Final = re.compile(f"{_ESCAPED.pattern}|{PLACEHOLDER.pattern}")
 
 
 def placeholders(template: Any) -> set[str]:
@@ -30,9 +36,13 @@ def filled(template: Any, values: Mapping[str, Any]) -> Any:
         return template
     if (whole := PLACEHOLDER.fullmatch(template)) is not None:
         return values[whole[1]]
-    return PLACEHOLDER.sub(lambda match: str(values[match[1]]), template)
+    return _EITHER.sub(lambda match: match[1] or _written(values[match[2]]), template)
 
 
 def filled_path(template: str, values: Mapping[str, Any]) -> str:
     """Return the path with its placeholders filled, percent-encoded."""
-    return PLACEHOLDER.sub(lambda match: quote(str(values[match[1]]), safe=""), template)
+    return PLACEHOLDER.sub(lambda match: quote(_written(values[match[1]]), safe=""), template)
+
+
+def _written(value: Any) -> str:
+    return value if isinstance(value, str) else dumps(value)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from turncheck.messages.finding import Location
+    from turncheck.settings.bot import Bot
 
 FILE: Final = "botium.json"
 _LIMIT: Final = 1 << 20
@@ -73,6 +74,12 @@ class Imported:
         lines += ["engine: http", "bot:"]
         lines += [f"  {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in self.shape.items()]
         return "\n".join(lines) + "\n"
+
+    @property
+    def bot(self) -> Bot | None:
+        """What the lines say."""
+        node = _node(self.shape)
+        return read_bot(node) if node is not None else None
 
 
 def imported(folder: Path) -> Imported | None:
@@ -313,15 +320,20 @@ class _Reader:
         return _MUSTACHE.sub(replaced, text)
 
 
-def _refused(shape: dict[str, Any]) -> tuple[str, tuple[str, ...]] | None:
-    """Return what is wrong with a shape, and the keys that lead there; ``None``: it can be read."""
+def _node(shape: dict[str, Any]) -> YamlNode | None:
+    """Return a shape as ``turncheck.yml`` has it; ``None``: it cannot be written as YAML."""
     try:
         root = parse_yaml(YamlSource("turncheck.yml", Imported("", shape).text)).root
     except EscapeError:
-        root = None
-    if not isinstance(root, YamlMapping):
+        return None
+    return root.items["bot"] if isinstance(root, YamlMapping) else None
+
+
+def _refused(shape: dict[str, Any]) -> tuple[str, tuple[str, ...]] | None:
+    """Return what is wrong with a shape, and the keys that lead there; ``None``: it can be read."""
+    bot = _node(shape)
+    if bot is None:
         return "it cannot be written as YAML", ()
-    bot = root.items["bot"]
     try:
         read_bot(bot)
     except UserError as error:

@@ -13,7 +13,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.commands.flags.shared import existing_folder, not_negative
-from turncheck.commands.init.workflows import ON_MAIN, PROPOSALS, workflow
+from turncheck.commands.init.workflows import ON_MAIN, PROPOSALS, run_of, where_it_runs, workflow
 from turncheck.messages.errors import EXIT_OK, INTERRUPTED, UserError
 from turncheck.messages.phrasing import count
 from turncheck.process import interrupts
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from turncheck.conclude import Outcome
     from turncheck.process.screen import Console
     from turncheck.project.model import Project, Story
+    from turncheck.settings.bot import Bot
 
 _BUDGET = 300
 
@@ -450,7 +451,7 @@ def run_init(folder: Path, init_options: InitOptions, screen: Console, say: Call
     say(
         "\n"
         + "".join(
-            f"Next: {_shown(step)}\n" for step in _next_steps(repository.host, new, joined, written=init_options.write)
+            f"Next: {_shown(step)}\n" for step in _next_steps(repository, new, joined, written=init_options.write)
         )
     )
     return EXIT_OK
@@ -488,9 +489,7 @@ def files_of(repository: Repository, place: str) -> Iterator[Proposed]:
     from turncheck.commands.init.botium import imported
     from turncheck.project.reader import read_project
 
-    text = workflow(repository.host, repository.projects, repository.branch)
-    if repository.host == "github" and any(map(_is_over_http, _folders_of(repository))):
-        text += _WHERE_IT_IS
+    text = workflow(repository.host, repository.projects, repository.branch, _bots_ask(repository))
     yield Proposed(place, text)
     for project in repository.projects:
         below = f"{project}/" if project != "." else ""
@@ -502,14 +501,10 @@ def files_of(repository: Repository, place: str) -> Iterator[Proposed]:
             yield Proposed(f"{below}{name}", text)
 
 
-_WHERE_IT_IS: Final = """\
-          bot-url: ${{ vars.BOT_URL }}
-          bot-token: ${{ secrets.BOT_TOKEN }}
-"""
-
-
-def _folders_of(repository: Repository) -> list[Path]:
-    return [repository.top / project for project in repository.projects]
+def _bots_ask(repository: Repository) -> bool | None:
+    """Return whether a bot over HTTP asks for a token; ``None``: not all assistants are such bots."""
+    folders = [repository.top / project for project in repository.projects]
+    return any(map(_asks_for_token, folders)) if all(map(_is_over_http, folders)) else None
 
 
 def _is_over_http(folder: Path) -> bool:
@@ -517,16 +512,45 @@ def _is_over_http(folder: Path) -> bool:
     from turncheck.project.export import export_of
 
     export = export_of(folder)
-    return imported(folder) is not None if export is None else bool(export.platform.engine)
+    if export is None and imported(folder) is not None:
+        return True
+    return bool(_set_in(folder).get("engine", export.platform.engine if export is not None else "") == "http")
 
 
-def _next_steps(host: str, new: list[Proposed], joined: str, *, written: bool) -> Iterator[str]:
+def _set_in(folder: Path) -> Mapping[str, Any]:
+    """Return what ``turncheck.yml`` sets; what is wrong with it, a run says."""
+    from turncheck.settings.file import read_settings_file
+
+    try:
+        return read_settings_file(folder, faulty=True).values
+    except UserError:
+        return {}
+
+
+def _asks_for_token(folder: Path) -> bool:
+    from turncheck.commands.init.botium import imported
+
+    botium = imported(folder)
+    bot: Bot | None = _set_in(folder).get("bot") or (botium.bot if botium is not None else None)
+    if bot is None:
+        return False
+    return bot.kind not in _WITHOUT_TOKEN or any(line.startswith("token.") or "{token}" in line for line in bot.lines)
+
+
+_WITHOUT_TOKEN: Final = frozenset({"rest", "rasa-rest"})
+"""Kinds of which a bot need not have one."""
+
+
+def _next_steps(repository: Repository, new: list[Proposed], joined: str, *, written: bool) -> Iterator[str]:
     if new and not written:
         yield "`turncheck init --write` writes these files; existing files are never overwritten."
     if joined:
         yield f"{joined}."
-    if needs := PROPOSALS[host].needs:
+    if needs := PROPOSALS[repository.host].needs:
         yield f"{needs}."
+    asks = _bots_ask(repository)
+    if asks is not None:
+        yield f"{where_it_runs(repository.host, asks=asks)}."
     tests = [one.path for one in new if "/tests/" in f"/{one.path}" and not one.path.endswith(SENTENCES_FILE)]
     if tests:
         source = "sentences" if any(test.endswith(SUITE_FILE) for test in tests) else "rules"
@@ -534,7 +558,9 @@ def _next_steps(host: str, new: list[Proposed], joined: str, *, written: bool) -
         yield f"read the tests {made}, and add more."
     elif any(one.path.endswith(SENTENCES_FILE) for one in new):
         yield f"fill in {SENTENCES_FILE}: sentences that the assistant is not trained on."
-    yield "`turncheck run` shows what a pull request would show."
+    folders = [os.path.relpath(repository.top / project) for project in repository.projects]
+    where = [] if asks is None else ["--bot-url URL", *(["--bot-token TOKEN"] if asks else [])]
+    yield f"`{run_of(folders, *where)}` shows what a pull request would show."
 
 
 def _shown(line: str) -> str:

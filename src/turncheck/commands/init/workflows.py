@@ -20,15 +20,21 @@ _PLAIN: Final = re.compile(r"(?!(?:true|false|yes|no|on|off|null|y|n)\Z)[A-Za-z_
 class Proposal(NamedTuple):
     """What is proposed for a CI host, and how a repository of its is recognised.
 
-    ``workflow`` returns the file's text, from the folders of the assistants and the default branch. ``needs``: what the
+    ``workflow`` returns the file's text, from the folders of the assistants, the default branch and whether bots over
+    HTTP ask for a token. ``variable``, ``secret``: what holds the address and the token of a bot. ``needs``: what the
     host needs for the comment ("" for nothing).
     """
 
-    workflow: Callable[[Sequence[str], str], str]
+    workflow: Callable[[Sequence[str], str, bool | None], str]
     places: tuple[str, ...]
     """Where the file goes: the first free place."""
     file: str
     """A file or folder that only repositories with this host have."""
+    variable: str
+    secret: str
+    """How each is called there; ``{}`` in the latter: when it is to be set."""
+    may_lack: bool = False
+    """Whether the file also works if the secret is not set."""
     address: re.Pattern[str] | None = None
     """What the addresses of repositories on the host contain, if it has repositories."""
     joined: str = ""
@@ -41,15 +47,23 @@ class Proposal(NamedTuple):
         return path, self.joined if (top / self.places[0]).exists() else ""
 
 
-def workflow(host: str, projects: Sequence[str], branch: str = "main") -> str:
+def workflow(host: str, projects: Sequence[str], branch: str = "main", asks: bool | None = None) -> str:
     """Return the file's text. On GitHub each assistant has its own job, elsewhere one run measures them all.
 
     Args:
         host: a name of :data:`PROPOSALS`.
         projects: the folders of the assistants.
         branch: the default one.
+        asks: whether bots over HTTP ask for a token; ``None``: they are other assistants.
     """
-    return PROPOSALS[host].workflow(projects, _scalar(branch))
+    return PROPOSALS[host].workflow(projects, _scalar(branch), asks)
+
+
+def where_it_runs(host: str, *, asks: bool) -> str:
+    """Return what is to be set so that the file's run finds a bot over HTTP; ``asks``: whether it asks for a token."""
+    proposal = PROPOSALS[host]
+    token = f"; {proposal.secret.format('' if asks else ' if it asks for one')}"
+    return f"set {proposal.variable} to the address of the bot{token if asks or proposal.may_lack else ''}"
 
 
 def _quoted(text: str) -> str:
@@ -61,7 +75,7 @@ def _scalar(name: str) -> str:
     return name if _PLAIN.fullmatch(name) else _quoted(name)
 
 
-def _run(projects: Sequence[str], *more: str) -> str:
+def run_of(projects: Sequence[str], *more: str) -> str:
     """Return the command that measures these assistants in one run: one exit status, one comment."""
     named = (
         []
@@ -69,6 +83,14 @@ def _run(projects: Sequence[str], *more: str) -> str:
         else [f"./{project}" if project.startswith("-") else project for project in projects]
     )
     return " ".join(["turncheck run", *map(_shell, named), *more])
+
+
+def _where(asks: bool | None, *, may_lack: bool) -> list[str]:
+    """Return the flags with a bot's address and its token; ``may_lack``: the shell omits one that is unset."""
+    if asks is None:
+        return []
+    token = '${BOT_TOKEN:+--bot-token "$BOT_TOKEN"}' if may_lack else '--bot-token "$BOT_TOKEN"'
+    return ['--bot-url "$BOT_URL"', *([token] if may_lack or asks else [])]
 
 
 def _fail_on(change: str) -> str:
@@ -80,7 +102,13 @@ def _shell(word: str) -> str:
     return "'" + word.replace("'", "'\\''") + "'"
 
 
-def _github(projects: Sequence[str], branch: str) -> str:
+_GITHUB_BOT: Final = """\
+          bot-url: ${{ vars.BOT_URL }}
+          bot-token: ${{ secrets.BOT_TOKEN }}
+"""
+
+
+def _github(projects: Sequence[str], branch: str, asks: bool | None) -> str:
     several = len(projects) > 1
     matrix = f"""\
     strategy:
@@ -118,10 +146,10 @@ jobs:
         with:
           project: {project}
           fail-on: ${{{{ github.event_name == 'push' && '{", ".join(ON_MAIN)}' || '{", ".join(_ON_CHANGES)}' }}}}
-"""
+{_GITHUB_BOT if asks is not None else ""}"""
 
 
-def _gitlab(projects: Sequence[str], branch: str) -> str:  # noqa: ARG001 - a variable has it
+def _gitlab(projects: Sequence[str], branch: str, asks: bool | None) -> str:  # noqa: ARG001 - a variable has it
     return f"""\
 # Measured in merge requests, and on the default branch.
 turncheck:
@@ -135,7 +163,7 @@ turncheck:
     variables: {{FAIL_ON: {" ".join(ON_MAIN)}}}
   script:
   - pip install turncheck
-  - {_quoted(_run(projects, "--fail-on $FAIL_ON"))}
+  - {_quoted(run_of(projects, *_where(asks, may_lack=True), "--fail-on $FAIL_ON"))}
   artifacts:
     when: always
     paths: [results/]
@@ -147,7 +175,9 @@ turncheck:
 """
 
 
-def _azure(projects: Sequence[str], branch: str) -> str:
+def _azure(projects: Sequence[str], branch: str, asks: bool | None) -> str:
+    secret = "    BOT_TOKEN: $(BOT_TOKEN)\n" if asks else ""
+    command = run_of(projects, *_where(asks, may_lack=False), _fail_on('"$BUILD_REASON" = PullRequest'))
     return f"""\
 # For pull requests in Azure Repos, add this pipeline to the branch policy "Build validation".
 trigger: [{branch}]
@@ -157,10 +187,11 @@ steps:
 - checkout: self
   fetchDepth: '0'
 - script: pip install turncheck
-- script: {_quoted(_run(projects, _fail_on('"$BUILD_REASON" = PullRequest')))}
+- script: {_quoted(command)}
   name: turncheck
   env:
     SYSTEM_ACCESSTOKEN: $(System.AccessToken)
+{secret}\
 - task: PublishTestResults@2
   condition: succeededOrFailed()
   inputs:
@@ -173,7 +204,9 @@ steps:
 """
 
 
-def _bitbucket(projects: Sequence[str], branch: str) -> str:
+def _bitbucket(projects: Sequence[str], branch: str, asks: bool | None) -> str:
+    fail_on = _fail_on('"$BITBUCKET_PR_ID"')
+    command = run_of(projects, "--out test-results", *_where(asks, may_lack=True), fail_on)
     return f"""\
 # Measured in pull requests, and on {branch}.
 image: python:3.12
@@ -186,7 +219,7 @@ pipelines:
         name: turncheck
         script:
         - pip install turncheck
-        - {_quoted(_run(projects, "--out test-results", _fail_on('"$BITBUCKET_PR_ID"')))}
+        - {_quoted(command)}
         artifacts:
         - test-results/**
   branches:
@@ -195,8 +228,9 @@ pipelines:
 """
 
 
-def _jenkins(projects: Sequence[str], branch: str) -> str:  # noqa: ARG001 - it builds every branch
-    command = _run(projects, _fail_on('"$CHANGE_ID"')).replace("\\", "\\\\")
+def _jenkins(projects: Sequence[str], branch: str, asks: bool | None) -> str:  # noqa: ARG001 - it builds every branch
+    command = run_of(projects, *_where(asks, may_lack=False), _fail_on('"$CHANGE_ID"')).replace("\\", "\\\\")
+    token = ", string(credentialsId: 'bot-token', variable: 'BOT_TOKEN')" if asks else ""
     return f"""\
 // A multibranch pipeline; the credential turncheck-token may comment where the change lies.
 pipeline {{
@@ -206,7 +240,7 @@ pipeline {{
     stage('turncheck') {{
       steps {{
         sh 'pip install --user turncheck'
-        withCredentials([string(credentialsId: 'turncheck-token', variable: 'GITHUB_TOKEN')]) {{
+        withCredentials([string(credentialsId: 'turncheck-token', variable: 'GITHUB_TOKEN'){token}]) {{
           sh '''python -m {command}'''
         }}
       }}
@@ -228,7 +262,10 @@ PROPOSALS: Final[Mapping[str, Proposal]] = {
         _gitlab,
         (".gitlab-ci.yml", ".gitlab/turncheck.yml"),
         ".gitlab-ci.yml",
-        re.compile(r"gitlab", re.IGNORECASE),
+        "the CI/CD variable BOT_URL",
+        "the masked variable BOT_TOKEN to its token{}",
+        may_lack=True,
+        address=re.compile(r"gitlab", re.IGNORECASE),
         joined="add to .gitlab-ci.yml: `include: [{local: .gitlab/turncheck.yml}]`",
         needs="for the note on merge requests set the masked variable GITLAB_TOKEN (scope `api`)",
     ),
@@ -236,7 +273,9 @@ PROPOSALS: Final[Mapping[str, Proposal]] = {
         _azure,
         ("azure-pipelines.yml", "azure-pipelines-turncheck.yml"),
         "azure-pipelines.yml",
-        re.compile(r"dev\.azure\.com|visualstudio\.com", re.IGNORECASE),
+        "the variable BOT_URL of the pipeline",
+        "its secret variable BOT_TOKEN to the token{}",
+        address=re.compile(r"dev\.azure\.com|visualstudio\.com", re.IGNORECASE),
         joined="create a pipeline from it in Azure DevOps",
         needs='give the build service the right "Contribute to pull requests" for the thread on pull requests',
     ),
@@ -244,7 +283,10 @@ PROPOSALS: Final[Mapping[str, Proposal]] = {
         _bitbucket,
         ("bitbucket-pipelines.yml",),
         "bitbucket-pipelines.yml",
-        re.compile(r"bitbucket\.org", re.IGNORECASE),
+        "the repository variable BOT_URL",
+        "the secured variable BOT_TOKEN to its token{}",
+        may_lack=True,
+        address=re.compile(r"bitbucket\.org", re.IGNORECASE),
         joined="it already exists: add the step that docs/ci.md shows",
         needs="for the comment set the secured variable BITBUCKET_TOKEN (scope `pullrequest:write`)",
     ),
@@ -252,6 +294,8 @@ PROPOSALS: Final[Mapping[str, Proposal]] = {
         _jenkins,
         ("Jenkinsfile", "Jenkinsfile.turncheck"),
         "Jenkinsfile",
+        "the environment variable BOT_URL",
+        "store its token as the credential bot-token{}",
         joined="create a multibranch pipeline with it as its script path, or copy its stage",
         needs="store a token that may comment as the credential turncheck-token",
     ),
@@ -259,7 +303,10 @@ PROPOSALS: Final[Mapping[str, Proposal]] = {
         _github,
         (".github/workflows/turncheck.yml",),
         ".github/workflows",
-        re.compile(r"github", re.IGNORECASE),
+        "the variable BOT_URL",
+        "the secret BOT_TOKEN to its token{}",
+        may_lack=True,
+        address=re.compile(r"github", re.IGNORECASE),
     ),
 }
 """In the order in which a repository is looked at; GitHub, which is assumed of all others, comes last."""

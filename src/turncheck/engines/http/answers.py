@@ -29,7 +29,7 @@ class AnswerError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What one answer holds. ``slots``: those that it names; ``None``: the shape does not say where they are.
+    """What one answer holds. ``slots``: those that it names; ``None``: it has none where the shape says they are.
 
     ``entities``: those of the message, as Rasa has them, but with ``start`` and ``end`` only if the answer says that.
     ``remark``: what may be wrong with it.
@@ -70,7 +70,7 @@ class Matched:
             "intent": said.intent is not None,
             "confidence": said.confidence is not None,
             "entities": said.entities,
-            "slots": said.slots,
+            "slots": said.slots is not None,
             "tools": said.tools,
             "echo": said.echo,
             **{kind: any(kind in message.data for message in said.messages) for kind in KINDS},
@@ -250,7 +250,9 @@ def _slots(bot: Bot, answer: Any) -> Mapping[str, Any] | None:
     if bot.slots is None:
         return None
     found = _values("slots", bot.slots, answer)
-    if not found or found[0] is None:
+    if not found:
+        return {} if bot.kind in LEAVE_EMPTY_OUT and not bot.slots.is_written else None
+    if found[0] is None:
         return {}
     if not isinstance(found[0], dict):
         raise AnswerError(f"has {_kind_of(found[0])} at {_place('slots', bot.slots)}, where a map was expected")

@@ -204,7 +204,7 @@ class BotClient(RemoteClient):
         if path == "/":  # the address itself, to which the bot need not answer with a slash more
             path = ""
         body = b"" if request.body is None else dumps(filled(request.body, values), allow_nan=False).encode()
-        headers = {"Accept": "application/json", **request.headers}
+        headers = {"Accept": "application/json", **filled(request.headers, {})}
         if body:
             headers = {"Content-Type": "application/json", **headers}
         if cookies:

@@ -58,6 +58,8 @@ def not_reported(client: BotClient) -> dict[str, str]:
             ("slot_was_set", "slot_was_not_set"),
             "the bot's answers do not say which slots are set (`slots` under `bot:` names where they would)",
         )
+    else:  # until an answer of the conversation does
+        reasons["slot_was_not_set"] = f"the bot's answers so far have no slots at `{bot.slots.text}`"
     if bot.tools is None:
         reasons["action_executed"] = (
             "the bot's answers do not say which actions ran (`tools` under `bot:` names where they would)"
@@ -174,7 +176,7 @@ class BotConversation:
             if opening.timed_out or opening.custom_actions:
                 return opening
         if self._ended:
-            return Turn(text, (), dict(self._slots), None, (), stopped=OVER, not_reported=self._unseen)
+            return Turn(text, (), dict(self._slots), None, (), stopped=OVER, unsent=True, not_reported=self._unseen)
         self._history.append({"role": "user", "content": text})
         until = self._deadline()
         values = {**self._values(metadata), "text": text, "history": list(self._history)}
@@ -327,6 +329,8 @@ class BotConversation:
     def _turn(self, text: str | None, said: Said) -> Turn:
         self._history += [{"role": "assistant", "content": reply} for reply in said.replies]
         self._ended = self._ended or said.ended
+        if said.slots is not None:
+            self._unseen.pop("slot_was_not_set", None)
         return Turn(
             user=text,
             responses=tuple(_response(message) for message in said.messages),
@@ -334,7 +338,7 @@ class BotConversation:
             active_loop=None,
             events=tuple(self._events(text, said)),
             remarks=(said.remark,) if said.remark else (),
-            not_reported=self._unseen,
+            not_reported=dict(self._unseen),
         )
 
     def _events(self, text: str | None, said: Said) -> list[Mapping[str, Any]]:
