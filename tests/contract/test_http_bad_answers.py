@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -56,6 +57,18 @@ BAD: dict[str, tuple[Callable[[Call], Reply], str]] = {
     "a number alone": (lambda _: Reply(b"3"), "(turncheck.yml:4:12); it is the number 3"),
     "refused by FastAPI": (lambda _: Reply({"detail": "field required"}, 422), "with 422: field required"),
     "endless headers": (lambda _: Reply(b"{}", headers=(("X-A", "a" * 70_000),)), "with what is not HTTP (got more"),
+    "refused in text": (
+        lambda _: Reply(b"missing\n field id", 400),
+        "with 400: Bad Request. It says: missing field id",
+    ),
+    "refused by a list": (lambda _: Reply({"detail": [{"msg": "no field id"}]}, 422), "with 422: no field id"),
+    "refused by other keys": (lambda _: Reply({"why": "no id"}, 400), 'Bad Request. It says: {"why": "no id"}'),
+    "refused with a page": (lambda _: Reply(b"<html>", 400), "with 400: Bad Request"),
+    "an error that is none by its status": (
+        lambda _: Reply({"error": {"message": "quota exceeded " + "x" * 900}}),
+        "it has $.error.message, and its error says: quota exceeded xxx",
+    ),
+    "an error as text": (lambda _: Reply({"Error": "no\n model"}), "it has $.Error, and its error says: no model"),
     "cut": (lambda _: Reply(how="cut"), "cut the connection when it was asked POST /chat"),
 }
 
@@ -119,8 +132,24 @@ def test_a_busy_bot_is_waited_for_as_it_asks(tmp_path: Path) -> None:
     assert len(waited) == 2
 
 
-def test_a_bot_that_is_busy_for_too_long_ends_the_run(tmp_path: Path, golden: Golden) -> None:
-    fake = FakeBot(lambda _: Reply({}, 429, (("Retry-After", "601"),)))
+def test_conversations_that_wait_at_once_wait_once(tmp_path: Path) -> None:
+    busy = threading.Barrier(3)  # all three cases are refused together
+
+    def answer(call: Call) -> Reply:
+        if len(fake.calls) > 3:
+            return echo(call)
+        busy.wait(10)
+        return Reply({}, 429, (("Retry-After", "250"),))
+
+    fake = FakeBot(answer)
+    with serving(fake):
+        section = hold(tmp_path, fake, sleep=lambda _: None, at_once=3)
+    assert section.passed == 3
+
+
+@pytest.mark.parametrize("seconds", ["601", "9" * 20])
+def test_a_bot_that_is_busy_for_too_long_ends_the_run(seconds: str, tmp_path: Path, golden: Golden) -> None:
+    fake = FakeBot(lambda _: Reply({}, 429, (("Retry-After", seconds),)))
     with (
         serving(fake),
         pytest.raises(CutShortError) as caught,
@@ -204,13 +233,53 @@ def test_an_endless_id_is_an_error(tmp_path: Path, golden: Golden) -> None:
     assert len(fake.calls) == 3
 
 
-@pytest.mark.parametrize("answer", [{}, {"id": None}, {"id": ""}, {"id": True}, {"id": {"value": 1}}])
+@pytest.mark.parametrize("answer", [{}, {"id": None}, {"id": ""}, {"id": True}, {"id": {"value": 1}}, {"id": 1.5}])
 def test_a_session_without_an_id_is_an_error(answer: object, tmp_path: Path, golden: Golden) -> None:
     fake = FakeBot(lambda _: Reply(answer))
     with serving(fake):
         section = hold(tmp_path, fake, shape=OPENS)
     assert [case.outcome for case in section.cases] == ["error"] * 3
     golden(section.cases[0].reason)
+
+
+POLLS = """\
+bot:
+  request: {path: /send, body: {session: "{session}", message: "{text}"}}
+  poll: {path: "/get?after={cursor}", method: POST, body: {session: "{session}"}CURSOR}
+  quiet: 300ms
+  replies: $.messages[*].text
+"""
+
+
+@pytest.mark.parametrize(("cursor", "messages"), [("", 1), ("", 90), (", cursor: $.at", 1)])
+def test_a_bot_that_returns_everything_whenever_it_is_asked_is_told_from_one_that_talks(
+    cursor: str, messages: int, tmp_path: Path, golden: Golden
+) -> None:
+    said: list[object] = []
+
+    def answer(call: Call) -> Reply:
+        if call.path == "/send":
+            said.append({"text": call.body["message"]})
+            return Reply({})
+        return Reply({"messages": said * messages, "at": 1, "now": len(fake.calls)})
+
+    fake = FakeBot(answer)
+    with serving(fake):
+        section = hold(tmp_path, fake, shape=POLLS.replace("CURSOR", cursor), sleep=lambda _: None)
+    assert section.cases[0].outcome == "error"
+    golden(section.cases[0].reason)
+    assert len(fake.calls) < 40
+
+
+def test_a_bot_that_repeats_itself_is_heard(tmp_path: Path) -> None:
+    def answer(call: Call) -> Reply:
+        is_word = call.path != "/send" and len(fake.calls) <= 6
+        return Reply({"messages": [{"text": "still thinking"}] if is_word else []})
+
+    fake = FakeBot(answer)
+    with serving(fake):
+        talk = conversations(fake.url, bot_of(tmp_path, POLLS.replace("CURSOR", ""))).conversation()
+        assert len(talk.say("hello").responses) == 5
 
 
 @pytest.mark.parametrize("failure", [Reply({}, 500), Reply({}, 503), Reply(how="cut")], ids=["500", "503", "cut"])
@@ -283,6 +352,38 @@ def test_after_the_end_nothing_is_sent(tmp_path: Path, golden: Golden) -> None:
     assert len(fake.calls) == 1
     assert talk.outcome == "failed"
     golden(talk.reason)
+
+
+def test_a_message_that_is_not_sent_after_the_end_fails_its_case(tmp_path: Path) -> None:
+    """Whatever is expected after it: nothing but that a slot is not set, or nothing at all."""
+    silent = TWO_MESSAGES.replace("  - slot_was_not_set:\n    - paid\n", "")
+    for cases in (TWO_MESSAGES, silent):
+        fake = FakeBot(_with(done=True, slots={}))
+        with serving(fake):
+            talk = result_of(hold(tmp_path, fake, cases, shape=f"{REST}  ended: $.done\n  slots: $.slots\n"), "talk")
+        assert len(fake.calls) == 1
+        assert (talk.outcome, talk.reason) == ("failed", "the bot had ended the conversation")
+
+
+def test_a_slot_is_not_unset_where_no_answer_has_slots(tmp_path: Path) -> None:
+    found = {}
+    answers: dict[str, dict[str, object]] = {"none": {}, "empty": {"slots": {}}}
+    for name, more in answers.items():
+        with serving(fake := FakeBot(_with(**more))):
+            found[name] = result_of(hold(tmp_path, fake, TWO_MESSAGES, shape=f"{REST}  slots: $.slots\n"), "talk")
+    assert {name: case.outcome for name, case in found.items()} == {"none": "skipped", "empty": "passed"}
+    assert "the bot's answers so far have no slots at `$.slots`" in (found["none"].reason or "")
+
+
+TWO_MESSAGES = """test_cases:
+- test_case: talk
+  steps:
+  - user: hello
+  - bot: You said hello
+  - user: bye
+  - slot_was_not_set:
+    - paid
+"""
 
 
 def test_a_slow_pattern_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:

@@ -68,6 +68,21 @@ def test_a_folder_with_a_bot_and_tests_is_a_project(project: Path) -> None:
     assert "replies: $.messages[*].text" in report["settings"]["bot"]
 
 
+def test_test_nlu_judges_the_sentences_that_a_run_judges(project: Path) -> None:
+    with serving(FakeBot(understanding)) as fake:
+        flags = ("test", "nlu", "--engine", "http", "--bot-url", fake.url, "--no-plot", "--json", "nlu.json")
+        none = turncheck(*flags, cwd=project)
+        assert none.returncode == 2
+        assert "there are no NLU examples at 'tests'" in none.stderr
+        intents = {"order": ("order tea", "two teas"), "pay": ("pay it", "pay all")}
+        blocks = [f"- intent: {name}\n  examples: |\n    - {a}\n    - {b}\n" for name, (a, b) in intents.items()]
+        sentences = f'version: "3.1"\nnlu:\n{"".join(blocks)}'
+        (project / "tests" / "test_nlu.yml").write_text(sentences)
+        done = turncheck(*flags, cwd=project)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads((project / "nlu.json").read_text())["nlu"]["intents"]["accuracy"] == 0.75
+
+
 def test_the_base_is_asked_where_it_runs(project: Path) -> None:
     git(project, "switch", "--quiet", "--create", "change")
     cases = project / "tests" / "e2e_test_cases.yml"
@@ -311,6 +326,9 @@ def test_a_path_that_never_matches_is_said(project: Path) -> None:
     (note,) = document(project)["engine"]["notes"]
     assert note.startswith("None of the bot's 3 answers had anything at `intent: $.nlu.intend` (turncheck.yml:8:11);")
     assert note.endswith("the last one had $.session, $.messages[*].text, $.nlu.intent, $.nlu.score.")
+    for name in ("comment.md", "summary.md"):
+        assert "answers had anything at `intent: $.nlu.intend`" in (project / "results" / name).read_text()
+    assert "answers had anything at `intent: $.nlu.intend`" in done.stdout
 
 
 def test_what_the_engine_lacks_is_not_a_run(project: Path) -> None:
@@ -333,13 +351,13 @@ def test_what_the_engine_lacks_is_not_a_run(project: Path) -> None:
 
 
 def test_one_can_talk_to_it(project: Path) -> None:
-    url = ("--engine", "http", "--project", project)
     many = MANY.replace("test_cases:\n", "")
     cases = project / "tests" / "e2e_test_cases.yml"
     cases.write_text(cases.read_text() + many)
+    bot = ("--project", project)  # whose file names the engine
     with serving(FakeBot(lambda call: replace(understanding(call), seconds=0.02))) as fake:
-        parsed = turncheck("parse", *url, "--bot-url", fake.url, "greet you", "--format", "jsonl")
-        case = turncheck("test", "e2e", *url, "--bot-url", fake.url, "--bot-parallel", "12")
+        parsed = turncheck("parse", *bot, "--bot-url", fake.url, "greet you", "--format", "jsonl")
+        case = turncheck("test", "e2e", *bot, "--engine", "http", "--bot-url", fake.url, "--bot-parallel", "12")
         python = turncheck_api.parse(["order it"], project, engine="http", bot_url=fake.url)
     assert parsed.returncode == 0, parsed.stderr
     assert json.loads(parsed.stdout)["intent"]["name"] == "greet"

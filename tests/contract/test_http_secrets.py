@@ -14,7 +14,7 @@ from turncheck.engines.http.engines import opened
 from turncheck.engines.masking import Masks
 from turncheck.engines.rasa_server.client import Access, RasaClient
 from turncheck.messages.errors import UserError
-from turncheck.process.environment import Secret
+from turncheck.process.environment import HIDDEN, Secret
 from turncheck.project.reader import read_project
 from turncheck.settings.options import Settings
 
@@ -117,6 +117,14 @@ def test_what_has_no_secret_stays_byte_for_byte() -> None:
     body = b'{"a":  1.50, "b": [12345678901234567890123, "\\u00fc"]}'
     assert Masks(["s3cret"]).body(body) == body
     assert Masks([]).body(b"x") == b"x"
+
+
+def test_of_a_login_in_base64_the_login_is_a_secret_too() -> None:
+    masks = Masks([b64encode(b"me:pa55word").decode().rstrip("=")])
+    assert masks.text("You are me:pa55word, with pa55word") == f"You are {HIDDEN}, with {HIDDEN}"
+    assert masks.text("me") == "me"
+    for token in ("opaque-token", "YWJj", b64encode(b"no login").decode()):
+        assert Masks([token]).text("abc no login opaque") == "abc no login opaque"
 
 
 REFUSED = {

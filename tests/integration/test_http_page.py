@@ -41,7 +41,7 @@ def test_the_page_leads_to_a_failing_run(newcomer: Newcomer) -> None:
             assert codes[-1] in {0, 1}, newcomer.output
         elif fence.language == "text":
             shown += 1
-            missing = [line for line in text.splitlines() if line not in newcomer.output]
+            missing = [line for line in text.splitlines() if line not in newcomer.output.splitlines()]
             assert missing == [], newcomer.output
     assert codes.count(1) == 1, "the broken bot fails, and nothing else"
     assert shown == 3

@@ -19,6 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 RIGHT, WRONG = "as expected", "something else"
+EVERY_OTHER = -1.0
+"""The rate of what is wrong in every other run."""
+
+
+def is_wrong(rate: float, seed: str, attempt: int) -> bool:
+    """Throw the coin of an attempt."""
+    if rate == EVERY_OTHER:
+        return attempt % 2 == 0
+    return random.Random(f"{seed} {attempt}").random() < rate
 
 
 @dataclass
@@ -55,8 +64,7 @@ class CoinTalk:
             self.coins.calls += 1
             number = self.coins.calls
         self.coins.on_call(number)
-        chance = random.Random(f"{self.coins.seed} {text} {self.attempt}").random()
-        said = WRONG if chance < self.coins.rates[text] else RIGHT
+        said = WRONG if is_wrong(self.coins.rates[text], f"{self.coins.seed} {text}", self.attempt) else RIGHT
         event = {"event": "bot", "text": said, "data": {}, "metadata": {}}
         return Turn("hi", (), {}, None, (event,))
 

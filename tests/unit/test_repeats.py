@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from coins import Coins, coin_cases
+from coins import EVERY_OTHER, Coins, coin_cases
 from golden_texts import Golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -32,9 +32,10 @@ from turncheck.comparison.repeats import (
 from turncheck.evaluation.e2e import evaluate_cases
 from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.evaluation.e2e_repeats import base_runs, evaluate_repeatedly
-from turncheck.evaluation.repeats import BaseRuns, Repeated, Rounds, Run, Share
+from turncheck.evaluation.repeated import BaseRuns, Repeated, Run
+from turncheck.evaluation.repeats import Rounds, Share
 from turncheck.evaluations.kind import share_of_all_passing
-from turncheck.messages.errors import CutShortError, EngineError, PassingError
+from turncheck.messages.errors import CutShortError, EngineError, PassingError, UnansweredError
 from turncheck.messages.finding import Location
 from turncheck.report.model import CaseResult, Repeats
 from turncheck.settings.repeats import RepeatRules, read_repeats, repeat_rules
@@ -348,11 +349,11 @@ def test_another_expectation_is_another_test() -> None:
     assert [one.runs for one in base_runs([case, case], section)] == ["PP", ""], "each test has its own"
 
 
-def test_where_the_budget_ends_cases_are_unclear_and_none_is_lost(golden: Golden) -> None:
+def test_where_the_budget_ends_a_case_that_never_passed_has_failed_and_none_is_lost(golden: Golden) -> None:
     rates = {"a": 1.0, "b": 0.0, "c": 1.0}
     base = with_base(evaluated(dict.fromkeys(rates, 0.0)), "P" * 20)
     section = evaluated(rates, base, rules=RepeatRules(turns=6))
-    assert [case.outcome for case in section.cases] == ["unclear", "passed", "unclear"]
+    assert [case.outcome for case in section.cases] == ["failed", "passed", "failed"]
     golden(section.cases[0].reason)
     assert sum(len(of(section, name).runs) for name in rates) == 6
 
@@ -365,7 +366,7 @@ def test_one_run_and_one_turn_are_singular(golden: Golden) -> None:
 def test_time_is_a_budget_as_well(golden: Golden) -> None:
     seconds = iter(range(1000))
     section = evaluated({"a": 1.0}, rules=RepeatRules(seconds=9), clock=lambda: float(next(seconds)))
-    assert section.cases[0].outcome == "unclear"
+    assert section.cases[0].outcome == "failed"
     golden(section.cases[0].reason)
 
 
@@ -380,13 +381,50 @@ def test_looking_for_the_base_takes_nothing_of_the_budget() -> None:
     assert of(section, "a").outcome == "failed"
 
 
-def test_a_case_that_its_runs_do_not_decide_is_unclear() -> None:
+def test_a_case_that_its_runs_do_not_decide_is_unclear_unless_it_never_passed() -> None:
+    base = with_base(evaluated({"a": 0.0}), "PF")
+    rules = RepeatRules(first=2, most=4)
+    few = evaluated({"a": 1.0}, base, rules=rules)
+    assert (few.cases[0].outcome, of(few, "a").runs) == ("failed", "FFff")
+    assert "after 4 runs, the most that are allowed" in (few.cases[0].reason or "")
+    mixed = evaluated({"a": EVERY_OTHER}, with_base(evaluated({"a": 0.0}), "P" * 20), rules=rules)
+    assert (mixed.cases[0].outcome, of(mixed, "a").runs) == ("unclear", "FPfp")
+
+
+def test_a_case_that_never_passes_on_either_side_any_more_is_unclear() -> None:
+    base = with_base(evaluated({"a": 0.0}), "P" * 6)
+    drifted = evaluated({"a": 1.0}, base, base_engine=Coins({"a": 1.0}))
+    assert (drifted.cases[0].outcome, len(of(drifted, "a").runs)) == ("unclear", 30)
+
+
+def test_a_base_that_only_errs_is_as_one_that_cannot_be_asked() -> None:
+    def erring(_: int) -> None:
+        raise UnansweredError("500")
+
     base = with_base(evaluated({"a": 0.0}), "P" * 20)
-    section = evaluated({"a": 1.0}, base, rules=RepeatRules(first=2, most=3))
-    assert section.cases[0].outcome in {"unclear", "failed"}
-    few = evaluated({"a": 1.0}, with_base(evaluated({"a": 0.0}), "PF"), rules=RepeatRules(first=2, most=4))
-    assert (few.cases[0].outcome, of(few, "a").runs) == ("unclear", "FFff")
-    assert not few.cases[0].passed
+    section = evaluated({"a": 1.0}, base, base_engine=Coins({"a": 0.0}, on_call=erring))
+    assert of(section, "a").outcome == "regressed"
+    assert "of the base, asked in turn with this side, ended in an error" in " ".join(section.remarks)
+
+
+def test_runs_that_end_in_errors_take_more_that_pass() -> None:
+    def evaluated_with(errors: str) -> EndToEnd:
+        signs = iter(errors.replace("E", "EE"))  # one that errs is asked once more
+
+        def on_call(_: int) -> None:
+            if next(signs, ".") == "E":
+                raise UnansweredError("500")
+
+        return evaluated({"a": 0.0}, on_call=on_call, rules=RepeatRules(first=2))
+
+    for errors, runs, outcome in (
+        ("E", "PPPP", "passed"),
+        ("E.E", "PPPPPP", "passed"),
+        ("E.E.E", "PP", "error"),
+        ("....", "PP", "passed"),
+    ):
+        section = evaluated_with(errors)
+        assert (of(section, "a").runs.upper(), section.cases[0].outcome) == (runs, outcome), errors
 
 
 def test_errors_are_no_runs() -> None:

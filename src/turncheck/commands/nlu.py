@@ -425,10 +425,11 @@ def read_judged(options: NluTestOptions, project: Project, needed: AbstractSet[s
         UserError: there are no data, no configuration to train by, or a part of what is needed cannot be read.
     """
     from turncheck.project.files import DEFAULT_CONFIG, DEFAULT_DATA
+    from turncheck.project.testfiles import TESTS_FOLDER
     from turncheck.run.reading import ensure_readable, read_checked_nlu
 
-    path = None if options.settings.nlu is None else Path(options.settings.nlu)
-    if path is None:
+    paths = [Path(options.settings.nlu)] if options.settings.nlu is not None else _held_out(project)
+    if not paths:
         needed = needed | {"nlu"}  # judged and, unless by a model that is there, trained on
     elif options.cross_validation:
         needed = needed - {"nlu"}  # the folds are trained only on what is judged
@@ -440,18 +441,26 @@ def read_judged(options: NluTestOptions, project: Project, needed: AbstractSet[s
             hint="Name a configuration with --config.",
         )
     data = project.nlu
-    if path is not None:
-        data, findings = read_checked_nlu([path], options.project)
+    if paths:
+        data, findings = read_checked_nlu(paths, options.project)
         fault = next((finding for finding in findings if finding.severity == "error"), None)
         if fault is not None:
-            what = f"the NLU data at '{path}' cannot be read completely: {fault.message.rstrip('.')}"
+            place = paths[0] if len(paths) == 1 else fault.location.path
+            what = f"the NLU data at '{place}' cannot be read completely: {fault.message.rstrip('.')}"
             raise UserError(what, location=fault.location, hint=fault.hint or None)
     if not data.examples:
+        looked_in = options.project / (DEFAULT_DATA if project.native is None else TESTS_FOLDER)
         raise UserError(
-            f"there are no NLU examples at '{path or options.project / DEFAULT_DATA}'",
-            hint="Name NLU data with --nlu.",
+            f"there are no NLU examples at '{paths[0] if paths else looked_in}'", hint="Name NLU data with --nlu."
         )
     return data
+
+
+def _held_out(project: Project) -> list[Path]:
+    """Return the test sentences below ``tests/`` of a bot over HTTP, which has no others; Rasa looks for none there."""
+    from turncheck.project.testfiles import find_test_nlu
+
+    return find_test_nlu(project.root) if project.native is not None and not project.nlu.examples else []
 
 
 def write_test_files(report: Report, output: NluOutput, screen: Console) -> None:

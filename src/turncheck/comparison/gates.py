@@ -322,7 +322,7 @@ def _gates(
     if rules.fail_on_warnings:
         yield _no_findings(report, comparison, "warning", "fail-on-warnings")
     if "test-failures" in rules.fail_on:
-        yield gates_on_tests.judge_failed_tests(report)
+        yield gates_on_tests.judge_failed_tests(report, comparison)
     if "new-failures" in rules.fail_on:
         yield gates_on_tests.judge_new_failures(report, comparison)
     yield from _gone_tests(report, comparison, rules)

@@ -42,8 +42,10 @@ if TYPE_CHECKING:
     from turncheck.report.model import Report, Skipped
 
 
-def judge_failed_tests(report: Report) -> Judged:
+def judge_failed_tests(report: Report, comparison: Comparison | None) -> Judged:
     """Judge stories, end-to-end cases and batch cases. Wrong NLU examples are not failed tests: no model is perfect.
+
+    If none failed, but their runs fail more often than on the base, that is a failure as well.
 
     For the same reason a test that is only misunderstood counts as failed only if the settings say so. A sentence that
     the engine cannot answer has failed.
@@ -53,8 +55,9 @@ def judge_failed_tests(report: Report) -> Judged:
     failed = tuple(cause for tally in found for cause in (*tally.failed, *tally.unexpected))
     failed += tuple(unanswered_sentences(report))
     faults = faults_of(report, TESTS)
-    if failed or faults:
-        return Judged(name, "failed", "failed", causes=(*failed, *causes_of(faults)))
+    losses = () if failed else _losses(comparison)
+    if failed or faults or losses:
+        return Judged(name, "failed", "failed", losses, causes=(*failed, *causes_of(faults)))
     if not found:
         return Judged(name, "not judged", "no tests")
     if any(tally.none_ran for tally in found):
@@ -100,16 +103,19 @@ def judge_new_failures(report: Report, comparison: Comparison | None) -> Judged:
     """Judge failed tests and errors in the data that the base does not have; without a baseline these are all."""
     name = "new-failures"
     tests, errors = _new_failures(report, comparison)
-    losses = comparison.many_losses if comparison and comparison.judged else UNSET
-    facts: tuple[LossesOverall, ...] = ()
-    if not tests and not isinstance(losses, UnsetType) and losses.real:  # a test that fails says more
-        facts = (LossesOverall(losses),)
+    facts = () if tests else _losses(comparison)  # a test that fails says more
     if tests or errors or facts:
         return Judged(name, "failed", "newly failed", facts, causes=(*tests, *errors))
     found = tallies(report)
     if any(tally.none_ran for tally in found):
         return _none_ran(name, found)
     return _unclear(name, report, unclear_sentences(report)) or Judged(name, "passed", "nothing new")
+
+
+def _losses(comparison: Comparison | None) -> tuple[LossesOverall, ...]:
+    """Return that more runs fail than on the base, if that is more than chance."""
+    losses = comparison.many_losses if comparison and comparison.judged else UNSET
+    return () if isinstance(losses, UnsetType) or not losses.real else (LossesOverall(losses),)
 
 
 def _new_failures(

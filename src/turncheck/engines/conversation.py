@@ -140,8 +140,9 @@ class Turn:
     ``responses`` are the messages as Rasa's REST channel gives them; ``events`` are only that turn's, shaped as
     Rasa's (without time stamps and ids); ``slots`` and ``active_loop`` are the state after the turn. ``user`` is
     ``None`` for the opening of a conversation. ``stopped`` says why the turn ended without the assistant listening
-    again, if it did; ``timed_out`` whether that was for lack of time. ``remarks`` are about what went wrong besides
-    custom actions and was skipped, as Rasa does: a response that could not be filled, an unknown follow-up action.
+    again, if it did; ``timed_out`` whether that was for lack of time, ``unsent`` whether the message was not sent, as
+    the conversation was over. ``remarks`` are about what went wrong besides custom actions and was skipped, as Rasa
+    does: a response that could not be filled, an unknown follow-up action.
     ``unseen_actions`` are custom actions that must have run according to the events, but left no trace themselves.
     ``not_reported``: kinds of steps about which the events say nothing, whatever happened, each with the reason.
     """
@@ -154,6 +155,7 @@ class Turn:
     custom_actions: tuple[CustomAction, ...] = ()
     stopped: str | None = None
     timed_out: bool = False
+    unsent: bool = False
     remarks: tuple[str, ...] = ()
     unseen_actions: tuple[str, ...] = ()
     not_reported: Mapping[str, str] = field(default_factory=dict)

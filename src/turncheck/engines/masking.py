@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from base64 import b64encode, urlsafe_b64encode
+from base64 import b64decode, b64encode, urlsafe_b64encode
 from html.entities import codepoint2name
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,11 +32,15 @@ _UNRESERVED: Final = re.compile(r"[A-Za-z0-9_-]")
 class Masks:
     """The secrets of a server, and the login of its address, in every form in which it may repeat them.
 
-    These are: as it is, percent-encoded, escaped as in JSON or HTML, or any mixture of them; and base64 of it.
+    These are: as it is, percent-encoded, escaped as in JSON or HTML, or any mixture of them; and base64 of it. Of a
+    token that is a login in base64, the login and its password are secrets, too.
     """
 
     def __init__(self, secrets: Iterable[str], url: str = "") -> None:
-        plain = {secret for secret in (*secrets, _private(url)) if len(secret) >= SHORTEST}
+        known = [*secrets, _private(url)]
+        for decoded in filter(None, map(_decoded_login, known.copy())):
+            known += [decoded, decoded.partition(":")[2]]
+        plain = {secret for secret in known if len(secret) >= SHORTEST}
         forms = plain.union(*(_encoded(secret.encode()) for secret in plain))
         if (login := login_of(url)) is not None:
             forms |= _encoded(b":".join(login))
@@ -99,6 +103,15 @@ def _private(url: str) -> str:
     """Return the password of an address, else its name, which is then the secret."""
     name, password = login_of(url) or (b"", b"")
     return (password or name).decode("utf-8", "replace")
+
+
+def _decoded_login(secret: str) -> str:
+    """Return ``name:password`` of a secret that is base64 of it, as in the header of a login; else ""."""
+    try:
+        decoded = b64decode(secret + "=" * (-len(secret) % 4), validate=True).decode()
+    except (ValueError, UnicodeDecodeError):
+        return ""
+    return decoded if decoded.isprintable() and ":" in decoded else ""
 
 
 def _encoded(secret: bytes) -> set[str]:

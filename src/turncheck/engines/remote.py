@@ -34,7 +34,7 @@ ATTEMPTS: Final = 3
 PAUSE: Final = 0.5
 """Seconds before the second attempt; doubled for each further one."""
 LONGEST_WAIT: Final = 600.0
-"""Seconds that all calls of a run wait together because the server asks for it."""
+"""Seconds of a run in which calls wait because the server asks for it, however many at the same time."""
 SHOWN: Final = 200
 """The most characters of an answer that a message shows."""
 _PASSING: Final = {502, 503, 504}
@@ -144,7 +144,8 @@ class RemoteClient:
         self._local = threading.local()
         self._places = threading.BoundedSemaphore(self.at_once)
         self._was_there = False
-        self._waited = 0.0
+        self._waited = self._waits_until = 0.0
+        self._waiting = threading.Lock()
 
     def ask(self, question: Question, until: Deadline | None = None) -> Response:
         """Ask, and again if that is safe and may help; waiting as the server asks for does not count as its time.
@@ -242,11 +243,16 @@ class RemoteClient:
 
     def _allowed_wait(self, busy: BusyError, attempt: int) -> float:
         pause = PAUSE * 2 ** min(attempt, 8) if busy.wait is None else max(busy.wait, PAUSE)
-        if self._waited + pause > LONGEST_WAIT:
+        with self._waiting:
+            until = max(self._waits_until, time.monotonic() + pause)
+            more = min(pause, until - self._waits_until)  # what is waited for already is not waited for twice
+            is_allowed = self._waited + more <= LONGEST_WAIT
+            if is_allowed:
+                self._waited, self._waits_until = self._waited + more, until
+        if not is_allowed:
             asks = "" if busy.wait is None else f" It asks to wait for {busy.wait:,.0f} seconds:"
             what = f"{busy.message}.{asks} a run waits for {LONGEST_WAIT:,.0f} seconds in all at most"
             raise ServerError(what, hint="Does something else ask it? Try again later, or ask it less at once.")
-        self._waited += pause
         return pause
 
     def _has_ended(self) -> UserError | None:

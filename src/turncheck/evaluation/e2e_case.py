@@ -398,6 +398,7 @@ class _Talk:
         self.remarks: list[str] = []
         self.error: str | None = None
         self.timed_out = False
+        self.unsent = False
 
     @property
     def is_over(self) -> bool:
@@ -454,6 +455,7 @@ class _Talk:
         if turn.stopped:
             self.remarks.append(turn.stopped)
             self.timed_out = self.timed_out or turn.timed_out
+            self.unsent = self.unsent or turn.unsent
 
     def leave_out(self, expected: CaseTurn) -> None:
         """Record the expectations of a turn that was not judged."""
@@ -507,7 +509,7 @@ class _Talk:
         remarks = "; ".join(dict.fromkeys(self.remarks)) or None
         if self.error is not None:
             return "error", self.error
-        if self.has_failed or self.timed_out:
+        if self.has_failed or self.timed_out or self.unsent:
             return "failed", remarks
         if self.missing is not None:
             return "skipped", self.missing

@@ -14,17 +14,8 @@ from turncheck.evaluation.answers import ASKED_HERE, DelegatedError, UnfitAnswer
 from turncheck.evaluation.e2e import EXPECTS_NOTHING, NOT_FINISHED, case_units, section_of
 from turncheck.evaluation.e2e_case import CaseOutcome, run_case, skipped_case
 from turncheck.evaluation.e2e_steps import Exercised
-from turncheck.evaluation.repeats import (
-    NO_RUNS,
-    BaseRuns,
-    Repeated,
-    RepeatedRuns,
-    Rounds,
-    Run,
-    Share,
-    in_words,
-    raise_if_stopped,
-)
+from turncheck.evaluation.repeated import NO_RUNS, BaseRuns, Repeated, RepeatedRuns, Run
+from turncheck.evaluation.repeats import Rounds, Share, raise_if_stopped
 from turncheck.messages.errors import PassingError
 
 if TYPE_CHECKING:
@@ -33,7 +24,7 @@ if TYPE_CHECKING:
     from turncheck.engines.conversation import ConversationEngine
     from turncheck.evaluation.answers import Answers
     from turncheck.evaluation.e2e_case import CaseRun
-    from turncheck.evaluation.repeats import Sign
+    from turncheck.evaluation.repeated import Sign
     from turncheck.project.e2e.model import E2ECase
     from turncheck.report.model import CaseResult, EndToEnd, Outcome
     from turncheck.settings.repeats import RepeatRules
@@ -209,7 +200,7 @@ def _outcome(case: E2ECase, test: Repeated[CaseOutcome], why_unclear: str) -> Ca
         not_run = skipped_case(case, f"not run: {test.why_unclear(why_unclear)}")
         return CaseOutcome(test.answers[-1].answer.result if test.answers else not_run, exercised, test.seconds)
     repeats, result = test.repeats(), test.shown.result
-    words = "" if repeats.outcome == "passed" else in_words(repeats, test.why_unclear(why_unclear))
+    words = "" if repeats.outcome == "passed" else test.in_words(why_unclear)
     reason = "; ".join(part for part in (words, result.reason) if part) or None
     outcome = "unclear" if repeats.outcome == "unclear" else result.outcome
     result = structs.replace(

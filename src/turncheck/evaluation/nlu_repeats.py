@@ -18,15 +18,7 @@ from turncheck.evaluation.answers import (
     units_of,
 )
 from turncheck.evaluation.predictions import Judged, shortened
-from turncheck.evaluation.repeats import (
-    BaseRuns,
-    Repeated,
-    RepeatedRuns,
-    Repeating,
-    Run,
-    base_runs,
-    by_key,
-)
+from turncheck.evaluation.repeated import BaseRuns, Repeated, RepeatedRuns, Run, base_runs, by_key
 from turncheck.messages.errors import CutShortError
 from turncheck.messages.phrasing import count
 from turncheck.report.model import Attempt
@@ -35,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from turncheck.engines.base import Engine
+    from turncheck.evaluation.repeats import Repeating
     from turncheck.messages.errors import EngineError
     from turncheck.project.nlu_data import Example
     from turncheck.report.model import HowRepeated, Nlu, Repeats
@@ -103,7 +96,7 @@ def repeat_sentences(
         for test in tests:
             test.base = found[test.number]
 
-    rounds = how.rounds(tests, ask, engine, find_base, number=len(examples), what="sentence")
+    rounds = how.rounds(tests, ask, engine, find_base, number=len(examples), what="sentence", must_pass=False)
     why = rounds.why_no_more
     for test in tests:
         if own[test.number] is None and (rounds.stopped is None or test.verdict is not None):

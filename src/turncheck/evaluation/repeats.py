@@ -3,79 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
-from msgspec import UnsetType
-
-from turncheck.comparison.repeats import RunBesideBase, Weighed, alarms, rate_test, weigh_pairs
-from turncheck.engines.base import Engine, UtteranceAnswer, Workers
+from turncheck.comparison.repeats import Weighed, alarms, rate_test, weigh_pairs
+from turncheck.engines.base import Engine, Workers
+from turncheck.evaluation.repeated import Answer, Repeated, Run
 from turncheck.messages.errors import INTERRUPTED, CutShortError, EngineError
 from turncheck.messages.phrasing import count
 from turncheck.process.screen import duration
-from turncheck.report.model import LONGEST_BASE, MOST_ERRORS, Attempt, HowRepeated, RepeatedOutcome, Repeats
+from turncheck.report.repeats import MOST_ERRORS, RUNS_FOR_AN_ERROR, HowRepeated, RepeatedOutcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from concurrent.futures import Future
 
-    from turncheck.engines.conversation import Parse
-    from turncheck.evaluation.e2e_case import CaseOutcome
     from turncheck.settings.repeats import RepeatRules
 
-_RUNS_THAT_TELL: Final = 5
-"""A test that passes in half of its runs fails in so many of them once in 32 times."""
-_OTHER_BASE: Final = "its shard took it for judged: it compared with other runs of the base"
 _EVERY: Final = 15.0
 """Seconds between two messages about the progress of a round."""
-Answer = TypeVar("Answer")
 Section = TypeVar("Section")
-Sign = Literal["passed", "failed", "error", "left out"]
-Beside = Literal["", "p", "f"]
-
-
-# What is known of a test from its base.
-
-
-@dataclass(frozen=True, slots=True)
-class BaseRuns:
-    """The runs of a test on the base, and whether it counted as failed there."""
-
-    runs: str = ""
-    failed: bool = False
-
-
-NO_RUNS: Final = BaseRuns()
-
-
-def base_runs(repeats: Repeats | UnsetType, attempts: Attempt | UnsetType, *, passed: bool) -> BaseRuns:
-    """Return the runs that a test of the base says something about; one that was run once has one."""
-    if isinstance(repeats, UnsetType):
-        runs = (passed,) if isinstance(attempts, UnsetType) else attempts.runs
-        return BaseRuns("".join("P" if one else "F" for one in runs)[-LONGEST_BASE:], not passed)
-    return BaseRuns(repeats.usual_runs, not passed and repeats.outcome != "unclear")
-
-
-def by_key(keys: Iterable[Hashable], known: Iterable[tuple[Hashable, BaseRuns]]) -> list[BaseRuns]:
-    """Return for each key the runs of the base's test with it; several tests of one key belong together in order."""
-    found: dict[Hashable, list[BaseRuns]] = defaultdict(list)
-    for key, runs in known:
-        found[key].append(runs)
-    return [found[key].pop(0) if found[key] else NO_RUNS for key in keys]
 
 
 # How tests are run, and what that may cost.
-
-
-class Run(NamedTuple, Generic[Answer]):
-    """One run of a test; ``base``: how the base fared directly after it, ``p`` or ``f``, if it was asked."""
-
-    answer: Answer
-    sign: Sign
-    seconds: float = 0.0
-    base: Beside = ""
 
 
 class Asked(Protocol[Answer]):
@@ -87,28 +38,6 @@ class Asked(Protocol[Answer]):
         Raises:
             EngineError: the engine is gone.
         """
-
-
-# Runs that were made elsewhere.
-
-
-@dataclass(frozen=True, slots=True)
-class RepeatedRun:
-    """One of several runs of a test; ``answer`` is ``None`` if a sentence had none.
-
-    ``base``: whether the base passed directly after it, if it was asked.
-    """
-
-    answer: CaseOutcome | Parse | UtteranceAnswer | None
-    base: Literal["", "p", "f"] = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RepeatedRuns:
-    """All runs of a test, in their order; ``why``: why there are no more, unless they say how it fares."""
-
-    runs: tuple[RepeatedRun, ...]
-    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +74,11 @@ class Repeating(Generic[Section]):
         *,
         number: int,
         what: str,
+        must_pass: bool = True,
     ) -> Rounds[Answer]:
         """Run the tests in rounds; ``ask`` asks an engine for one of all tests by its number, below ``number``.
 
-        Each is a ``what``.
+        Each is a ``what``; ``must_pass``: see :class:`Rounds`.
         """
 
         def on(engine: Engine, number: int, _: int) -> Run[Answer]:
@@ -156,131 +86,21 @@ class Repeating(Generic[Section]):
 
         there = None if self.on_base is None else partial(on, self.on_base)
         rounds = Rounds(
-            tests, self.rules, partial(on, here), find_base, self.workers, there, self.share, self.say, what=what
+            tests,
+            self.rules,
+            partial(on, here),
+            find_base,
+            self.workers,
+            there,
+            self.share,
+            self.say,
+            what=what,
+            must_pass=must_pass,
         )
         rounds.run()
         rounds.ensure_still_there(number)
         self.spent(rounds.turns, rounds.seconds)
         return rounds
-
-
-# A test in progress.
-
-
-@dataclass(eq=False)
-class Repeated(Generic[Answer]):
-    """The runs of one test so far, and what they say. ``turns``: how many messages a run of it sends.
-
-    ``known``: its runs, if they were made elsewhere; ``why_known``: why there are no more, unless it was judged.
-    """
-
-    number: int
-    turns: int = 1
-    known: Sequence[Run[Answer]] | None = None
-    why_known: str = ""
-    answers: list[Run[Answer]] = field(default_factory=list)
-    runs: str = ""
-    errors: int = 0
-    asked: int = 0
-    base: BaseRuns = NO_RUNS
-    verdict: RepeatedOutcome | None = None
-    is_worse: bool = False
-    """Whether the statistical test found it to be worse than it may be."""
-
-    @property
-    def failed(self) -> int:
-        """How many of its runs failed."""
-        return self.runs.upper().count("F")
-
-    @property
-    def passed(self) -> int:
-        """How many of its runs passed."""
-        return self.runs.upper().count("P")
-
-    @property
-    def seconds(self) -> float | None:
-        """How long its runs took, if there were any."""
-        return sum(run.seconds for run in self.answers) or None
-
-    @property
-    def is_over(self) -> bool:
-        """Whether it is not run again: what it says is known, or it cannot be judged."""
-        left_out = bool(self.answers) and self.answers[-1].sign == "left out"
-        return self.verdict is not None or self.errors >= MOST_ERRORS or left_out
-
-    @property
-    def is_broken(self) -> bool:
-        """Whether so many of its runs ended in an error that it is not known how it fares."""
-        return self.verdict is None and self.errors >= MOST_ERRORS
-
-    @property
-    def is_wanted(self) -> bool:
-        """Whether another run of it is needed, and may be had."""
-        return not self.is_over and (self.known is None or len(self.answers) < len(self.known))
-
-    @property
-    def judged(self) -> list[Answer]:
-        """The answers of the runs that passed or failed."""
-        return [run.answer for run in self.answers if run.sign in {"passed", "failed"}]
-
-    @property
-    def beside_base(self) -> list[RunBesideBase]:
-        """Its runs that passed or failed, each with the base's that followed it."""
-        return [
-            RunBesideBase(run.sign == "failed", run.base == "f" if run.base else None)
-            for run in self.answers
-            if run.sign in {"passed", "failed"}
-        ]
-
-    @property
-    def passes(self) -> bool:
-        """Whether it counts as passed."""
-        return self.verdict in {"passed", "flaky"}
-
-    @property
-    def shown(self) -> Answer:
-        """The answer of the first run that shows what became of it."""
-        sign = "passed" if self.passes else "failed"
-        return next((run.answer for run in self.answers if run.sign == sign), self.judged[0])
-
-    def add(self, run: Run[Answer], *, usual: bool) -> None:
-        """Add a run; ``usual``: one of those that every test gets."""
-        self.base = replace(self.base, runs=f"{self.base.runs}{run.base}"[-LONGEST_BASE:])
-        self.answers.append(run)
-        if run.sign == "error":
-            self.errors += 1
-        elif run.sign != "left out":
-            sign = "P" if run.sign == "passed" else "F"
-            self.runs += sign if usual else sign.lower()
-
-    def repeats(self) -> Repeats:
-        """Return its runs as the report has them."""
-        return Repeats(runs=self.runs, outcome=self.verdict or "unclear", errors=self.errors, base=self.base.runs)
-
-    def written(self, of: Callable[[Run[Answer]], Any], why_unclear: str) -> RepeatedRuns:
-        """Return its runs to be judged elsewhere; ``of``: returns what is kept of a run."""
-        runs = tuple(RepeatedRun(of(run), run.base) for run in self.answers)
-        return RepeatedRuns(runs, "" if self.verdict is not None else self.why_unclear(why_unclear))
-
-    @property
-    def errors_in_words(self) -> str:
-        """``3 runs ended in an error; 1 of 1 other passed``."""
-        return f"{self.errors} runs ended in an error; {self.passed} of {count(len(self.runs), 'other')} passed"
-
-    def why_unclear(self, otherwise: str) -> str:
-        """Return why its runs do not say how it fares."""
-        if self.errors >= MOST_ERRORS:
-            return f"{self.errors} runs ended in an error"
-        return otherwise if self.known is None else self.why_known or _OTHER_BASE
-
-
-def in_words(repeats: Repeats, why_unclear: str = "") -> str:
-    """Return ``regressed: 0 of 6 runs pass; base 19 of 20``; of what is unclear, the outcome of the test says that."""
-    base = f"base {repeats.base_passed} of {len(repeats.base)}" if repeats.base else "the base has no runs of it"
-    why = f" ({why_unclear})" if repeats.outcome == "unclear" and why_unclear else ""
-    runs = count(len(repeats.runs), "run passes", "runs pass")
-    outcome = "" if repeats.outcome == "unclear" else f"{repeats.outcome}: "
-    return f"{outcome}{repeats.passed} of {runs}; {base}{why}"
 
 
 # All tests of one kind.
@@ -307,6 +127,8 @@ class Rounds(Generic[Answer]):
     clock: Callable[[], float] = time.monotonic
     what: str = "case"
     """What a test is called."""
+    must_pass: bool = True
+    """Whether a test that never passes has failed, also if more runs could show that this is a chance."""
     begin: float = field(init=False)
     turns: int = 0
     is_short: bool = False
@@ -314,6 +136,8 @@ class Rounds(Generic[Answer]):
     lost: dict[int, EngineError] = field(default_factory=dict)
     base_lost: EngineError | None = None
     """Why the base is not asked any more."""
+    base_errors: list[int] = field(default_factory=list)
+    """The test of each run of the base that ended in an error."""
     interrupt: KeyboardInterrupt | None = None
 
     def __post_init__(self) -> None:
@@ -333,9 +157,13 @@ class Rounds(Generic[Answer]):
     @property
     def remarks(self) -> tuple[str, ...]:
         """What a reader must know of how the base was asked."""
-        if self.base_lost is None:
-            return ()
-        return (f"The base was not asked in turn with this side to the end: {self.base_lost.message}.",)
+        found = []
+        if self.base_errors:
+            runs = count(len(self.base_errors), "run")
+            found.append(f"{runs} of the base, asked in turn with this side, ended in an error.")
+        if self.base_lost is not None:
+            found.append(f"The base was not asked in turn with this side to the end: {self.base_lost.message}.")
+        return tuple(found)
 
     @property
     def stopped(self) -> EngineError | KeyboardInterrupt | None:
@@ -404,6 +232,8 @@ class Rounds(Generic[Answer]):
             if self.interrupt is not None or self._runs == before:
                 break
             self._decide()
+        if not self.lost and self.interrupt is None:
+            self._conclude()
 
     def ensure_still_there(self, number: int) -> None:
         """Note that the engine is gone, if tests end in errors, and it does not answer others either.
@@ -482,6 +312,8 @@ class Rounds(Generic[Answer]):
         except EngineError as error:
             self.on_base, self.base_lost = None, error
             return here
+        if there == "error":
+            self.base_errors.append(test.number)
         return here._replace(base="p" if there == "passed" else "f" if there == "failed" else "")
 
     def _one(self, test: Repeated[Answer], attempt: int) -> Run[Answer] | None:
@@ -497,10 +329,24 @@ class Rounds(Generic[Answer]):
         return run._replace(seconds=self.clock() - begin)
 
     def _settle(self) -> None:
-        """Note which tests have passed, without the base."""
+        """Note which tests have passed, without the base. Each run that ended in an error takes more that passed."""
         for test in self.tests:
-            if test.verdict is None and len(test.runs) >= self.rules.first and not test.failed:
+            enough = min(self.rules.most, self.rules.first + RUNS_FOR_AN_ERROR * test.errors)
+            if test.verdict is None and len(test.runs) >= enough and not test.failed:
                 test.verdict = "passed"
+
+    def _conclude(self) -> None:
+        """Judge what is undecided when no more runs are made: a test that never passed must not pass for a chance.
+
+        If it never passed on the base either, which was asked in turn, nothing is known: a model may have drifted.
+        """
+        for test in self.tests:
+            if test.is_over or not test.runs:
+                continue
+            if not test.failed and len(test.runs) >= self.rules.first:
+                test.verdict = "passed"
+            elif not test.passed and self.must_pass and not test.fails_beside_base:
+                test.verdict, test.is_concluded = "failed", True
 
     def _decide(self) -> None:
         """Judge each test that may be judged by its runs so far."""
@@ -526,11 +372,16 @@ class Rounds(Generic[Answer]):
                 test.verdict = _as_usual(test)
 
     def _weigh(self, test: Repeated[Answer], level: float) -> Weighed | None:
-        """Weigh the runs of a test; ``None``: nothing could be worse, or no number of runs that are allowed tells."""
+        """Weigh the runs of a test; ``None``: nothing could be worse, or no number of runs that are allowed tells.
+
+        If the base was asked and never answered, its report alone says how it fares.
+        """
         base, worth = test.base.runs.upper(), self.rules.worth
-        is_beside = self.on_base is not None if test.known is None else any(run.base for run in test.known)
+        is_beside = any(run.base for run in test.known or test.answers)
+        if test.known is None:
+            is_beside = self.on_base is not None and (is_beside or len(test.runs) <= self.rules.first)
         if is_beside:
-            if "P" not in base and len(base) >= _RUNS_THAT_TELL:
+            if test.base.never_passes:
                 return None
             before = base[: len(base) - sum(bool(run.base) for run in test.answers)]
             return weigh_pairs(test.beside_base, before.count("F"), len(before), worth, level)
@@ -583,9 +434,7 @@ def _as_usual(test: Repeated[Answer]) -> RepeatedOutcome | None:
     One that never passes, neither here nor in so many runs there, has failed, whether or not there is a report of the
     base.
     """
-    base = test.base.runs.upper()
-    fails_there = len(base) >= _RUNS_THAT_TELL and "P" not in base
-    if test.base.failed or (fails_there and not test.passed):
+    if test.base.failed or (test.base.never_passes and not test.passed):
         return "failed"
     return "flaky" if test.passed else None
 

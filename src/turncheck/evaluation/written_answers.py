@@ -23,7 +23,7 @@ from turncheck.evaluation.answers import EngineFacts
 from turncheck.evaluation.batch.repeats import RepeatedSuite
 from turncheck.evaluation.e2e_case import CaseOutcome
 from turncheck.evaluation.e2e_steps import Exercised
-from turncheck.evaluation.repeats import RepeatedRun, RepeatedRuns
+from turncheck.evaluation.repeated import RepeatedRun, RepeatedRuns
 from turncheck.evaluation.splits import FoldRun
 from turncheck.evaluation.stories import StoryAnswer
 from turncheck.evaluation.story_run import MisparsedMessage, StoryRun

@@ -381,6 +381,7 @@ def without_old(
 def _remarks(report: Report, compared: Comparison | None) -> list[Entry]:
     """What a reader must know before believing the figures."""
     cautions = [line(Prose(warning, names_paths=True)) for warning in (compared.warnings if compared else ())]
+    cautions += [line(Prose(note, 1000, names_paths=True)) for note in (report.engine.notes if report.engine else ())]
     cautions += [line(Prose(words, 400)) for words in to_release(report)]
     cautions += [line(remark.in_words) for remark in overlaps(report, compared) if remark.new]
     cautions += [line(remark) for remark in (batch_remarks(report.batch) if report.batch else ())]

@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from turncheck.messages.finding import Location
 from turncheck.report.part import Count, Figure, Part
-from turncheck.report.repeats import Attempt, HowRepeated, Repeats
+from turncheck.report.repeats import MOST_ERRORS, Attempt, HowRepeated, Repeats
 from turncheck.report.understanding import Confusion, EntitySpan, ExpectedParse, RankedIntent
 
 if TYPE_CHECKING:
@@ -418,8 +418,10 @@ class CaseResult(Part, frozen=True, kw_only=True):
             ValueError: it does not follow from them.
         """
         if not isinstance(self.repeats, UnsetType):
-            expected = "error" if self.repeats.is_unanswered else _OUTCOMES[self.repeats.outcome]
-            if expected != self.outcome:
+            expected = {_OUTCOMES[self.repeats.outcome]}
+            if self.repeats.outcome == "unclear" and self.repeats.errors >= MOST_ERRORS:
+                expected = {"error"} if self.repeats.is_unanswered else {"error", "unclear"}  # "error": as it once was
+            if self.outcome not in expected:
                 raise ValueError(f"a case whose runs are '{self.repeats.outcome}' cannot be '{self.outcome}'")
         if self.outcome == "unclear" and isinstance(self.repeats, UnsetType):
             raise ValueError("a case is only unclear after several runs")

@@ -12,11 +12,18 @@ LONGEST_BASE: Final = 100
 """How many runs of the base a test is compared with at most: the latest."""
 
 MOST_ERRORS: Final = 3
-"""After so many runs that ended in an error, a test is not run any more."""
+"""After so many runs that ended in an error, a test is not run any more, if these are too many beside the others."""
+RUNS_FOR_AN_ERROR: Final = 2
+"""How many runs that passed or failed make up for one that ended in an error."""
 
 Runs = Annotated[str, msgspec.Meta(pattern=r"^[PFpf]*(?!\n)$", max_length=1000)]
 """Runs in their order: ``P`` passed, ``F`` failed; small letters: run because others of the test had failed."""
 RepeatedOutcome = Literal["passed", "flaky", "failed", "regressed", "unclear"]
+
+
+def too_many_errors(errors: int, runs: int) -> bool:
+    """Whether so many runs of a test ended in an error that the others do not say how it fares."""
+    return errors >= MOST_ERRORS and runs < RUNS_FOR_AN_ERROR * errors
 
 
 class Attempt(Part, frozen=True, kw_only=True):
@@ -34,7 +41,7 @@ class Repeats(Part, frozen=True, kw_only=True):
     """How a test fared that was run several times, since the assistant's answers vary.
 
     ``flaky``: it fails in some runs, no more often than on the base; ``regressed``: more often; ``failed``: it fails as
-    it did on the base, or is new and fails too often; ``unclear``: its runs do not say which.
+    it did on the base, is new and fails too often, or never passes; ``unclear``: its runs do not say which.
     """
 
     runs: Runs
@@ -85,7 +92,7 @@ class Repeats(Part, frozen=True, kw_only=True):
     @property
     def is_unanswered(self) -> bool:
         """Whether so many runs ended in an error that it was not run any more."""
-        return self.outcome == "unclear" and self.errors >= MOST_ERRORS
+        return self.outcome == "unclear" and too_many_errors(self.errors, len(self.runs))
 
     @property
     def usual_runs(self) -> str:

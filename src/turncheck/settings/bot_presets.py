@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LEAVE_EMPTY_OUT: Final = frozenset({"dialogflow-cx", "lex-v2"})
-"""Those whose answers have no list of messages where the bot says nothing."""
+"""Those whose answers have neither a list of messages where the bot says nothing, nor slots where none is set."""
 
 PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
     "rest": {},

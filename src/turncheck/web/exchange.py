@@ -214,8 +214,8 @@ def _chunks(answer: requests.Response, limit: int) -> Iterator[bytes]:
 def seconds_to_wait(retry_after: str, now: float) -> float | None:
     """Read ``Retry-After``: seconds, or a date (RFC 9110, 10.2.3); ``now``: the time since the epoch."""
     text = retry_after.strip()
-    if text.isascii() and text.isdigit() and len(text) <= 9:
-        return float(text)
+    if text.isascii() and text.isdigit():
+        return float(text[:300])  # more digits are no other answer: nobody waits so long
     try:
         return max(0.0, parsedate_to_datetime(text).timestamp() - now)
     except (ValueError, TypeError, OverflowError, IndexError):

@@ -79,17 +79,22 @@ def add_cache_flags(group: argparse._ArgumentGroup | argparse.ArgumentParser) ->
 
 
 def settings_of(namespace: argparse.Namespace, *, workers: int = 0) -> Settings:
-    """Return a command's flags as settings of ``run``.
+    """Return a command's flags as settings of ``run``; the engine may be named by the project's file as well.
 
     Raises:
         UserError: a flag is invalid, or is for another engine.
     """
     from turncheck.engines.choice import refuse_settings_of_others  # not for --help
     from turncheck.settings.engines import ENGINES
+    from turncheck.settings.file import read_settings_file
     from turncheck.settings.options import options
     from turncheck.settings.sources import combine, from_flags
 
     given = from_flags({name: getattr(namespace, name.replace("-", "_"), None) for name in (*FLAGS, *CACHE_FLAGS)})
+    if "engine" not in given and (
+        named := read_settings_file(Path(namespace.project), faulty=True).values.get("engine")
+    ):
+        given["engine"] = named
     engine = combine(given).engine
     refuse_settings_of_others(combine(given))
     compares = ENGINES[engine].from_files

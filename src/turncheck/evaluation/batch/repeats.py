@@ -10,21 +10,20 @@ from msgspec import UnsetType, structs
 from turncheck.comparison.cases import batch_expectation
 from turncheck.engines.base import Engine, SuiteAnswers, UtteranceAnswer
 from turncheck.evaluation.answers import UnfitAnswerError, asked_twice
-from turncheck.evaluation.repeats import (
+from turncheck.evaluation.repeated import (
     BaseRuns,
     Repeated,
     RepeatedRun,
     RepeatedRuns,
-    Repeating,
     Run,
     base_runs,
     by_key,
-    in_words,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
+    from turncheck.evaluation.repeats import Repeating
     from turncheck.messages.errors import EngineError
     from turncheck.project.batch.model import Suite, SuiteCase
     from turncheck.report.batch import Batch, BatchCase
@@ -167,6 +166,6 @@ def _result(test: Repeated[_Told], why_unclear: str) -> BatchCase:
         reason = "; ".join(part for part in (words, error.reason) if part) or None
         return structs.replace(error, reason=reason, repeats=test.repeats())
     repeats, shown = test.repeats(), test.shown.case
-    words = "" if repeats.outcome == "passed" else in_words(repeats, test.why_unclear(why_unclear))
+    words = "" if repeats.outcome == "passed" else test.in_words(why_unclear)
     reason = "; ".join(part for part in (words, shown.reason) if part) or None
     return structs.replace(shown, passed=test.passes, reason=reason, repeats=repeats)

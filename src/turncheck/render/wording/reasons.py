@@ -140,15 +140,19 @@ def _failed_tests(gate: judged.Judged, run: _Run) -> str:
         case _:
             faults = faults_of(run.report, TESTS)
             failed = [_failed(run.found)] if any(tally.failed for tally in run.found) else []
-            failed += [*unanswered_in_words(run.report), *unexpected_in_words(run.found)]
+            failed += [*unanswered_in_words(run.report), *unexpected_in_words(run.found), *_losses(gate)]
             return "; ".join([*failed, *([faults_in_words(faults)] if faults else [])])
 
 
 def _newly_failed(gate: judged.Judged, run: _Run) -> str:
     """What failed in tests or in the data and did not on the base; or more runs of all cases."""
-    losses = [losses_in_words(fact.losses) for fact in gate.facts if isinstance(fact, judged.LossesOverall)]
+    losses = _losses(gate)
     words = [_new_failures(gate, run)] if gate.causes or not losses else []
     return "; ".join([*words, *losses])
+
+
+def _losses(gate: judged.Judged) -> list[str]:
+    return [losses_in_words(fact.losses) for fact in gate.facts if isinstance(fact, judged.LossesOverall)]
 
 
 def _new_failures(gate: judged.Judged, run: _Run) -> str:

@@ -1,0 +1,231 @@
+"""One test of an assistant whose answers vary: its runs, those of its base, and what they say."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeVar
+
+from msgspec import UnsetType
+
+from turncheck.comparison.repeats import RunBesideBase
+from turncheck.messages.phrasing import count
+from turncheck.report.repeats import LONGEST_BASE, Attempt, RepeatedOutcome, Repeats, too_many_errors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Sequence
+
+    from turncheck.engines.base import UtteranceAnswer
+    from turncheck.engines.conversation import Parse
+    from turncheck.evaluation.e2e_case import CaseOutcome
+
+_RUNS_THAT_TELL: Final = 5
+"""A test that passes in half of its runs fails in so many of them once in 32 times."""
+_OTHER_BASE: Final = "its shard took it for judged: it compared with other runs of the base"
+Answer = TypeVar("Answer")
+Sign = Literal["passed", "failed", "error", "left out"]
+Beside = Literal["", "p", "f"]
+
+
+# What is known of a test from its base.
+
+
+@dataclass(frozen=True, slots=True)
+class BaseRuns:
+    """The runs of a test on the base, and whether it counted as failed there."""
+
+    runs: str = ""
+    failed: bool = False
+
+    @property
+    def never_passes(self) -> bool:
+        """Whether none of its runs passed, and there are enough to tell."""
+        return len(self.runs) >= _RUNS_THAT_TELL and "P" not in self.runs.upper()
+
+
+NO_RUNS: Final = BaseRuns()
+
+
+def base_runs(repeats: Repeats | UnsetType, attempts: Attempt | UnsetType, *, passed: bool) -> BaseRuns:
+    """Return the runs that a test of the base says something about; one that was run once has one."""
+    if isinstance(repeats, UnsetType):
+        runs = (passed,) if isinstance(attempts, UnsetType) else attempts.runs
+        return BaseRuns("".join("P" if one else "F" for one in runs)[-LONGEST_BASE:], not passed)
+    return BaseRuns(repeats.usual_runs, not passed and repeats.outcome != "unclear")
+
+
+def by_key(keys: Iterable[Hashable], known: Iterable[tuple[Hashable, BaseRuns]]) -> list[BaseRuns]:
+    """Return for each key the runs of the base's test with it; several tests of one key belong together in order."""
+    found: dict[Hashable, list[BaseRuns]] = defaultdict(list)
+    for key, runs in known:
+        found[key].append(runs)
+    return [found[key].pop(0) if found[key] else NO_RUNS for key in keys]
+
+
+# Its runs.
+
+
+class Run(NamedTuple, Generic[Answer]):
+    """One run of a test; ``base``: how the base fared directly after it, ``p`` or ``f``, if it was asked."""
+
+    answer: Answer
+    sign: Sign
+    seconds: float = 0.0
+    base: Beside = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedRun:
+    """One of several runs of a test; ``answer`` is ``None`` if a sentence had none.
+
+    ``base``: whether the base passed directly after it, if it was asked.
+    """
+
+    answer: CaseOutcome | Parse | UtteranceAnswer | None
+    base: Literal["", "p", "f"] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedRuns:
+    """All runs of a test, in their order; ``why``: why there are no more, unless they say how it fares."""
+
+    runs: tuple[RepeatedRun, ...]
+    why: str = ""
+
+
+# A test in progress.
+
+
+@dataclass(eq=False)
+class Repeated(Generic[Answer]):
+    """The runs of one test so far, and what they say. ``turns``: how many messages a run of it sends.
+
+    ``known``: its runs, if they were made elsewhere; ``why_known``: why there are no more, unless it was judged.
+    """
+
+    number: int
+    turns: int = 1
+    known: Sequence[Run[Answer]] | None = None
+    why_known: str = ""
+    answers: list[Run[Answer]] = field(default_factory=list)
+    runs: str = ""
+    errors: int = 0
+    asked: int = 0
+    base: BaseRuns = NO_RUNS
+    verdict: RepeatedOutcome | None = None
+    is_worse: bool = False
+    """Whether the statistical test found it to be worse than it may be."""
+    is_concluded: bool = False
+    """Whether it was judged although its runs do not say how it fares, since there are no more."""
+
+    @property
+    def failed(self) -> int:
+        """How many of its runs failed."""
+        return self.runs.upper().count("F")
+
+    @property
+    def passed(self) -> int:
+        """How many of its runs passed."""
+        return self.runs.upper().count("P")
+
+    @property
+    def seconds(self) -> float | None:
+        """How long its runs took, if there were any."""
+        return sum(run.seconds for run in self.answers) or None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is not run again: what it says is known, or it cannot be judged."""
+        left_out = bool(self.answers) and self.answers[-1].sign == "left out"
+        return self.verdict is not None or self.is_broken or left_out
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether so many of its runs ended in an error that it is not known how it fares."""
+        return self.verdict is None and too_many_errors(self.errors, len(self.runs))
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether its runs do not say how it fares, whatever it counts as."""
+        return self.verdict is None or self.is_concluded
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether another run of it is needed, and may be had."""
+        return not self.is_over and (self.known is None or len(self.answers) < len(self.known))
+
+    @property
+    def judged(self) -> list[Answer]:
+        """The answers of the runs that passed or failed."""
+        return [run.answer for run in self.answers if run.sign in {"passed", "failed"}]
+
+    @property
+    def beside_base(self) -> list[RunBesideBase]:
+        """Its runs that passed or failed, each with the base's that followed it."""
+        return [
+            RunBesideBase(run.sign == "failed", run.base == "f" if run.base else None)
+            for run in self.answers
+            if run.sign in {"passed", "failed"}
+        ]
+
+    @property
+    def fails_beside_base(self) -> bool:
+        """Whether the base, asked in turn with this side often enough to tell, never passed."""
+        return BaseRuns("".join(run.base for run in self.answers)).never_passes
+
+    @property
+    def passes(self) -> bool:
+        """Whether it counts as passed."""
+        return self.verdict in {"passed", "flaky"}
+
+    @property
+    def shown(self) -> Answer:
+        """The answer of the first run that shows what became of it."""
+        sign = "passed" if self.passes else "failed"
+        return next((run.answer for run in self.answers if run.sign == sign), self.judged[0])
+
+    def add(self, run: Run[Answer], *, usual: bool) -> None:
+        """Add a run; ``usual``: one of those that every test gets."""
+        self.base = replace(self.base, runs=f"{self.base.runs}{run.base}"[-LONGEST_BASE:])
+        self.answers.append(run)
+        if run.sign == "error":
+            self.errors += 1
+        elif run.sign != "left out":
+            sign = "P" if run.sign == "passed" else "F"
+            self.runs += sign if usual else sign.lower()
+
+    def repeats(self) -> Repeats:
+        """Return its runs as the report has them."""
+        return Repeats(runs=self.runs, outcome=self.verdict or "unclear", errors=self.errors, base=self.base.runs)
+
+    def written(self, of: Callable[[Run[Answer]], Any], why_unclear: str) -> RepeatedRuns:
+        """Return its runs to be judged elsewhere; ``of``: returns what is kept of a run."""
+        runs = tuple(RepeatedRun(of(run), run.base) for run in self.answers)
+        return RepeatedRuns(runs, self.why_unclear(why_unclear) if self.is_undecided else "")
+
+    @property
+    def errors_in_words(self) -> str:
+        """``3 runs ended in an error; 1 of 1 other passed``."""
+        return f"{self.errors} runs ended in an error; {self.passed} of {count(len(self.runs), 'other')} passed"
+
+    def in_words(self, why_no_more: str) -> str:
+        """Return its runs in words; if they do not say how it fares, also why there are no more."""
+        return in_words(self.repeats(), self.why_unclear(why_no_more) if self.is_undecided else "")
+
+    def why_unclear(self, otherwise: str) -> str:
+        """Return why its runs do not say how it fares."""
+        if self.is_broken:
+            return f"{self.errors} runs ended in an error"
+        return otherwise if self.known is None else self.why_known or _OTHER_BASE
+
+
+def in_words(repeats: Repeats, why_no_more: str = "") -> str:
+    """Return ``regressed: 0 of 6 runs pass; base 19 of 20``; of what is unclear, the outcome of the test says that.
+
+    ``why_no_more``: why there are no more runs, if these do not say how it fares.
+    """
+    base = f"base {repeats.base_passed} of {len(repeats.base)}" if repeats.base else "the base has no runs of it"
+    why = f" ({why_no_more})" if why_no_more else ""
+    runs = count(len(repeats.runs), "run passes", "runs pass")
+    outcome = "" if repeats.outcome == "unclear" else f"{repeats.outcome}: "
+    return f"{outcome}{repeats.passed} of {runs}; {base}{why}"
