@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import requests
 from urllib3.exceptions import ProtocolError
 
+from turncheck.engines.http.answers import error_text
 from turncheck.engines.http.signature import AwsKey, signed
 from turncheck.engines.remote import (
     SHOWN,
@@ -165,6 +166,18 @@ class BotClient(RemoteClient):
             failure.attempts = 2 if status == 500 else 3
             return failure
         return _RefusedTurnError(what)
+
+    def _reason(self, response: Response) -> str:
+        """Return the message of an error; of one that is no JSON, the name of the status and how it begins."""
+        try:
+            text = error_text(decoded(response.body))
+        except UnreadableError:
+            text = ""
+        if text:
+            return self.shown(text, 300)
+        named = self.shown(response.reason) or "no reason given"
+        begins = self.shown(response.body[: 8 * SHOWN].decode("utf-8", "replace"))
+        return f"{named}. It says: {begins}" if begins and not begins.startswith(("<", "{}", "[]")) else named
 
     def too_large(self, question: Question) -> UserError:
         """Return the error for an answer that is larger than the limit: it is only about this one call."""
