@@ -218,7 +218,7 @@ def test_a_bot_that_never_says_a_word_passes_nothing(command: str, more: str, pr
         (("--bot-url", "http://x/?key=1"), "has a query or a fragment"),
         (("--bot-url", "http://x", "--bot-url-base", "x"), "'x' of --bot-url-base is not an address"),
         (("--bot-url", "http://x", "--engine", "embedded"), "--bot-url is for the engine 'http'"),
-        (("--engine", "embedded"), "the engine 'embedded' cannot run a bot over HTTP"),
+        (("--engine", "embedded"), "over HTTP\nUse the engine 'http': --engine http --bot-url URL."),
         (("--bot-url", "http://x", "--repeats", "firts: 5"), "worth, turns, time. Did you mean 'first'?\n"),
         (("--bot-url", "http://x", "--repeats", "first: 5, most: 2"), "`first` (5) is more than `most` (2)\n"),
         (("--bot-url", "http://x", "--domain", "domain.yml"), "the path 'domain.yml' of --domain does not exist"),
