@@ -169,6 +169,53 @@ def test_a_call_that_begins_conversations_and_one_that_fetches_messages(tmp_path
     assert len(notes) == 1, "about the token"
 
 
+@pytest.mark.parametrize(
+    ("headers", "token", "kept"),
+    [
+        ({"Authorization": "Bearer abc", "X-Conv": SESSION, "X-Chan": "web"}, "Authorization", {"X-Chan": "web"}),
+        ({"X-Conv": f"c-{SESSION}", "X-Text": TEXT}, "", {}),
+        ({"X-Session-Token": SESSION, "X-Api-Key": "abc"}, "X-Api-Key", {}),
+        ({"authorization": "Bearer {{context.jwt}}", "X-Api-Key": "abc"}, "authorization", {}),
+        ({"X-Other": "{{context.jwt}}", "X-Api-Key": "abc"}, "X-Api-Key", {}),
+        ({"X-Other": "{{context.jwt}}"}, "X-Other", {}),
+    ],
+)
+def test_the_token_is_the_header_of_the_login_and_never_the_id(
+    headers: dict[str, str], token: str, kept: dict[str, str], tmp_path: Path
+) -> None:
+    bot, _, notes = made(tmp_path, SIMPLEREST_HEADERS_TEMPLATE=headers)
+    assert (bot.token.header, dict(bot.request.headers)) == (token or "Authorization", kept)
+    left = set(headers) - {token} - set(kept)
+    assert {
+        name for name in headers if any(note.startswith(f"the header {name} is left out") for note in notes)
+    } == left
+    assert any("--bot-token" in note and f"header {token} " in note for note in notes) == bool(token)
+
+
+@pytest.mark.parametrize("name", ["SIMPLEREST_URL", "SIMPLEREST_START_URL", "SIMPLEREST_POLL_URL"])
+def test_a_login_in_an_address_is_named_and_not_copied(name: str, tmp_path: Path) -> None:
+    bot, address, notes = made(tmp_path, **{name: "https://user:secretpw9@bot.example:8443/api"})
+    assert f"the login in {name} is left out: give it in --bot-url (https://NAME:PASSWORD@…)." in notes
+    assert "secretpw9" not in f"{bot}{address}{notes}"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b'{\n // a comment\n "botium": {}}', "botium.json:2:2: is not JSON"),
+        (b'{"botium": {"Capabilities": {}},}', "botium.json:1:33: is not JSON"),
+        (b'{"a": "\xff"}', "botium.json: is not UTF-8"),
+        (b"[" * 99_999, "botium.json: is not JSON: it is nested too deep"),
+        (b" " * (2 << 20), "botium.json: cannot be read: "),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(content: bytes, expected: str, tmp_path: Path) -> None:
+    (tmp_path / "botium.json").write_bytes(content)
+    done = turncheck("init", tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"turncheck: error: {tmp_path}/{expected}")
+
+
 def test_several_paths_to_messages_have_numbers_there(tmp_path: Path, golden: Golden) -> None:
     paths = {"SIMPLEREST_RESPONSE_JSONPATH": None, "SIMPLEREST_RESPONSE_JSONPATH_0": "$.a"}
     bot, _, notes = made(tmp_path, **paths, SIMPLEREST_RESPONSE_JSONPATH_1="$.b")
