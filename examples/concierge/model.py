@@ -2,8 +2,8 @@
 
     python model.py PORT [SEED] [FAILS]
 
-The k-th time that it is asked the same, the answer depends on the seed and on k alone. ``FAILS`` is the share of wrong
-answers, from 0 to 1.
+The k-th time that it is asked the same, the answer depends on the seed and on k alone. So a test that begins like no
+other has the same answers whatever else runs at the same time. ``FAILS`` is the share of wrong answers, from 0 to 1.
 """
 
 from __future__ import annotations

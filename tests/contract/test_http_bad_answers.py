@@ -57,6 +57,18 @@ BAD: dict[str, tuple[Callable[[Call], Reply], str]] = {
     "a number alone": (lambda _: Reply(b"3"), "(turncheck.yml:4:12); it is the number 3"),
     "refused by FastAPI": (lambda _: Reply({"detail": "field required"}, 422), "with 422: field required"),
     "endless headers": (lambda _: Reply(b"{}", headers=(("X-A", "a" * 70_000),)), "with what is not HTTP (got more"),
+    "refused in text": (
+        lambda _: Reply(b"missing\n field id", 400),
+        "with 400: Bad Request. It says: missing field id",
+    ),
+    "refused by a list": (lambda _: Reply({"detail": [{"msg": "no field id"}]}, 422), "with 422: no field id"),
+    "refused by other keys": (lambda _: Reply({"why": "no id"}, 400), 'Bad Request. It says: {"why": "no id"}'),
+    "refused with a page": (lambda _: Reply(b"<html>", 400), "with 400: Bad Request"),
+    "an error that is none by its status": (
+        lambda _: Reply({"error": {"message": "quota exceeded " + "x" * 900}}),
+        "it has $.error.message, and its error says: quota exceeded xxx",
+    ),
+    "an error as text": (lambda _: Reply({"Error": "no\n model"}), "it has $.Error, and its error says: no model"),
     "cut": (lambda _: Reply(how="cut"), "cut the connection when it was asked POST /chat"),
 }
 
@@ -221,13 +233,53 @@ def test_an_endless_id_is_an_error(tmp_path: Path, golden: Golden) -> None:
     assert len(fake.calls) == 3
 
 
-@pytest.mark.parametrize("answer", [{}, {"id": None}, {"id": ""}, {"id": True}, {"id": {"value": 1}}])
+@pytest.mark.parametrize("answer", [{}, {"id": None}, {"id": ""}, {"id": True}, {"id": {"value": 1}}, {"id": 1.5}])
 def test_a_session_without_an_id_is_an_error(answer: object, tmp_path: Path, golden: Golden) -> None:
     fake = FakeBot(lambda _: Reply(answer))
     with serving(fake):
         section = hold(tmp_path, fake, shape=OPENS)
     assert [case.outcome for case in section.cases] == ["error"] * 3
     golden(section.cases[0].reason)
+
+
+POLLS = """\
+bot:
+  request: {path: /send, body: {session: "{session}", message: "{text}"}}
+  poll: {path: "/get?after={cursor}", method: POST, body: {session: "{session}"}CURSOR}
+  quiet: 300ms
+  replies: $.messages[*].text
+"""
+
+
+@pytest.mark.parametrize(("cursor", "messages"), [("", 1), ("", 90), (", cursor: $.at", 1)])
+def test_a_bot_that_returns_everything_whenever_it_is_asked_is_told_from_one_that_talks(
+    cursor: str, messages: int, tmp_path: Path, golden: Golden
+) -> None:
+    said: list[object] = []
+
+    def answer(call: Call) -> Reply:
+        if call.path == "/send":
+            said.append({"text": call.body["message"]})
+            return Reply({})
+        return Reply({"messages": said * messages, "at": 1, "now": len(fake.calls)})
+
+    fake = FakeBot(answer)
+    with serving(fake):
+        section = hold(tmp_path, fake, shape=POLLS.replace("CURSOR", cursor), sleep=lambda _: None)
+    assert section.cases[0].outcome == "error"
+    golden(section.cases[0].reason)
+    assert len(fake.calls) < 40
+
+
+def test_a_bot_that_repeats_itself_is_heard(tmp_path: Path) -> None:
+    def answer(call: Call) -> Reply:
+        is_word = call.path != "/send" and len(fake.calls) <= 6
+        return Reply({"messages": [{"text": "still thinking"}] if is_word else []})
+
+    fake = FakeBot(answer)
+    with serving(fake):
+        talk = conversations(fake.url, bot_of(tmp_path, POLLS.replace("CURSOR", ""))).conversation()
+        assert len(talk.say("hello").responses) == 5
 
 
 @pytest.mark.parametrize("failure", [Reply({}, 500), Reply({}, 503), Reply(how="cut")], ids=["500", "503", "cut"])

@@ -34,6 +34,22 @@ def test_it_is_judged_by_one_command(flags: tuple[str, ...], code: int, tmp_path
 
 
 @pytest.mark.slow
+def test_a_seed_gives_each_test_its_results_whatever_runs_beside_it(tmp_path: Path) -> None:
+    flags = ("--seed", "7", "--fails", "0.2", "--evaluations", "nlu", "e2e", "--baseline", "none", "--quiet")
+    results = []
+    for at_once in ("1", "32"):
+        out = tmp_path / at_once
+        command = [sys.executable, str(RUN), *flags, "--bot-parallel", at_once, "--out", str(out)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 1, done.stdout + done.stderr
+        report = json.loads((out / "report.json").read_text())
+        tests = [*report["e2e"]["cases"], *report["nlu"]["predictions"]]
+        results.append([(test["repeats"]["outcome"], *sorted(test["repeats"]["runs"].upper())) for test in tests])
+    assert results[0] == results[1]
+    assert len({*results[0]}) > 4, "they vary"
+
+
+@pytest.mark.slow
 def test_what_was_measured_is_kept_if_it_is_interrupted(tmp_path: Path) -> None:
     command = [sys.executable, str(RUN), "--repeats", "first: 20, turns: 100000", "--out", str(tmp_path / "out")]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:

@@ -169,6 +169,53 @@ def test_a_call_that_begins_conversations_and_one_that_fetches_messages(tmp_path
     assert len(notes) == 1, "about the token"
 
 
+@pytest.mark.parametrize(
+    ("headers", "token", "kept"),
+    [
+        ({"Authorization": "Bearer abc", "X-Conv": SESSION, "X-Chan": "web"}, "Authorization", {"X-Chan": "web"}),
+        ({"X-Conv": f"c-{SESSION}", "X-Text": TEXT}, "", {}),
+        ({"X-Session-Token": SESSION, "X-Api-Key": "abc"}, "X-Api-Key", {}),
+        ({"authorization": "Bearer {{context.jwt}}", "X-Api-Key": "abc"}, "authorization", {}),
+        ({"X-Other": "{{context.jwt}}", "X-Api-Key": "abc"}, "X-Api-Key", {}),
+        ({"X-Other": "{{context.jwt}}"}, "X-Other", {}),
+    ],
+)
+def test_the_token_is_the_header_of_the_login_and_never_the_id(
+    headers: dict[str, str], token: str, kept: dict[str, str], tmp_path: Path
+) -> None:
+    bot, _, notes = made(tmp_path, SIMPLEREST_HEADERS_TEMPLATE=headers)
+    assert (bot.token.header, dict(bot.request.headers)) == (token or "Authorization", kept)
+    left = set(headers) - {token} - set(kept)
+    assert {
+        name for name in headers if any(note.startswith(f"the header {name} is left out") for note in notes)
+    } == left
+    assert any("--bot-token" in note and f"header {token} " in note for note in notes) == bool(token)
+
+
+@pytest.mark.parametrize("name", ["SIMPLEREST_URL", "SIMPLEREST_START_URL", "SIMPLEREST_POLL_URL"])
+def test_a_login_in_an_address_is_named_and_not_copied(name: str, tmp_path: Path) -> None:
+    bot, address, notes = made(tmp_path, **{name: "https://user:secretpw9@bot.example:8443/api"})
+    assert f"the login in {name} is left out: give it in --bot-url (https://NAME:PASSWORD@…)." in notes
+    assert "secretpw9" not in f"{bot}{address}{notes}"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b'{\n // a comment\n "botium": {}}', "botium.json:2:2: is not JSON"),
+        (b'{"botium": {"Capabilities": {}},}', "botium.json:1:33: is not JSON"),
+        (b'{"a": "\xff"}', "botium.json: is not UTF-8"),
+        (b"[" * 99_999, "botium.json: is not JSON: it is nested too deep"),
+        (b" " * (2 << 20), "botium.json: cannot be read: "),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(content: bytes, expected: str, tmp_path: Path) -> None:
+    (tmp_path / "botium.json").write_bytes(content)
+    done = turncheck("init", tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"turncheck: error: {tmp_path}/{expected}")
+
+
 def test_several_paths_to_messages_have_numbers_there(tmp_path: Path, golden: Golden) -> None:
     paths = {"SIMPLEREST_RESPONSE_JSONPATH": None, "SIMPLEREST_RESPONSE_JSONPATH_0": "$.a"}
     bot, _, notes = made(tmp_path, **paths, SIMPLEREST_RESPONSE_JSONPATH_1="$.b")
@@ -234,3 +281,68 @@ def test_init_proposes_it(tmp_path: Path, golden: Golden) -> None:
     again = turncheck("init", tmp_path, "--host", "github")
     assert again.returncode == 0, again.stderr
     assert "turncheck run --bot-url URL" in again.stdout
+
+
+LEX = {
+    "CONTAINERMODE": "lex",
+    "LEX_VERSION": "V2",
+    "LEX_REGION": "eu-west-1",
+    "LEX_PROJECT_NAME": "BOT123",
+    "LEX_PROJECT_ALIAS": "TSTALIASID",
+    "LEX_SECRET_ACCESS_KEY": "s3cret",
+}
+CX = {"CONTAINERMODE": "dialogflowcx", "DIALOGFLOWCX_PROJECT_ID": "shop", "DIALOGFLOWCX_AGENT_ID": "a-1"}
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "kind", "address"),
+    [
+        ({"CONTAINERMODE": "directline3"}, "directline", "https://directline.botframework.com"),
+        (
+            {
+                "CONTAINERMODE": "botium-connector-directline3",
+                "DIRECTLINE3_SECRET": "s3cret",
+                "DIRECTLINE3_DOMAIN": "https://europe.directline.botframework.com/v3/directline",
+            },
+            "directline",
+            "https://europe.directline.botframework.com",
+        ),
+        (
+            LEX,
+            "lex-v2",
+            "https://runtime-v2-lex.eu-west-1.amazonaws.com/bots/BOT123/botAliases/TSTALIASID/botLocales/en_US",
+        ),
+        (CX, "dialogflow-cx", "https://dialogflow.googleapis.com/v3/projects/shop/locations/global/agents/a-1"),
+        (
+            {**CX, "DIALOGFLOWCX_LOCATION": "us-central1", "DIALOGFLOWCX_ENVIRONMENT": "live"},
+            "dialogflow-cx",
+            (
+                "https://us-central1-dialogflow.googleapis.com"
+                "/v3/projects/shop/locations/us-central1/agents/a-1/environments/live"
+            ),
+        ),
+        ({**LEX, "LEX_VERSION": "V1"}, None, ""),
+        ({**LEX, "LEX_REGION": "evil.example/"}, None, ""),
+        ({**CX, "DIALOGFLOWCX_AGENT_ID": 1}, None, ""),
+        ({"CONTAINERMODE": "watson"}, None, ""),
+    ],
+)
+def test_connectors_for_known_apis_are_kinds(
+    capabilities: dict[str, Any], kind: str | None, address: str, tmp_path: Path
+) -> None:
+    (tmp_path / "botium.json").write_text(json.dumps({"botium": {"Capabilities": capabilities}}))
+    found = imported(tmp_path)
+    assert (None if found is None or found.bot is None else found.bot.kind) == kind
+    if found is not None:
+        assert found.address == address
+        assert "s3cret" not in found.text
+        assert "--bot-token" in found.text
+
+
+def test_a_language_of_dialogflow_is_kept(tmp_path: Path) -> None:
+    content = {"botium": {"Capabilities": {**CX, "DIALOGFLOWCX_LANGUAGE_CODE": "de"}}}
+    (tmp_path / "botium.json").write_text(json.dumps(content))
+    found = imported(tmp_path)
+    assert found is not None
+    assert found.bot is not None
+    assert found.bot.request.body == {"queryInput": {"text": {"text": "{text}"}, "languageCode": "de"}}

@@ -1,5 +1,4 @@
-"""Comparing policies: models trained on fewer and fewer stories (``train core -c A B``), then judged (``test
-core``)."""
+"""Comparing policies: models, or those that ``train core -c A B`` made of fewer and fewer stories, judged."""
 
 from __future__ import annotations
 

@@ -62,16 +62,17 @@ def chosen_engines(
     """
     refuse_settings_of_others(settings)
     registered = ENGINES[settings.engine]
+    flags = f": {project.platform.flags}" if project.platform.flags else ""
     if registered.kinds is not None and project.platform.name not in registered.kinds:
         runs = " and ".join(platform.many for platform in PLATFORMS.values() if platform.name in registered.kinds)
         raise UserError(
             f"the engine '{settings.engine}' runs {runs}; this is {project.platform.one}",
-            hint=f"Use the engine '{project.platform.engine or default_of('engine')}'.",
+            hint=f"Use the engine '{project.platform.engine or default_of('engine')}'{flags}.",
         )
     if project.platform.engine not in {"", settings.engine}:
         raise UserError(
             f"the engine '{settings.engine}' cannot run {project.platform.one}",
-            hint=f"Use the engine '{project.platform.engine}'.",
+            hint=f"Use the engine '{project.platform.engine}'{flags}.",
         )
     with ExitStack() as stack:
         with blamed_on_plugin(f"engine '{settings.engine}'") if settings.engine in ENGINES.added() else nullcontext():

@@ -35,7 +35,7 @@ class Platform:
     ``one``, ``many``: its assistants in words. ``package``: where its modules are; ``brings``: those that it has. What
     it lacks is as for a Rasa project: read from several files, and checked, trained and covered as one.
 
-    ``engine``: the only one that runs its assistants, "" if others do as well.
+    ``engine``: the only one that runs its assistants, "" if others do as well; ``flags``: those that it needs.
 
     ``export_names``: how a file that is a complete assistant is called; ``no_export``: what a file that is none is not,
     and what to name instead.
@@ -53,6 +53,7 @@ class Platform:
     package: str
     brings: tuple[Part, ...] = ()
     engine: str = ""
+    flags: str = ""
     export_names: tuple[str, ...] = ()
     no_export: Refusal | None = None
     no_dialogues: str | None = None

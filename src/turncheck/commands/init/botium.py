@@ -1,4 +1,7 @@
-"""Turns a ``botium.json`` of Botium's connector for HTTP (``SIMPLEREST_…``) into ``bot:`` for ``turncheck.yml``."""
+"""Turns a ``botium.json`` into ``bot:`` for ``turncheck.yml``.
+
+It may be for Botium's connector for HTTP (``SIMPLEREST_…``), or for those of APIs that have a kind of their own.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.messages.errors import UserError
+from turncheck.messages.finding import Location
 from turncheck.messages.plain_text import one_line
 from turncheck.process.regular_file import is_file, read_regular
 from turncheck.settings.bot import read_bot
 from turncheck.settings.bot_forbidden import is_secret
 from turncheck.settings.bot_placeholders import placeholders
-from turncheck.web.addresses import Origin, address_of, origin_of, without_login
+from turncheck.web.addresses import Origin, address_of, login_of, origin_of, without_login
 from turncheck.web.json_path import PathError, compiled
 from turncheck.yaml_tree.source import EscapeError, YamlSource
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlSequence, parse_yaml
@@ -21,7 +25,6 @@ from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlSequence, parse_
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from turncheck.messages.finding import Location
     from turncheck.settings.bot import Bot
 
 FILE: Final = "botium.json"
@@ -54,6 +57,7 @@ _TO_WRITE: Final = {
     "replies": "$.text",
 }
 """What is written where nothing can be taken over."""
+_PLAIN: Final = "JSON has no comments, and no comma after the last entry."
 _METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH"})
 
 
@@ -84,18 +88,103 @@ class Imported:
 
 def imported(folder: Path) -> Imported | None:
     """Return what a folder's ``botium.json`` says; ``None`` if there is none, or if it is for another connector."""
+    try:
+        content = _content(folder)
+    except UserError:
+        return None
+    botium = content.get("botium") if isinstance(content, dict) else None
+    capabilities = botium.get("Capabilities") if isinstance(botium, dict) else None
+    if not isinstance(capabilities, dict):
+        return None
+    mode = str(capabilities.get("CONTAINERMODE")).removeprefix("botium-connector-")
+    if mode in _CONNECTORS:
+        return _CONNECTORS[mode](capabilities)
+    return _Reader(capabilities).read() if isinstance(capabilities.get("SIMPLEREST_URL"), str) else None
+
+
+# Connectors for APIs of a known kind, by botium-connector-directline3, -lex and -dialogflowcx. None: what the address
+# consists of is not there.
+
+
+def _directline(capabilities: dict[str, Any]) -> Imported | None:
+    domain = capabilities.get("DIRECTLINE3_DOMAIN") or "https://directline.botframework.com"
+    address = address_of(str(domain))
+    notes = ["the secret (DIRECTLINE3_SECRET) is given with --bot-token."]
+    return Imported(address.origin.root, {"kind": "directline"}, notes) if address is not None else None
+
+
+def _lex(capabilities: dict[str, Any]) -> Imported | None:
+    if capabilities.get("LEX_VERSION") != "V2":  # V1 is what the connector assumes, and another API
+        return None
+    parts = [_named(capabilities, f"LEX_{name}") for name in ("REGION", "PROJECT_NAME", "PROJECT_ALIAS")]
+    if not all(parts):
+        return None
+    region, bot, alias = parts
+    locale = _named(capabilities, "LEX_LOCALE") or "en_US"
+    address = f"https://runtime-v2-lex.{region}.amazonaws.com/bots/{bot}/botAliases/{alias}/botLocales/{locale}"
+    return Imported(address, {"kind": "lex-v2"}, ["the access key is given as --bot-token ID:SECRET."])
+
+
+def _dialogflow_cx(capabilities: dict[str, Any]) -> Imported | None:
+    project, agent = (_named(capabilities, f"DIALOGFLOWCX_{name}") for name in ("PROJECT_ID", "AGENT_ID"))
+    if not project or not agent:
+        return None
+    location = _named(capabilities, "DIALOGFLOWCX_LOCATION") or "global"
+    host = "dialogflow.googleapis.com" if location == "global" else f"{location}-dialogflow.googleapis.com"
+    address = f"https://{host}/v3/projects/{project}/locations/{location}/agents/{agent}"
+    if environment := _named(capabilities, "DIALOGFLOWCX_ENVIRONMENT"):
+        address += f"/environments/{environment}"
+    shape: dict[str, Any] = {"kind": "dialogflow-cx"}
+    language = _named(capabilities, "DIALOGFLOWCX_LANGUAGE_CODE") or "en"
+    if language != "en":
+        shape["request"] = {"body": {"queryInput": {"languageCode": language}}}
+    return Imported(address, shape, ["an access token of the service account is given with --bot-token."])
+
+
+_CONNECTORS: Final = {"directline3": _directline, "lex": _lex, "dialogflowcx": _dialogflow_cx}
+_NAME: Final = re.compile(r"[\w-]+", re.ASCII)
+
+
+def _named(capabilities: dict[str, Any], name: str) -> str:
+    """Return the id or name that a capability is; "" if there is none that can be part of an address."""
+    value = capabilities.get(name)
+    return value if isinstance(value, str) and _NAME.fullmatch(value) else ""
+
+
+def unreadable(folder: Path) -> UserError | None:
+    """Return why a folder's ``botium.json`` cannot be read; ``None`` if it can, or if there is none."""
+    try:
+        _content(folder)
+    except UserError as error:
+        return error
+    return None
+
+
+def _content(folder: Path) -> Any:
+    """Read the file; ``None`` if there is none.
+
+    Raises:
+        UserError: it cannot be read, or is not JSON; with its place.
+    """
     path = folder / FILE
     if not is_file(path):
         return None
     try:
-        content = json.loads(read_regular(path, most=_LIMIT, inside=folder))
-    except (OSError, ValueError, RecursionError):
-        return None
-    botium = content.get("botium") if isinstance(content, dict) else None
-    capabilities = botium.get("Capabilities") if isinstance(botium, dict) else None
-    if not isinstance(capabilities, dict) or not isinstance(capabilities.get("SIMPLEREST_URL"), str):
-        return None
-    return _Reader(capabilities).read()
+        return json.loads(read_regular(path, most=_LIMIT, inside=folder))
+    except json.JSONDecodeError as error:
+        place, what, hint = Location(FILE, error.lineno, error.colno), f"is not JSON: {error.msg}", _PLAIN
+    except UnicodeDecodeError:
+        place, what, hint = Location(FILE), "is not UTF-8", "Save it in UTF-8."
+    except RecursionError:
+        place, what, hint = Location(FILE), "is not JSON: it is nested too deep", _PLAIN
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        place, what, hint = (
+            Location(FILE),
+            f"cannot be read: {why}",
+            "It must be a file of at most 1 MiB in its folder.",
+        )
+    raise UserError(what, location=place, hint=hint)
 
 
 class _Reader:
@@ -145,7 +234,10 @@ class _Reader:
 
     def _below(self, name: str) -> str:
         """Return what follows the host in an address; a secret in its query becomes the token."""
-        rest = self._filled(str(self.capabilities[name])).partition("://")[2]
+        written = str(self.capabilities[name])
+        if login_of(re.sub(r"\{+[^{}]*\}+", "x", written)) is not None:
+            self.notes.append(f"the login in {name} is left out: give it in --bot-url (https://NAME:PASSWORD@…).")
+        rest = self._filled(written).partition("://")[2]
         path, question, query = f"/{rest.partition('/')[2]}".partition("#")[0].partition("?")
         if "/" not in rest.partition("?")[0]:
             path, question, query = "/", *rest.partition("#")[0].partition("?")[1:]
@@ -219,18 +311,36 @@ class _Reader:
     def _headers(self) -> tuple[dict[str, str], dict[str, str]]:
         """Return the headers without secrets, and where the token goes."""
         kept: dict[str, str] = {}
-        token: dict[str, str] = {}
+        secret: list[tuple[int, str, str]] = []
         written = self._json("SIMPLEREST_HEADERS_TEMPLATE")
         for name, value in written.items() if isinstance(written, dict) else ():
+            names = {match[1] for match in _MUSTACHE.finditer(str(value))}
             if str(name).lower() in _USUAL:
                 continue
-            if is_secret(str(name), str(value) or name) or _MUSTACHE.search(str(value)):
-                prefix = re.match(r"(?:Bearer|Token|Basic|ApiKey|Api-Key) ", str(value), re.IGNORECASE)
-                token = {"header": str(name), "prefix": prefix[0] if prefix else ""}
-                self.notes.append(f"the value of the header {str(name)[:40]} is given with --bot-token.")
+            if names & {*_KNOWN, self.context_id}:
+                what = "the conversation's id or the message, which no header of `bot:` can hold"
+                self.notes.append(f"the header {str(name)[:40]} is left out: it has {what}.")
+            elif is_secret(str(name), str(value) or name) or names:
+                is_login = str(name).lower() == "authorization"
+                secret.append((0 if is_login else 2 if names else 1, str(name), str(value)))
             else:
                 kept[str(name)] = str(value)
-        return kept, token
+        return kept, self._token(secret)
+
+    def _token(self, secret: list[tuple[int, str, str]]) -> dict[str, str]:
+        """Return where the token goes, of several headers with secrets: those of a login come first."""
+        if not secret:
+            return {}
+        chosen = min(secret, key=lambda header: header[0])
+        _, name, value = chosen
+        self.notes.append(f"the value of the header {name[:40]} is given with --bot-token.")
+        self.notes += [
+            f"the header {other[1][:40]} is left out: --bot-token gives one secret, and {name[:40]} has it."
+            for other in secret
+            if other is not chosen
+        ]
+        prefix = re.match(r"(?:Bearer|Token|Basic|ApiKey|Api-Key) ", value, re.IGNORECASE)
+        return {"header": name, "prefix": prefix[0] if prefix else ""}
 
     def _body(self) -> Any:
         body = self._json("SIMPLEREST_BODY_TEMPLATE")

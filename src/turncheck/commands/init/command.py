@@ -217,7 +217,7 @@ def look_at(folder: Path, host: str | None = None) -> Repository:
         UserError: there is no assistant in it or below it.
     """
     from turncheck.ci.git import find_checkout
-    from turncheck.commands.init.botium import imported
+    from turncheck.commands.init.botium import imported, unreadable
     from turncheck.messages.finding import shown_path
     from turncheck.project.export import export_of
     from turncheck.project.folder import assistants_below, is_assistant
@@ -227,10 +227,11 @@ def look_at(folder: Path, host: str | None = None) -> Repository:
     is_one = is_assistant(folder) or export_of(folder) is not None or imported(folder) is not None
     paths: Sequence[Path] = [folder] if is_one else assistants_below(folder)
     if not paths:
-        raise UserError(
+        raise unreadable(folder) or UserError(
             f"no assistant was found in {folder} or below",
             hint="An assistant has a domain.yml (or a folder domain/) beside its config.yml or its folder data/, "
-            "or is an export of Kore.ai; or a turncheck.yml with `bot:`, or a botium.json with SIMPLEREST_URL.",
+            "or is an export of Kore.ai; or a turncheck.yml with `bot:`, "
+            "or a botium.json for HTTP, Direct Line, Lex V2 or Dialogflow CX.",
         )
     projects = tuple(shown_path(path.resolve().relative_to(top.resolve())) or "." for path in paths)
     branch = checkout.main_branch() if checkout is not None else "main"

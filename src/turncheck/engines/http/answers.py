@@ -21,6 +21,10 @@ MOST_REPLIES: Final = 200
 LONGEST_REPLY: Final = 65_536
 """No message has more characters."""
 _VALUE: Final = JsonPath("$.value")
+_ERROR_KEYS: Final = ("error", "errors", "exception", "fault", "detail", "details")
+"""Where an answer says what went wrong, also one that is a success by its status."""
+_MESSAGE_KEYS: Final = ("message", "msg", "error_description", "description", "title", "reason", *_ERROR_KEYS, "code")
+_LONGEST_ERROR: Final = 300
 
 
 class AnswerError(ValueError):
@@ -150,7 +154,7 @@ def _replies(path: JsonPath, answer: Any, *, lenient: bool) -> tuple[list[tuple[
     found = _found("replies", path, answer)
     if not found and not lenient:
         reach = path.reach(answer)
-        had = f"it has {outline(answer)}" if isinstance(answer, list | dict) else f"it is {_kind_of(answer)}"
+        had = f"it has {shown_outline(answer)}" if isinstance(answer, list | dict) else f"it is {kind_of(answer)}"
         if reach == "nowhere":
             raise AnswerError(f"has nothing at {_place('replies', path)}; {had}")
         if reach == "further":
@@ -160,10 +164,30 @@ def _replies(path: JsonPath, answer: Any, *, lenient: bool) -> tuple[list[tuple[
     texts = [(place, value) for place, value in found if value not in (None, "")]
     for _, value in texts:
         if not isinstance(value, str):
-            raise AnswerError(f"has {_kind_of(value)} at {_place('replies', path)}, where text was expected")
+            raise AnswerError(f"has {kind_of(value)} at {_place('replies', path)}, where text was expected")
         if len(value) > LONGEST_REPLY:
             raise AnswerError(f"has a message of {len(value):,} characters, at most {LONGEST_REPLY:,} are read")
     return texts, ""
+
+
+def shown_outline(answer: Any) -> str:
+    """Return which values an answer has, and the text of an error among them."""
+    error = error_text(answer, _ERROR_KEYS)
+    return f"{outline(answer)}, and its error says: {error}" if error else outline(answer)
+
+
+def error_text(answer: Any, keys: tuple[str, ...] = _MESSAGE_KEYS) -> str:
+    """Return the message of an error at the first of these keys, or below it; "" if there is none."""
+    below: Any = answer
+    while isinstance(below, dict | list):
+        if isinstance(below, list):
+            below = below[0] if below and keys is _MESSAGE_KEYS else None
+            continue
+        lower = {str(name).lower(): value for name, value in reversed(below.items())}
+        below = next((lower[key] for key in keys if lower.get(key)), None)
+        keys = _MESSAGE_KEYS
+    text = "" if below is None or isinstance(below, bool) else " ".join(str(below).split())
+    return text if len(text) <= _LONGEST_ERROR else f"{text[:_LONGEST_ERROR]}…"
 
 
 def _shown(bot: Bot, answer: Any) -> dict[str, list[tuple[Place, Any]]]:
@@ -182,14 +206,14 @@ def _shown(bot: Bot, answer: Any) -> dict[str, list[tuple[Place, Any]]]:
         shown[kind] = [(place, one) for place, one in _found(kind, path, answer) if one not in (None, "")]
         for _, one in shown[kind]:
             if path is not None and not isinstance(one, kinds):
-                raise AnswerError(f"has {_kind_of(one)} at {_place(kind, path)}, where {what} was expected")
+                raise AnswerError(f"has {kind_of(one)} at {_place(kind, path)}, where {what} was expected")
     return shown
 
 
 def _button(shape: ButtonShape, button: Any) -> Mapping[str, Any]:
     if not isinstance(button, dict):
         where = _place("buttons", shape.path)
-        raise AnswerError(f"has {_kind_of(button)} at {where}, where a button was expected")
+        raise AnswerError(f"has {kind_of(button)} at {where}, where a button was expected")
     title = next(iter(_values("title", shape.title, button)), None)
     payload = next(iter(_values("payload", shape.payload, button)), None)
     return {"title": "" if title is None else str(title), "payload": payload}
@@ -198,7 +222,7 @@ def _button(shape: ButtonShape, button: Any) -> Mapping[str, Any]:
 def _intent(path: JsonPath | None, answer: Any) -> str | None:
     value = next(iter(_values("intent", path, answer)), None)
     if value is not None and not isinstance(value, str):
-        raise AnswerError(f"has {_kind_of(value)} at {_place('intent', path)}, where the intent's name was expected")
+        raise AnswerError(f"has {kind_of(value)} at {_place('intent', path)}, where the intent's name was expected")
     return value or None
 
 
@@ -227,7 +251,7 @@ def _entities(shape: EntityShape | None, answer: Any) -> tuple[Mapping[str, Any]
             continue
         name = next(iter(_values("name", shape.name, one)), None) if isinstance(one, dict) else None
         if not isinstance(name, str):
-            what = f"has {_kind_of(one)} {where}, without the name of an entity at `{shape.name.text}`"
+            what = f"has {kind_of(one)} {where}, without the name of an entity at `{shape.name.text}`"
             raise AnswerError(what)
         place = {key: one[key] for key in ("start", "end") if type(one.get(key)) is int}
         entities.append({"entity": name, "value": _value(shape.value or _VALUE, one), **place})
@@ -255,7 +279,7 @@ def _slots(bot: Bot, answer: Any) -> Mapping[str, Any] | None:
     if found[0] is None:
         return {}
     if not isinstance(found[0], dict):
-        raise AnswerError(f"has {_kind_of(found[0])} at {_place('slots', bot.slots)}, where a map was expected")
+        raise AnswerError(f"has {kind_of(found[0])} at {_place('slots', bot.slots)}, where a map was expected")
     path = bot.slot_value
     if path is None:
         return found[0]
@@ -266,7 +290,7 @@ def _tools(path: JsonPath | None, answer: Any) -> tuple[str, ...]:
     names = [value for value in _values("tools", path, answer) if value is not None]
     for value in names:
         if not isinstance(value, str):
-            raise AnswerError(f"has {_kind_of(value)} at {_place('tools', path)}, where a tool's name was expected")
+            raise AnswerError(f"has {kind_of(value)} at {_place('tools', path)}, where a tool's name was expected")
     return tuple(names)
 
 
@@ -274,7 +298,8 @@ def _is_true(value: Any) -> bool:
     return value is not None and value is not False
 
 
-def _kind_of(value: Any) -> str:
+def kind_of(value: Any) -> str:
+    """Return what a value is, in words."""
     match value:
         case bool():
             return f"the truth value {_written(value)}"

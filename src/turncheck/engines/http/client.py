@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import requests
 from urllib3.exceptions import ProtocolError
 
+from turncheck.engines.http.answers import error_text
 from turncheck.engines.http.signature import AwsKey, signed
 from turncheck.engines.remote import (
     SHOWN,
@@ -88,7 +89,7 @@ class BotClient(RemoteClient):
             secrets = [secret for secret in (access.token, self._key.secret, self._key.session) if secret]
         super().__init__(access.url, access.network, secrets, at_once=at_once, timeout=access.timeout, sleep=sleep)
         self.pause = sleep
-        self._faults = 0
+        self._faults = self.unusable = 0
         self._has_answered = False
         self._lock = threading.Lock()
 
@@ -118,6 +119,9 @@ class BotClient(RemoteClient):
             response = self.ask(question, until)
         except (_RefusedTurnError, _TooLargeError) as error:
             raise self.fault(error.message) from None
+        except UnansweredServerError:
+            self.note_unusable()
+            raise
         if cookies is not None:
             cookies.update(response.cookies)
         if may_be_empty and not response.body.strip():
@@ -135,8 +139,14 @@ class BotClient(RemoteClient):
         with self._lock:
             self._faults, self._has_answered = 0, True
 
+    def note_unusable(self) -> None:
+        """Note that there was no usable answer."""
+        with self._lock:
+            self.unusable += 1
+
     def fault(self, what: str) -> UserError:
         """Return the error for a turn without a usable answer; after many in a row, that of a bot that has none."""
+        self.note_unusable()
         with self._lock:
             self._faults += 1
             too_many = self._faults >= MOST_FAULTS
@@ -165,6 +175,18 @@ class BotClient(RemoteClient):
             failure.attempts = 2 if status == 500 else 3
             return failure
         return _RefusedTurnError(what)
+
+    def _reason(self, response: Response) -> str:
+        """Return the message of an error; of one that is no JSON, the name of the status and how it begins."""
+        try:
+            text = error_text(decoded(response.body))
+        except UnreadableError:
+            text = ""
+        if text:
+            return self.shown(text, 300)
+        named = self.shown(response.reason) or "no reason given"
+        begins = self.shown(response.body[: 8 * SHOWN].decode("utf-8", "replace"))
+        return f"{named}. It says: {begins}" if begins and not begins.startswith(("<", "{}", "[]")) else named
 
     def too_large(self, question: Question) -> UserError:
         """Return the error for an answer that is larger than the limit: it is only about this one call."""

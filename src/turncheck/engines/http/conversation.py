@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from turncheck.engines.conversation import CustomAction, Turn
-from turncheck.engines.http.answers import AnswerError, Matched, Said, read_answer
+from turncheck.engines.http.answers import AnswerError, Matched, Said, kind_of, read_answer, shown_outline
 from turncheck.engines.remote import SlowAnswerError
 from turncheck.messages.errors import EngineError
-from turncheck.web.json_path import PathError, outline
+from turncheck.web.json_path import PathError
 from turncheck.web.timed import Deadline
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ _LONGEST_PAUSE: Final = 0.5
 _LONGEST_ID: Final = 1_000
 _MOST_POLLED: Final = 200
 """No turn has more messages."""
+_MOST_AGAIN: Final = 10
+"""A bot that sends the same messages as often as this is taken to send all of them whenever it is asked."""
 OVER: Final = "the bot had ended the conversation"
 
 
@@ -228,10 +230,12 @@ class BotConversation:
         except PathError as error:
             raise self._client.fault(f"the bot's answer cannot be searched for `id: {path.text}`: {error}") from None
         if isinstance(found, bool) or not isinstance(found, str | int) or found == "":
-            raise self._client.fault(
-                f"the bot opened a session without an id at `id: {path.text}` ({path.location})"
-                f"; its answer has {outline(answer)}"
-            )
+            where = f"`id: {path.text}` ({path.location})"
+            if found in (None, ""):
+                what = f"without an id at {where}; its answer has {shown_outline(answer)}"
+            else:
+                what = f"with {kind_of(found)} at {where}, where a text or a whole number was expected"
+            raise self._client.fault(self._client.shown(f"the bot opened a session {what}", 1000))
         if len(str(found)) > _LONGEST_ID:
             raise self._client.fault(f"the bot gave a session an id of {len(str(found)):,} characters")
         self._session, self._session_value = str(found), found  # where a number is expected, its text is none
@@ -266,6 +270,8 @@ class BotConversation:
     def _fetched(self, until: Deadline | None, wait: float) -> Said:
         """Wait for messages until none has come for a while; ``wait``: how long the first one may take."""
         said, pause, came, without = Said(), _FIRST_PAUSE, False, None
+        latest: list[tuple[str | None, Any]] = []
+        again = 0
         silent_until = Deadline.after(wait)
         while True:
             answer = self._posted(until, silent_until) if self._bot.poll is None else self._polled(until)
@@ -275,6 +281,11 @@ class BotConversation:
             new = self._read(answer, lenient=True)
             self._move_cursor(answer)
             said = _together(said, new)
+            messages = [(message.text, message.data) for message in new.messages]
+            again = again + 1 if latest and messages[: len(latest)] == latest else 0
+            latest = messages
+            if again >= _MOST_AGAIN or (again > 1 and len(said.messages) > _MOST_POLLED):
+                self._refuse_repetition()
             if len(said.messages) > _MOST_POLLED:
                 raise self._client.fault(f"the bot sent more than {_MOST_POLLED} messages in a turn")
             if new.messages:
@@ -284,6 +295,17 @@ class BotConversation:
             if self._bot.poll is not None:
                 self._client.pause(max(0.0, min(pause, silent_until.left())))
                 pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _refuse_repetition(self) -> None:
+        """Refuse messages that come again whenever they are fetched; a bot that posts may repeat itself."""
+        if (poll := self._bot.poll) is None:
+            return
+        again = f"`poll` ({poll.request.location}) gets the same messages again whenever it is called"
+        if poll.cursor is None:
+            name = "where its answer says what comes next, and send {cursor}"
+            raise self._client.fault(f"{again}: it has no `cursor`. Name under `cursor` {name}")
+        where = f"`cursor: {poll.cursor.text}` ({poll.cursor.location})"
+        raise self._client.fault(f"{again}. Is {where} right, and does `poll` send {{cursor}}?")
 
     def _polled(self, until: Deadline | None) -> Any:
         poll = self._bot.poll
@@ -307,7 +329,7 @@ class BotConversation:
     def _silence(self, wait: float, without: Any, *, came: bool) -> str:
         """Say what there was instead of messages; ``without``: an answer that holds something else."""
         if without is not None:
-            had = f"the answer has nothing at {self._bot.replies.text}; it has {outline(without)}"
+            had = f"the answer has nothing at {self._bot.replies.text}; it has {shown_outline(without)}"
         elif self._engine.callbacks is not None and not came:
             stray = self._engine.callbacks.stray
             had = self._client.shown(stray) if stray else f"nothing was posted to {self._engine.callbacks.url}"
