@@ -19,9 +19,21 @@ from golden_texts import Golden
 from timing import Timing
 
 from turncheck.cli import run_command_line
+from turncheck.commands.e2e import Progress
+from turncheck.messages.finding import Location
+from turncheck.report.model import CaseResult
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+def test_the_end_of_a_line_of_results_is_out_before_other_streams_say_more() -> None:
+    buffer = io.BytesIO()
+    progress = Progress(io.TextIOWrapper(buffer), 1)
+    progress.finished(CaseResult(name="a", location=Location("tests/a.yml", 1), passed=True, outcome="passed"))
+    progress.end()
+    assert buffer.getvalue() == b"tests/a.yml . [100%]\n"
+
 
 FILES = {
     "domain.yml": """

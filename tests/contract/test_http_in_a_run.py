@@ -347,7 +347,22 @@ def test_what_the_engine_lacks_is_not_a_run(project: Path) -> None:
     cases = document(project)["e2e"]["cases"]
     assert [(case["outcome"], case["repeats"]["runs"]) for case in cases] == [("passed", "PPPP")] * 3
     assert sum(case["repeats"]["errors"] for case in cases) == 2
+    (note,) = [note for note in document(project)["engine"]["notes"] if "no usable answer" in note]
+    assert note.startswith("The bot gave no usable answer 3 times: ")
     assert len(fake.calls) == 3 * 4 + len(troubles)
+
+
+def test_what_each_shard_notes_is_said_with_its_number(project: Path) -> None:
+    file = project / "turncheck.yml"
+    file.write_text(file.read_text().replace("$.nlu.intent", "$.nlu.intend"))
+    (project / "tests" / "e2e_test_cases.yml").write_text(MANY)
+    with serving(FakeBot(understanding)) as fake:
+        for number in (1, 2):
+            run(project, fake.url, "--baseline", "none", "--shard", f"{number}/2", "--out", f"shard-{number}")
+    merged = turncheck("report", "merge", "shard-1", "shard-2", "--baseline", "none", "--quiet", cwd=project)
+    assert merged.returncode == 0, merged.stdout + merged.stderr
+    notes = document(project)["engine"]["notes"]
+    assert [note.partition(" of the bot's")[0] for note in notes] == ["Shard 1/2: None", "Shard 2/2: None"]
 
 
 def test_one_can_talk_to_it(project: Path) -> None:

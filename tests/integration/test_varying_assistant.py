@@ -255,6 +255,7 @@ def test_other_rules_are_a_change_of_the_rules(base: str, bot: Path) -> None:
             "needs 35 runs, all of which pass; 2 runs of 4 end-to-end cases are 8",
         ),
         (["--thresholds", "e2e.pass_at_1 >= 1"], "cannot be reached by any number of runs"),
+        (["--thresholds", "e2e.pass_at_1 == 1"], "cannot be reached by any number of runs"),
         (
             ["--thresholds", "e2e.pass_hat_3 >= 0.9"],
             "thresholds: 'e2e.pass_hat_3 >= 0.9' cannot be judged: it needs `first: 3`",

@@ -323,8 +323,14 @@ def test_if_nothing_is_clear_nothing_was_tested(
     kind: str, base: str, monkeypatch: pytest.MonkeyPatch, capsys: Any, golden: Golden
 ) -> None:
     monkeypatch.setattr(CoinEngine, "rates", dict.fromkeys(RATES, EVERY_OTHER))
-    assert run(kind, "--repeats", "first: 2, most: 30, turns: 4", base=base) == 1
+    rules = ["--repeats", "first: 2, most: 30, turns: 4"]
+    assert run(kind, *rules, base=base) == 1
     golden(capsys.readouterr().out.splitlines()[-1])
+    if kind == "nlu":
+        figures = ("nlu.intents.f1", "nlu.intents[bye].f1")
+        run(kind, *rules, "--max-regression", *(f"{figure}: 0" for figure in figures), base=base)
+        assert {gates()[f"max-regression: {figure}: 0"]["outcome"] for figure in figures} == {"not judged"}
+        assert gates()["gone-tests"]["outcome"] == "passed"
 
 
 def test_without_a_base_a_wrong_sentence_is_no_failed_test_and_an_utterance_is(

@@ -281,3 +281,68 @@ def test_init_proposes_it(tmp_path: Path, golden: Golden) -> None:
     again = turncheck("init", tmp_path, "--host", "github")
     assert again.returncode == 0, again.stderr
     assert "turncheck run --bot-url URL" in again.stdout
+
+
+LEX = {
+    "CONTAINERMODE": "lex",
+    "LEX_VERSION": "V2",
+    "LEX_REGION": "eu-west-1",
+    "LEX_PROJECT_NAME": "BOT123",
+    "LEX_PROJECT_ALIAS": "TSTALIASID",
+    "LEX_SECRET_ACCESS_KEY": "s3cret",
+}
+CX = {"CONTAINERMODE": "dialogflowcx", "DIALOGFLOWCX_PROJECT_ID": "shop", "DIALOGFLOWCX_AGENT_ID": "a-1"}
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "kind", "address"),
+    [
+        ({"CONTAINERMODE": "directline3"}, "directline", "https://directline.botframework.com"),
+        (
+            {
+                "CONTAINERMODE": "botium-connector-directline3",
+                "DIRECTLINE3_SECRET": "s3cret",
+                "DIRECTLINE3_DOMAIN": "https://europe.directline.botframework.com/v3/directline",
+            },
+            "directline",
+            "https://europe.directline.botframework.com",
+        ),
+        (
+            LEX,
+            "lex-v2",
+            "https://runtime-v2-lex.eu-west-1.amazonaws.com/bots/BOT123/botAliases/TSTALIASID/botLocales/en_US",
+        ),
+        (CX, "dialogflow-cx", "https://dialogflow.googleapis.com/v3/projects/shop/locations/global/agents/a-1"),
+        (
+            {**CX, "DIALOGFLOWCX_LOCATION": "us-central1", "DIALOGFLOWCX_ENVIRONMENT": "live"},
+            "dialogflow-cx",
+            (
+                "https://us-central1-dialogflow.googleapis.com"
+                "/v3/projects/shop/locations/us-central1/agents/a-1/environments/live"
+            ),
+        ),
+        ({**LEX, "LEX_VERSION": "V1"}, None, ""),
+        ({**LEX, "LEX_REGION": "evil.example/"}, None, ""),
+        ({**CX, "DIALOGFLOWCX_AGENT_ID": 1}, None, ""),
+        ({"CONTAINERMODE": "watson"}, None, ""),
+    ],
+)
+def test_connectors_for_known_apis_are_kinds(
+    capabilities: dict[str, Any], kind: str | None, address: str, tmp_path: Path
+) -> None:
+    (tmp_path / "botium.json").write_text(json.dumps({"botium": {"Capabilities": capabilities}}))
+    found = imported(tmp_path)
+    assert (None if found is None or found.bot is None else found.bot.kind) == kind
+    if found is not None:
+        assert found.address == address
+        assert "s3cret" not in found.text
+        assert "--bot-token" in found.text
+
+
+def test_a_language_of_dialogflow_is_kept(tmp_path: Path) -> None:
+    content = {"botium": {"Capabilities": {**CX, "DIALOGFLOWCX_LANGUAGE_CODE": "de"}}}
+    (tmp_path / "botium.json").write_text(json.dumps(content))
+    found = imported(tmp_path)
+    assert found is not None
+    assert found.bot is not None
+    assert found.bot.request.body == {"queryInput": {"text": {"text": "{text}"}, "languageCode": "de"}}

@@ -301,6 +301,7 @@ class Progress:
         """End the line."""
         if self._path is not None:
             self._output.write(f" [{self._done * 100 // self._total:3}%]\n")
+            self._output.flush()  # before what is shown elsewhere
 
 
 def results_yaml(cases: Sequence[E2ECase], result: EndToEnd) -> bytes:

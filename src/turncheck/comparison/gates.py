@@ -141,6 +141,8 @@ def _judge_one_side(report: Report, rule: judged.Regression, delta: MetricDelta,
     """A figure that only one side measured has not dropped, unless its tests or data were removed."""
     if delta.base is None:
         return judged.Judged(name, "not judged", "base has no such metric", metric=rule.name)
+    if unclear := _unclear_behind(report, rule.name):
+        return judged.Judged(name, "not judged", "unclear", metric=rule.name, causes=unclear)
     evaluation = metric_of(rule.name).section
     asked = not report.settings.evaluations or evaluation in report.settings.evaluations
     skipped = next((skipped for skipped in report.skipped if skipped.evaluation == evaluation), None)
@@ -149,6 +151,18 @@ def _judge_one_side(report: Report, rule: judged.Regression, delta: MetricDelta,
         return judged.Judged(name, "not judged", "only on base", metric=rule.name)
     causes = (cause_of(skipped, named=not skipped.without_place),) if skipped and skipped.fault else ()
     return judged.Judged(name, "failed", "", (judged.NoFigure(why, delta),), metric=rule.name, causes=causes)
+
+
+def _unclear_behind(report: Report, name: str) -> tuple[judged.NotRunTest, ...]:
+    """The unclear sentences that a score of intents would count."""
+    if not name.startswith("nlu.intents") or report.nlu is None:
+        return ()
+    counted = {
+        (one.text, one.location)
+        for one in report.nlu.predictions
+        if one.unclear and _label(name) in {None, one.expected.intent}
+    }
+    return tuple(test for test in gates_on_tests.unclear_sentences(report) if (test.name, test.location) in counted)
 
 
 def _why_without_value(report: Report, name: str) -> str:

@@ -21,7 +21,7 @@ from turncheck.evaluations.kinds import KINDS, WITHOUT_TESTS
 from turncheck.evaluations.nlu import FEW_INTENTS
 from turncheck.messages.phrasing import first_line
 from turncheck.report.evaluations import EVALUATIONS, Evaluation
-from turncheck.report.model import BatchCase, CaseResult, Report, StoryResult
+from turncheck.report.model import BatchCase, CaseResult, Nlu, Report, StoryResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -437,13 +437,21 @@ def lost(base: Report, head: Report) -> tuple[OneSided, ...]:
             asked = is_asked_for(head, evaluation)
             reason = why_not_run(head, evaluation) if asked or entry else "not requested"
             found.append(OneSided(evaluation=evaluation, reason=reason))
-    if base.nlu and base.nlu.intents and head.nlu and head.nlu.examples and not head.nlu.intents:
+    if base.nlu and base.nlu.intents and head.nlu and _has_few_intents(head.nlu):
         found.append(OneSided(evaluation="nlu", reason=FEW_INTENTS))
     if base.nlu and base.nlu.mode == "held-out" and head.nlu and head.nlu.mode != "held-out":
         reason = f"all {base.nlu.examples:,} held-out sentences of the base are gone"
         files = tuple(sorted({example.location.path for example in base.nlu.predictions}))
         found.append(OneSided(evaluation="nlu", reason=reason, cases=base.nlu.examples, files=files))
     return tuple(found)
+
+
+def _has_few_intents(nlu: Nlu) -> bool:
+    """Whether there are sentences, and their intents are not judged, for another reason than that they are unclear."""
+    if not nlu.examples or nlu.intents:
+        return False
+    expected = {prediction.expected.intent for prediction in nlu.predictions if prediction.expected.intent}
+    return len(expected) < 2 or not any(prediction.unclear for prediction in nlu.predictions)
 
 
 # The base's results of the tests that changed, which are shown beside this side's results.

@@ -304,7 +304,7 @@ def _ensure_enough_runs(gate: Threshold | Regression, figure: str, tests: Repeat
     first = tests.rules.first
     least = OF_RUNS if figure == OF_THREE else 2 if tests.rules.once else 1
     needed = 0
-    if isinstance(gate, Threshold) and figure == OF_ONE and gate.operator in {">=", ">"}:
+    if isinstance(gate, Threshold) and figure == OF_ONE and gate.operator in {">=", ">", "=="}:
         runs = runs_needed(gate.limit)
         if runs is None:
             raise UserError(

@@ -1,4 +1,7 @@
-"""Turns a ``botium.json`` of Botium's connector for HTTP (``SIMPLEREST_…``) into ``bot:`` for ``turncheck.yml``."""
+"""Turns a ``botium.json`` into ``bot:`` for ``turncheck.yml``.
+
+It may be for Botium's connector for HTTP (``SIMPLEREST_…``), or for those of APIs that have a kind of their own.
+"""
 
 from __future__ import annotations
 
@@ -91,9 +94,61 @@ def imported(folder: Path) -> Imported | None:
         return None
     botium = content.get("botium") if isinstance(content, dict) else None
     capabilities = botium.get("Capabilities") if isinstance(botium, dict) else None
-    if not isinstance(capabilities, dict) or not isinstance(capabilities.get("SIMPLEREST_URL"), str):
+    if not isinstance(capabilities, dict):
         return None
-    return _Reader(capabilities).read()
+    mode = str(capabilities.get("CONTAINERMODE")).removeprefix("botium-connector-")
+    if mode in _CONNECTORS:
+        return _CONNECTORS[mode](capabilities)
+    return _Reader(capabilities).read() if isinstance(capabilities.get("SIMPLEREST_URL"), str) else None
+
+
+# Connectors for APIs of a known kind, by botium-connector-directline3, -lex and -dialogflowcx. None: what the address
+# consists of is not there.
+
+
+def _directline(capabilities: dict[str, Any]) -> Imported | None:
+    domain = capabilities.get("DIRECTLINE3_DOMAIN") or "https://directline.botframework.com"
+    address = address_of(str(domain))
+    notes = ["the secret (DIRECTLINE3_SECRET) is given with --bot-token."]
+    return Imported(address.origin.root, {"kind": "directline"}, notes) if address is not None else None
+
+
+def _lex(capabilities: dict[str, Any]) -> Imported | None:
+    if capabilities.get("LEX_VERSION") != "V2":  # V1 is what the connector assumes, and another API
+        return None
+    parts = [_named(capabilities, f"LEX_{name}") for name in ("REGION", "PROJECT_NAME", "PROJECT_ALIAS")]
+    if not all(parts):
+        return None
+    region, bot, alias = parts
+    locale = _named(capabilities, "LEX_LOCALE") or "en_US"
+    address = f"https://runtime-v2-lex.{region}.amazonaws.com/bots/{bot}/botAliases/{alias}/botLocales/{locale}"
+    return Imported(address, {"kind": "lex-v2"}, ["the access key is given as --bot-token ID:SECRET."])
+
+
+def _dialogflow_cx(capabilities: dict[str, Any]) -> Imported | None:
+    project, agent = (_named(capabilities, f"DIALOGFLOWCX_{name}") for name in ("PROJECT_ID", "AGENT_ID"))
+    if not project or not agent:
+        return None
+    location = _named(capabilities, "DIALOGFLOWCX_LOCATION") or "global"
+    host = "dialogflow.googleapis.com" if location == "global" else f"{location}-dialogflow.googleapis.com"
+    address = f"https://{host}/v3/projects/{project}/locations/{location}/agents/{agent}"
+    if environment := _named(capabilities, "DIALOGFLOWCX_ENVIRONMENT"):
+        address += f"/environments/{environment}"
+    shape: dict[str, Any] = {"kind": "dialogflow-cx"}
+    language = _named(capabilities, "DIALOGFLOWCX_LANGUAGE_CODE") or "en"
+    if language != "en":
+        shape["request"] = {"body": {"queryInput": {"languageCode": language}}}
+    return Imported(address, shape, ["an access token of the service account is given with --bot-token."])
+
+
+_CONNECTORS: Final = {"directline3": _directline, "lex": _lex, "dialogflowcx": _dialogflow_cx}
+_NAME: Final = re.compile(r"[\w-]+", re.ASCII)
+
+
+def _named(capabilities: dict[str, Any], name: str) -> str:
+    """Return the id or name that a capability is; "" if there is none that can be part of an address."""
+    value = capabilities.get(name)
+    return value if isinstance(value, str) and _NAME.fullmatch(value) else ""
 
 
 def unreadable(folder: Path) -> UserError | None:

@@ -230,7 +230,8 @@ def look_at(folder: Path, host: str | None = None) -> Repository:
         raise unreadable(folder) or UserError(
             f"no assistant was found in {folder} or below",
             hint="An assistant has a domain.yml (or a folder domain/) beside its config.yml or its folder data/, "
-            "or is an export of Kore.ai; or a turncheck.yml with `bot:`, or a botium.json with SIMPLEREST_URL.",
+            "or is an export of Kore.ai; or a turncheck.yml with `bot:`, "
+            "or a botium.json for HTTP, Direct Line, Lex V2 or Dialogflow CX.",
         )
     projects = tuple(shown_path(path.resolve().relative_to(top.resolve())) or "." for path in paths)
     branch = checkout.main_branch() if checkout is not None else "main"

@@ -89,7 +89,7 @@ class BotClient(RemoteClient):
             secrets = [secret for secret in (access.token, self._key.secret, self._key.session) if secret]
         super().__init__(access.url, access.network, secrets, at_once=at_once, timeout=access.timeout, sleep=sleep)
         self.pause = sleep
-        self._faults = 0
+        self._faults = self.unusable = 0
         self._has_answered = False
         self._lock = threading.Lock()
 
@@ -119,6 +119,9 @@ class BotClient(RemoteClient):
             response = self.ask(question, until)
         except (_RefusedTurnError, _TooLargeError) as error:
             raise self.fault(error.message) from None
+        except UnansweredServerError:
+            self.note_unusable()
+            raise
         if cookies is not None:
             cookies.update(response.cookies)
         if may_be_empty and not response.body.strip():
@@ -136,8 +139,14 @@ class BotClient(RemoteClient):
         with self._lock:
             self._faults, self._has_answered = 0, True
 
+    def note_unusable(self) -> None:
+        """Note that there was no usable answer."""
+        with self._lock:
+            self.unusable += 1
+
     def fault(self, what: str) -> UserError:
         """Return the error for a turn without a usable answer; after many in a row, that of a bot that has none."""
+        self.note_unusable()
         with self._lock:
             self._faults += 1
             too_many = self._faults >= MOST_FAULTS

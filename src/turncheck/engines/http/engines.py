@@ -16,7 +16,7 @@ from turncheck.engines.http.client import Access, BotClient, TurnFailedError
 from turncheck.engines.http.conversation import NAME, NO_ENTITIES, NO_INTENTS, BotConversations
 from turncheck.engines.masking import ensure_hideable
 from turncheck.messages.errors import CutShortError, UnansweredError, UserError
-from turncheck.messages.phrasing import first_line
+from turncheck.messages.phrasing import count, first_line
 from turncheck.project.batch.model import Suite, SuiteCase, comparable
 from turncheck.report.model import EngineInfo
 from turncheck.settings.file import read_settings_file
@@ -149,8 +149,12 @@ class BotEngine(Engine):
         return self._conversations
 
     def info(self, *, measured: EngineInfo | None = None, conversations: bool = True) -> EngineInfo:  # noqa: ARG002
-        """Return the kind of bot, and which paths never matched; its address is nobody else's business."""
-        return EngineInfo(name=NAME, version=self.client.bot.kind, notes=self._matched.nothing_at())
+        """Return the kind of bot, and what went wrong in asking it; its address is nobody else's business."""
+        notes = self._matched.nothing_at()
+        if times := self.client.unusable:
+            had = f"The bot gave no usable answer {count(times, 'time')}"
+            notes = (f"{had}: these conversations were held again, or ended in an error.", *notes)
+        return EngineInfo(name=NAME, version=self.client.bot.kind, notes=notes)
 
     def answer_suite(self, suite: Suite, screen: Console) -> SuiteAnswers:  # noqa: ARG002 - it takes seconds
         """Answer a suite, an utterance at a time; one that the bot cannot answer has the reason.

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from msgspec import structs
+
 from turncheck import __version__
 from turncheck.ci.hosts import find_host
 from turncheck.engines.base import Capabilities, Engine, Part
@@ -90,8 +92,12 @@ class Shards:
 
     def _engines(self, project: Project) -> Engine:
         """Return an engine that was asked elsewhere, as the shards describe it."""
-        words = next((head for head in self.heads if head.units), self.heads[0])
-        return AskedElsewhere(project, words.engine)
+        asked = [head for head in self.heads if head.units] or self.heads[:1]
+        engine = asked[0].engine
+        if any(head.engine.info.notes != engine.info.notes for head in asked):
+            notes = tuple(f"Shard {one.number}/{one.count}: {note}" for one in asked for note in one.engine.info.notes)
+            engine = structs.replace(engine, info=structs.replace(engine.info, notes=notes))
+        return AskedElsewhere(project, engine)
 
     def ensure_same_state(self, inputs: Inputs, project: Project, tests: Tests) -> None:
         """Make sure that the files here are those that the shards measured.
