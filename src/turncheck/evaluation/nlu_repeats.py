@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -73,14 +74,16 @@ def repeat_sentences(
     """
     units = units_of("sentence", (example.text for example in examples))
     own = answers_here(answers, units, RepeatedRuns)
+    begin = time.monotonic()
     first, stopped = first_answers(ask_first, [index for index, known in own.items() if known is None])
+    seconds = how.workers * (time.monotonic() - begin) / max(1, len(first))
     if stopped is not None:
         if not first or len(own) < len(examples):
             stopped.finished = None
             raise stopped
         return Repetition([first.get(index) for index in own], [UNSET] * len(own), stopped=stopped)
     tests = [
-        _test(index, examples[index], first.get(index))
+        _test(index, examples[index], first.get(index), seconds)
         if known is None
         else _known(index, units[index], examples[index], known)
         for index, known in own.items()
@@ -160,9 +163,9 @@ def _not_understood(example: Example) -> Parse:
     return Parse(example.text, PredictedIntent(None, 0.0))
 
 
-def _test(number: int, example: Example, parse: Parse | None) -> Repeated[Parse]:
+def _test(number: int, example: Example, parse: Parse | None, seconds: float) -> Repeated[Parse]:
     test: Repeated[Parse] = Repeated(number, asked=1)
-    test.add(_run(example, parse), usual=True)
+    test.add(_run(example, parse)._replace(seconds=seconds), usual=True)
     return test
 
 
