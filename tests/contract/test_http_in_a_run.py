@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fake_bot import EXAMPLE, REST, Call, FakeBot, Reply, bot_of, conversations, echo, hold, serving
+from golden_texts import Golden
 from in_process import turncheck
 
 import turncheck as turncheck_api
@@ -317,21 +318,20 @@ def test_entities_are_judged_where_the_answers_have_them(project: Path) -> None:
     }
 
 
-def test_a_path_that_never_matches_is_said(project: Path) -> None:
+def test_a_path_that_never_matches_is_said(project: Path, golden: Golden) -> None:
     file = project / "turncheck.yml"
     file.write_text(file.read_text().replace("$.nlu.intent", "$.nlu.intend"))
     with serving(FakeBot(understanding)) as fake:
         done = run(project, fake.url, "--baseline", "none")
     assert done.returncode == 0, done.stdout + done.stderr
     (note,) = document(project)["engine"]["notes"]
-    assert note.startswith("None of the bot's 3 answers had anything at `intent: $.nlu.intend` (turncheck.yml:8:11);")
-    assert note.endswith("the last one had $.session, $.messages[*].text, $.nlu.intent, $.nlu.score.")
+    golden(note)
     for name in ("comment.md", "summary.md"):
-        assert "answers had anything at `intent: $.nlu.intend`" in (project / "results" / name).read_text()
-    assert "answers had anything at `intent: $.nlu.intend`" in done.stdout
+        assert "`intent: $.nlu.intend`" in (project / "results" / name).read_text()
+    assert "`intent: $.nlu.intend`" in done.stdout
 
 
-def test_what_the_engine_lacks_is_not_a_run(project: Path) -> None:
+def test_what_the_engine_lacks_is_not_a_run(project: Path, golden: Golden) -> None:
     """In the middle of repeats the bot has enough, fails and cuts the connection: no run is lost, and none counted."""
     troubles = {
         3: Reply({}, 429, (("Retry-After", "0"),)),
@@ -348,7 +348,7 @@ def test_what_the_engine_lacks_is_not_a_run(project: Path) -> None:
     assert [(case["outcome"], case["repeats"]["runs"]) for case in cases] == [("passed", "PPPP")] * 3
     assert sum(case["repeats"]["errors"] for case in cases) == 2
     (note,) = [note for note in document(project)["engine"]["notes"] if "no usable answer" in note]
-    assert note.startswith("The bot gave no usable answer 3 times: ")
+    golden(note)
     assert len(fake.calls) == 3 * 4 + len(troubles)
 
 
@@ -362,7 +362,7 @@ def test_what_each_shard_notes_is_said_with_its_number(project: Path) -> None:
     merged = turncheck("report", "merge", "shard-1", "shard-2", "--baseline", "none", "--quiet", cwd=project)
     assert merged.returncode == 0, merged.stdout + merged.stderr
     notes = document(project)["engine"]["notes"]
-    assert [note.partition(" of the bot's")[0] for note in notes] == ["Shard 1/2: None", "Shard 2/2: None"]
+    assert [note.partition(": ")[0] for note in notes] == ["Shard 1/2", "Shard 2/2"]
 
 
 def test_one_can_talk_to_it(project: Path) -> None:

@@ -304,7 +304,7 @@ def test_a_sentence_with_another_intent_is_not_the_quarantined_one() -> None:
     )
     assert not _compared(base, base).warnings
     (warning,) = _compared(relabelled, base).warnings
-    assert warning == "the quarantine of 'I pay' does not count: this change edits or adds it"
+    assert "'I pay'" in warning
 
 
 def test_a_case_that_the_base_could_not_run_is_the_same() -> None:

@@ -92,7 +92,7 @@ def test_rasas_flags_take_several_values_as_before() -> None:
         (["train", "--data", "plain", "nlu"], "_train_nlu", "plain"),
         (["train", "--data", "plain", "core", "--runs", "2"], "train_core", None),
         (["train", "--out", "m", "--data", "plain", "nlu"], "_train_nlu", "plain"),
-        (["test", "--stories", "plain", "core"], "test_core", None),
+        (["test", "--stories", "plain", "core"], "_test_core", None),
     ],
 )
 def test_the_kind_of_a_command_is_found_behind_its_flags_which_count(

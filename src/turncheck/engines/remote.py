@@ -153,7 +153,7 @@ class RemoteClient:
         Raises:
             ServerError: there is no answer, or one that is not a success.
         """
-        attempt = 0
+        attempt, waited = 0, 0.0
         while True:
             try:
                 response = self._answer(question, until)
@@ -177,7 +177,8 @@ class RemoteClient:
             if ended is not None:
                 raise CutError(ended.message, hint=ended.hint)  # of several servers the others are still there
             if isinstance(failure, BusyError):
-                pause = self._allowed_wait(failure, attempt)
+                pause = self._allowed_wait(failure, attempt, waited)
+                waited += pause
                 until = None if until is None else until.later(pause)
             else:
                 pause = PAUSE * 2 ** (attempt - 1)
@@ -241,12 +242,12 @@ class RemoteClient:
         """Return the error for an answer that is larger than the limit."""
         return self._failure(question, f"answers with more than {self.most_bytes >> 20} MiB")
 
-    def _allowed_wait(self, busy: BusyError, attempt: int) -> float:
+    def _allowed_wait(self, busy: BusyError, attempt: int, waited: float) -> float:
         pause = PAUSE * 2 ** min(attempt, 8) if busy.wait is None else max(busy.wait, PAUSE)
         with self._waiting:
             until = max(self._waits_until, time.monotonic() + pause)
             more = min(pause, until - self._waits_until)  # what is waited for already is not waited for twice
-            is_allowed = self._waited + more <= LONGEST_WAIT
+            is_allowed = max(self._waited + more, waited + pause) <= LONGEST_WAIT
             if is_allowed:
                 self._waited, self._waits_until = self._waited + more, until
         if not is_allowed:
