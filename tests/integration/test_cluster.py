@@ -192,6 +192,26 @@ def folds(folder: Path) -> tuple[Project, Folds]:
     return project, plan
 
 
+@pytest.mark.parametrize(("times", "is_there"), [(2, True), (3, False)])
+def test_a_scheduler_that_says_more_than_its_greeting_at_first_is_asked_again(
+    times: int, is_there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = [AssertionError()] * times
+
+    class BusyClient:
+        def __init__(self, *_: object, **__: object) -> None:
+            if left:
+                raise left.pop()
+
+    monkeypatch.setattr("distributed.Client", BusyClient)
+    if is_there:
+        assert isinstance(cluster_module._client("tcp://127.0.0.1:1"), BusyClient)
+    else:
+        with pytest.raises(ConnectionError):
+            cluster_module._client("tcp://127.0.0.1:1")
+    assert not left
+
+
 def test_what_is_lost_on_the_way_is_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project, plan = folds(tmp_path)
     expected = run_folds(project, SlowTrainer(1), plan)

@@ -31,6 +31,7 @@ Result = TypeVar("Result")
 CONNECT_SECONDS: Final = 10.0
 ANSWER_SECONDS: Final = 30.0
 """For connecting as a whole, with the scheduler's first answer."""
+_TRIES: Final = 3
 WORKERS_SECONDS: Final = 60.0
 """How long to wait for the first worker."""
 NO_WORKERS_SECONDS: Final = 60.0
@@ -205,12 +206,14 @@ def _client(address: str) -> Any:
 
     made: list[Any] = []
 
-    def connect() -> None:
+    def connect(tries: int = _TRIES) -> None:
         try:
             made.append(QuietClient(address, timeout=CONNECT_SECONDS, set_as_default=False))  # type: ignore[no-untyped-call]
         except (OSError, ValueError, TypeError) as error:
             made.append(error)
         except Exception as error:  # noqa: BLE001 - whatever Dask makes of an answer that is not a scheduler's
+            if isinstance(error, AssertionError) and tries > 1:
+                return connect(tries - 1)  # Dask expects the greeting alone, and a busy scheduler may send more with it
             made.append(ConnectionError(f"what answers there is not a scheduler ({type(error).__name__})"))
 
     with warnings.catch_warnings():
