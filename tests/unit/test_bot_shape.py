@@ -452,6 +452,7 @@ def with_sent(folder: Path, place: str, written: str) -> Bot:
         ("PATH", "/chat;token=abc?x=1", "'token'"),
         ("PATH", "/chat?key=AIzaSyA-0123456789012345678", "'key'"),
         ("PATH", "/chat?sig=abc", "'sig'"),
+        ("PATH", "/chat?code=fX9Qq8jKfX9Qq8jKfX9Qq8==", "'code'"),
         ("PATH", "/sk-live-123456/chat", "a part of the path"),
         ("HEADERS", "Ocp-Apim-Subscription-Key: 0123456789abcdef", "'Ocp-Apim-Subscription-Key'"),
         ("HEADERS", 'X-Auth: "Bearer sk-abc"', "'X-Auth'"),
@@ -536,6 +537,7 @@ def test_a_host_is_refused_however_it_is_encoded(place: str, written: str, tmp_p
     [
         ("PATH", "/chat?api_key={token}&session_token={session}&q=a%2Fb"),
         ("PATH", "/sk-SK/chat?lang=sk-SK"),
+        ("PATH", "/chat?code=SUMMER-2026&q=a"),
         ("HEADERS", "X-Plan: Basic, Idempotency-Key: abc, Accept-Language: sk-SK"),
         ("BODY", "max_tokens: 100, max_token: 5, password: null, stream_token: false, author: me"),
         ("BODY", 'auth: "Bearer {token}", key: name, plan: Basic plan, languageCode: sk, id: asia'),

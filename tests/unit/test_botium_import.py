@@ -113,6 +113,10 @@ def test_what_messages_show_and_the_intent_are_where_they_are_there(tmp_path: Pa
             {"SIMPLEREST_URL": "https://bot.example/chat?api_key=s3cret", "SIMPLEREST_METHOD": "POST"},
             "the value of api_key is given with --bot-token",
         ),
+        (
+            {"SIMPLEREST_URL": f"https://bot.example/api/chat?code={'fX9Qq8-_' * 6}==", "SIMPLEREST_METHOD": "POST"},
+            "the value of code is given with --bot-token",
+        ),
         ({"SIMPLEREST_INIT_TEXT": "hi", "SIMPLEREST_STOP_URL": "https://x"}, "INIT_TEXT, SIMPLEREST_STOP_URL"),
         ({"SIMPLEREST_START_URL": "https://other.example/s"}, "SIMPLEREST_START_URL is at another host"),
         ({"SIMPLEREST_RESPONSE_JSONPATH": None}, "there is no SIMPLEREST_RESPONSE_JSONPATH"),

@@ -32,7 +32,7 @@ from turncheck.comparison.repeats import (
 from turncheck.evaluation.e2e import evaluate_cases
 from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.evaluation.e2e_repeats import base_runs, evaluate_repeatedly
-from turncheck.evaluation.repeated import BaseRuns, Repeated, Run
+from turncheck.evaluation.repeated import BaseRuns, Repeated, Run, Sign
 from turncheck.evaluation.repeats import Rounds, Share
 from turncheck.evaluations.kind import share_of_all_passing
 from turncheck.messages.errors import CutShortError, EngineError, PassingError, UnansweredError
@@ -408,23 +408,49 @@ def test_a_base_that_only_errs_is_as_one_that_cannot_be_asked(golden: Golden) ->
 
 
 def test_runs_that_end_in_errors_take_more_that_pass() -> None:
-    def evaluated_with(errors: str) -> EndToEnd:
+    def evaluated_with(errors: str, base: str | None) -> EndToEnd:
         signs = iter(errors.replace("E", "EE"))  # one that errs is asked once more
 
         def on_call(_: int) -> None:
             if next(signs, ".") == "E":
                 raise UnansweredError("500")
 
-        return evaluated({"a": 0.0}, on_call=on_call, rules=RepeatRules(first=2))
+        before = None if base is None else with_base(evaluated({"a": 0.0}), base)
+        return evaluated({"a": 0.0}, before, on_call=on_call, rules=RepeatRules(first=2))
 
     for errors, runs, outcome in (
         ("E", "PPPP", "passed"),
         ("E.E", "PPPPPP", "passed"),
-        ("E.E.E", "PP", "error"),
+        ("E.E.E", "PPPPPPPP", "passed"),
+        ("E.E.E.E.E", "PPPP", "error"),
+        ("EEE", "", "error"),
         ("....", "PP", "passed"),
     ):
-        section = evaluated_with(errors)
-        assert (of(section, "a").runs.upper(), section.cases[0].outcome) == (runs, outcome), errors
+        for base in (None, "PP", "FFffFF", "P" * 20):
+            section = evaluated_with(errors, base)
+            assert (of(section, "a").runs.upper(), section.cases[0].outcome) == (runs, outcome), (errors, base)
+
+
+@pytest.mark.parametrize(
+    ("signs", "verdict", "runs"),
+    [
+        ("-PP", "passed", "PP"),
+        ("P-P", "passed", "PP"),
+        ("---", None, ""),
+        ("P---P", "passed", "PP"),
+        ("F------", "failed", "F"),
+        ("FF------------", "failed", "FF"),
+    ],
+)
+def test_a_run_that_cannot_be_judged_is_no_run(signs: str, verdict: str | None, runs: str) -> None:
+    named: dict[str, Sign] = {"P": "passed", "F": "failed", "-": "left out"}
+    test: Repeated[bool] = Repeated(0)
+
+    def here(_: int, attempt: int) -> Run[bool]:
+        return Run(True, named[signs[min(attempt, len(signs) - 1)]])
+
+    Rounds([test], RULES, here, lambda _: None).run()
+    assert (test.verdict, test.runs.upper()) == (verdict, runs)
 
 
 def test_errors_are_no_runs() -> None:

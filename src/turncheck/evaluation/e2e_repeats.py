@@ -167,6 +167,7 @@ def _test(number: int, unit: str, case: E2ECase, known: RepeatedRuns | None) -> 
         return Repeated(number, turns_of(case), runs, known.why)
     test: Repeated[CaseOutcome] = Repeated(number, turns_of(case))
     if (why_not := _why_not_run(case)) is not None:
+        test.is_never_judged = True
         test.add(_run(CaseOutcome(skipped_case(case, why_not), Exercised())), usual=True)
     return test
 

@@ -165,7 +165,8 @@ def _not_understood(example: Example) -> Parse:
 
 def _test(number: int, example: Example, parse: Parse | None, seconds: float) -> Repeated[Parse]:
     test: Repeated[Parse] = Repeated(number, asked=1)
-    test.add(_run(example, parse)._replace(seconds=seconds), usual=True)
+    test.add(run := _run(example, parse)._replace(seconds=seconds), usual=True)
+    test.is_never_judged = run.sign == "left out"
     return test
 
 

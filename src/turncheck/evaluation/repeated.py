@@ -115,6 +115,8 @@ class Repeated(Generic[Answer]):
     verdict: RepeatedOutcome | None = None
     is_worse: bool = False
     """Whether the statistical test found it to be worse than it may be."""
+    is_never_judged: bool = False
+    """Whether it is left out whatever is answered, so that asking again says nothing."""
     is_concluded: bool = False
     """Whether it was judged although its runs do not say how it fares, since there are no more."""
 
@@ -136,8 +138,13 @@ class Repeated(Generic[Answer]):
     @property
     def is_over(self) -> bool:
         """Whether it is not run again: what it says is known, or it cannot be judged."""
-        left_out = bool(self.answers) and self.answers[-1].sign == "left out"
-        return self.verdict is not None or self.is_broken or left_out
+        return self.verdict is not None or self.is_broken or self.is_left_out
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether it is not judged: it never is, or not in so many runs that the others do not count."""
+        left_out = sum(run.sign == "left out" for run in self.answers)
+        return self.is_never_judged or too_many_errors(left_out, len(self.runs))
 
     @property
     def is_broken(self) -> bool:

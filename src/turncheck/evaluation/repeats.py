@@ -341,7 +341,7 @@ class Rounds(Generic[Answer]):
         If it never passed on the base either, which was asked in turn, nothing is known: a model may have drifted.
         """
         for test in self.tests:
-            if test.is_over or not test.runs:
+            if test.verdict is not None or test.is_broken or not test.runs:
                 continue
             if not test.failed and len(test.runs) >= self.rules.first:
                 test.verdict = "passed"
@@ -356,8 +356,8 @@ class Rounds(Generic[Answer]):
         level = self.rules.false_alarms / number
         of_test: dict[int, tuple[Repeated[Answer], Weighed]] = {}
         for test in self.tests:
-            if test.is_over or len(test.runs) < self.rules.first:
-                continue
+            if test.is_over or len(test.runs) < self.rules.first or not test.failed:
+                continue  # one without a failure passes as soon as its errors allow it
             if (weighed := self._weigh(test, level)) is None:
                 test.verdict = _as_usual(test)
             else:

@@ -12,7 +12,9 @@ LONGEST_BASE: Final = 100
 """How many runs of the base a test is compared with at most: the latest."""
 
 MOST_ERRORS: Final = 3
-"""After so many runs that ended in an error, a test is not run any more, if these are too many beside the others."""
+"""After so many runs that ended in an error, and no other, a test is not run any more."""
+_MANY_ERRORS: Final = 5
+"""After so many it is not run any more either, if fewer ended otherwise."""
 RUNS_FOR_AN_ERROR: Final = 2
 """How many runs that passed or failed make up for one that ended in an error."""
 
@@ -23,7 +25,7 @@ RepeatedOutcome = Literal["passed", "flaky", "failed", "regressed", "unclear"]
 
 def too_many_errors(errors: int, runs: int) -> bool:
     """Whether so many runs of a test ended in an error that the others do not say how it fares."""
-    return errors >= MOST_ERRORS and runs < RUNS_FOR_AN_ERROR * errors
+    return errors >= MOST_ERRORS and (not runs or (errors >= _MANY_ERRORS and errors > runs))
 
 
 class Attempt(Part, frozen=True, kw_only=True):

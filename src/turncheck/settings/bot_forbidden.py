@@ -36,6 +36,8 @@ _OF_HOSTS: Final = re.compile(
     r"(?:\w*(?:ur[il]|webhook|callback|endpoint|hostname)|(?:\w{3,})?host|server|proxy|origin|href|redirect)s?"
 )
 """The last word of a key whose value is a host or an address."""
+_LONG_CODE: Final = 20
+"""Codes of countries, languages and offers are shorter."""
 _OF_VALUES: Final = frozenset({"value", "address", "name", "target"})
 _SECRET: Final = re.compile(
     r"(?:token|secrets?|passwords?|passwd|pwd|passphrase|credentials?|authorization|jwt|signature|(?<![a-z])auth"
@@ -73,7 +75,12 @@ def is_secret(name: str, value: Any) -> bool:
 def assigned_secret(text: str) -> str | None:
     """Return the name of the first secret that a path or another text gives a value (``?api_key=…``)."""
     pairs = ((_unquoted(name), value) for name, value in _ASSIGNED.findall(text))
-    return next((name for name, value in pairs if is_secret("signature" if name == "sig" else name, value)), None)
+    return next((name for name, value in pairs if is_secret(_meaning(name, value), value)), None)
+
+
+def _meaning(name: str, value: str) -> str:
+    """Return what a name stands for: ``sig`` a signature, and a long ``code`` the key of an Azure Function."""
+    return "signature" if name == "sig" or (name == "code" and len(value) >= _LONG_CODE) else name
 
 
 def named_elsewhere(node: YamlNode, keys: tuple[str, ...] = ()) -> Iterator[Fault]:

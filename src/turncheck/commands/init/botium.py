@@ -15,7 +15,7 @@ from turncheck.messages.finding import Location
 from turncheck.messages.plain_text import one_line
 from turncheck.process.regular_file import is_file, read_regular
 from turncheck.settings.bot import read_bot
-from turncheck.settings.bot_forbidden import is_secret
+from turncheck.settings.bot_forbidden import assigned_secret, is_secret
 from turncheck.settings.bot_placeholders import placeholders
 from turncheck.web.addresses import Origin, address_of, login_of, origin_of, without_login
 from turncheck.web.json_path import PathError, compiled
@@ -243,8 +243,8 @@ class _Reader:
             path, question, query = "/", *rest.partition("#")[0].partition("?")[1:]
         pairs = []
         for pair in query.split("&"):
-            key, equals, value = pair.partition("=")
-            if is_secret(key, value):
+            key, equals, _ = pair.partition("=")
+            if assigned_secret(f"?{pair}") is not None:
                 self.notes.append(f"the value of {key[:40]} is given with --bot-token.")
                 pairs.append(f"{key}{equals}{{token}}")
             else:
