@@ -401,7 +401,7 @@ class Rounds(Generic[Answer]):
         first, most = self.rules.first, self.rules.most
         wanted = [test for test in self.tests if test.is_wanted]
         new = [test for test in wanted if len(test.runs) < first]
-        left = len(new) + sum(bool(test.failed) and first <= len(test.runs) < most for test in wanted)
+        left = len(new) + sum(first <= len(test.runs) < most for test in wanted)
         if new:
             turns = [test.turns * (first - len(test.runs)) for test in new]
             of_what = f" for the first {first} runs of each"
