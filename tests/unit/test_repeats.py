@@ -446,7 +446,7 @@ def test_a_run_that_cannot_be_judged_is_no_run(signs: str, verdict: str | None, 
     named: dict[str, Sign] = {"P": "passed", "F": "failed", "-": "left out"}
     test: Repeated[bool] = Repeated(0)
 
-    def here(_: int, attempt: int) -> Run[bool]:
+    def here(number: int, attempt: int) -> Run[bool]:
         return Run(True, named[signs[min(attempt, len(signs) - 1)]])
 
     Rounds([test], RULES, here, lambda _: None).run()
