@@ -173,27 +173,27 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "a map within a text": (
         R + '{path: /c, body: {s: "{session}", t: "{text}", c: "ctx={slots}"}}\n  replies: $\n',
         "2:62",
-        "{slots} is a map: it cannot be put into a text",
+        "{slots} is a map: it cannot be part of a string",
     ),
     "a list within a text": (
         R + '{path: /c, body: {t: "H: {history}"}}\n  replies: $\n',
         "2:33",
-        "{history} is a list: it cannot be put into a text",
+        "{history} is a list: it cannot be part of a string",
     ),
     "a map within a text of a list": (
         R + '{path: /c, body: {s: "{session}", t: "{text}", c: ["{metadata} "]}}\n  replies: $\n',
         "2:62",
-        "{metadata} is a map: it cannot be put into a text",
+        "{metadata} is a map: it cannot be part of a string",
     ),
     "a map in a path": (
         R + '{path: "/c?x={slots}", body: {s: "{session}", t: "{text}"}}\n  replies: $\n',
         "2:19",
-        "{slots} is a map: it cannot be put into a text",
+        "{slots} is a map: it cannot be part of a string",
     ),
     "a map in the path that begins a conversation": (
         f'{GOOD}  session: {{open: {{path: "/new/{{metadata}}", id: $.id}}}}\n',
         "4:26",
-        "{metadata} is a map: it cannot be put into a text",
+        "{metadata} is a map: it cannot be part of a string",
     ),
     "a brace that is none": (
         R + '{path: /c, body: {s: "{session}", t: "{text}", c: "a {curly} one"}}\n  replies: $\n',

@@ -69,7 +69,7 @@ def make_lasting() -> None:
 
 
 def lines_of_input(stream: Iterable[str]) -> Iterator[str]:
-    """Yield the lines of standard input; Python has half characters where a byte is no UTF-8.
+    """Yield the lines of standard input; Python reads bytes that are not UTF-8 as lone surrogates.
 
     Raises:
         UserError: a line is not UTF-8.

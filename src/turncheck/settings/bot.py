@@ -464,7 +464,7 @@ class _Reader:
                 raise self._fault(f"unknown placeholder: {not_one_of(name, known)}".rstrip("."), *keys, hint=hint)
             if name in _NOT_TEXT and text != f"{{{name}}}":
                 hint = f'In the body, give it a key of its own: "{{{name}}}".'
-                raise self._fault(f"{{{name}}} is {_NOT_TEXT[name]}: it cannot be put into a text", *keys, hint=hint)
+                raise self._fault(f"{{{name}}} is {_NOT_TEXT[name]}: it cannot be part of a string", *keys, hint=hint)
 
     def _check_header(self, name: str, value: str, keys: tuple[str, ...]) -> None:
         if not _HEADER.fullmatch(name) or not value.isprintable() or not value.isascii():

@@ -130,7 +130,7 @@ def _of_text(node: YamlScalar, text: str, keys: tuple[str, ...]) -> Iterator[Fau
 
 
 def _names_address(text: str) -> bool:
-    """Whether there is an address in a text, or a value that it gives something."""
+    """Whether a string, or a value that it assigns, contains an address."""
     plain = [_unquoted(one) for one in (text, *(value for _, value in _ASSIGNED.findall(text)))]
     return any(_ADDRESS.search(form) for one in plain for form in (one, _LEFT_OUT.sub("", one)))
 
@@ -146,7 +146,7 @@ def _is_of_host(keys: tuple[str, ...]) -> bool:
 
 
 def _is_host(text: str) -> bool:
-    """Whether a text is a host, with or without a port and a path; an address of mail and a file's name are none."""
+    """Whether a string is a host, perhaps with a port and a path; an e-mail address or a file name is not."""
     match = _HOST.fullmatch(PLACEHOLDER.sub("x", _unquoted(text)))
     if match is None or (match["user"] and not match["more"]):
         return False

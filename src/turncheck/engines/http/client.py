@@ -177,7 +177,7 @@ class BotClient(RemoteClient):
         return _RefusedTurnError(what)
 
     def _reason(self, response: Response) -> str:
-        """Return the message of an error; of one that is no JSON, the name of the status and how it begins."""
+        """Return the message of an error; if it is not JSON, the name of the status and how it begins."""
         try:
             text = error_text(decoded(response.body))
         except UnreadableError:

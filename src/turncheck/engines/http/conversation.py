@@ -234,7 +234,7 @@ class BotConversation:
             if found in (None, ""):
                 what = f"without an id at {where}; its answer has {shown_outline(answer)}"
             else:
-                what = f"with {kind_of(found)} at {where}, where a text or a whole number was expected"
+                what = f"with {kind_of(found)} at {where}, where a string or an integer was expected"
             raise self._client.fault(self._client.shown(f"the bot opened a session {what}", 1000))
         if len(str(found)) > _LONGEST_ID:
             raise self._client.fault(f"the bot gave a session an id of {len(str(found)):,} characters")
