@@ -596,7 +596,8 @@ def test_many_losses_since_the_report_of_the_base_are_none_if_the_base_has_them_
         found = losses(section)
         assert not found.real
         assert found.runs == found.base_runs == 5 * len(MANY), "each side was asked as often as the other"
-    golden(section.remarks[-1])
+        if seed == 0:
+            golden(section.remarks[-1])
 
 
 def test_many_losses_are_found_in_turn_with_a_base_that_has_none() -> None:
