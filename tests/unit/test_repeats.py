@@ -15,8 +15,11 @@ from golden_texts import Golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET
+from report_builder import report
 from tools.simulate_repeats import exact_case
 
+from turncheck.comparison.metric_deltas import many_losses
+from turncheck.comparison.model import ManyLosses
 from turncheck.comparison.repeats import (
     RateTest,
     RunBesideBase,
@@ -29,6 +32,7 @@ from turncheck.comparison.repeats import (
     weigh_pairs,
     wilson,
 )
+from turncheck.evaluation.answers import LocalAnswers
 from turncheck.evaluation.e2e import evaluate_cases
 from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.evaluation.e2e_repeats import base_runs, evaluate_repeatedly
@@ -46,6 +50,19 @@ if TYPE_CHECKING:
     from turncheck.report.model import EndToEnd, Outcome, RepeatedOutcome
 
 RULES = RepeatRules()
+
+
+class KeptAnswers(LocalAnswers):
+    """What was asked once is known from then on."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Any] = {}
+
+    def known(self, unit: str) -> Any:
+        return self.answers.get(unit)
+
+    def keep(self, unit: str, answer: Any) -> None:
+        self.answers[unit] = answer
 
 
 def evaluated(
@@ -558,6 +575,65 @@ def test_what_never_passes_on_either_side_has_failed() -> None:
     assert (section.cases[0].outcome, of(section, "a").outcome) == ("failed", "failed")
     assert len(of(section, "a").base) == 5
     assert of(evaluated({"a": 1.0}, base_engine=Coins({"a": 0.9}, 3)), "a").outcome != "passed"
+
+
+def losses(section: EndToEnd) -> ManyLosses:
+    found = many_losses(msgspec.structs.replace(report(), e2e=section))
+    assert isinstance(found, ManyLosses)
+    return found
+
+
+MANY = {f"case {number}": 0.2 for number in range(40)}
+STEADY = dict.fromkeys(MANY, 0.02)
+
+
+def test_many_losses_since_the_report_of_the_base_are_none_if_the_base_has_them_as_well(golden: Golden) -> None:
+    """The model has drifted since."""
+    base = with_base(evaluated(STEADY), "P" * 20)
+    assert losses(evaluated(MANY, base)).real
+    for seed in range(5):
+        section = evaluated(MANY, base, base_engine=Coins(MANY, 50 + seed), seed=seed)
+        found = losses(section)
+        assert not found.real
+        assert found.runs == found.base_runs == 5 * len(MANY), "each side was asked as often as the other"
+        if seed == 0:
+            golden(section.remarks[-1])
+
+
+def test_many_losses_are_found_in_turn_with_a_base_that_has_none() -> None:
+    base = with_base(evaluated(STEADY), "P" * 20)
+    for seed in range(5):
+        section = evaluated(MANY, base, base_engine=Coins(STEADY, 50 + seed), seed=seed)
+        assert losses(section).real
+        assert all(of(section, name).in_turn for name in MANY if of(section, name).outcome in {"passed", "flaky"})
+
+
+def test_the_base_is_not_asked_about_all_tests_without_a_reason() -> None:
+    """If as many fail as before, or what fails is worse by itself."""
+    base = with_base(evaluated(STEADY), "P" * 19 + "F")
+    for rates in (STEADY, {**dict.fromkeys(MANY, 0.0), "case 0": 1.0}):
+        section = evaluated(rates, base, base_engine=Coins(STEADY, 7))
+        assert not [name for name in MANY if of(section, name).in_turn]
+        assert not section.remarks
+
+
+def test_without_a_budget_for_the_base_its_report_alone_says_how_it_fares(golden: Golden) -> None:
+    base = with_base(evaluated(STEADY), "P" * 20)
+    rules = RepeatRules(turns=2 * len(MANY) + 8)
+    section = evaluated(MANY, base, rules=rules, base_engine=Coins(MANY, 50))
+    assert losses(section).real
+    assert losses(section).base_runs == 20 * len(MANY)
+    golden(section.remarks[-1])
+
+
+def test_what_was_asked_in_turn_elsewhere_is_judged_alike() -> None:
+    """As a shard does, whose runs are judged where those of all are known."""
+    kept = KeptAnswers()
+    base = with_base(evaluated(STEADY), "P" * 20)
+    section = evaluated(MANY, base, base_engine=Coins(MANY, 50), answers=kept)
+    again = evaluated(MANY, base, answers=kept)
+    assert [of(again, name) for name in MANY] == [of(section, name) for name in MANY]
+    assert losses(again) == losses(section)
 
 
 def test_runs_of_the_base_cost_turns_and_its_end_ends_nothing(golden: Golden) -> None:

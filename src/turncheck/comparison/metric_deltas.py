@@ -25,7 +25,7 @@ from turncheck.comparison.metrics import (
     metrics_of,
 )
 from turncheck.comparison.model import ChangedItem, ManyLosses
-from turncheck.comparison.repeats import Stratum, p_value_of_losses
+from turncheck.comparison.repeats import p_value_of_losses, stratum_of
 from turncheck.comparison.significance import (
     Tested,
     flipped,
@@ -49,12 +49,14 @@ if TYPE_CHECKING:
 def many_losses(report: Report) -> ManyLosses | UnsetType:
     """Return how many runs fail over all tests that the base ran, too; left out if there is nothing to compare.
 
+    Of tests that were run again in turn with the base, those runs count: its report may be of another day.
+
     Half of the false alarms that are allowed may be due to it: the other test is that of each case, whose bound is
     rarely reached.
     """
     allowed = [how.false_alarms for name in REPEATED if (how := how_repeated(report, name)) is not None]
     repeated = [repeats for name in REPEATED for repeats in repeats_of(report, name)]
-    strata = [Stratum(*_failed(one.runs), *_failed(one.base)) for one in repeated]
+    strata = [stratum_of(one.runs, one.base, one.in_turn) for one in repeated]
     strata = [stratum for stratum in strata if stratum.runs and stratum.base_runs]
     if not strata or not allowed:
         return UNSET
@@ -67,11 +69,6 @@ def many_losses(report: Report) -> ManyLosses | UnsetType:
         p_value=p_value,
         real=p_value <= min(allowed) / 2,
     )
-
-
-def _failed(runs: str) -> tuple[int, int]:
-    """How many failed of the runs that every case gets, and how many there are."""
-    return runs.count("F"), runs.count("F") + runs.count("P")
 
 
 def tested_runs(section: Evaluation, pairs: Iterable[Pair]) -> dict[str, Tested]:
@@ -113,7 +110,7 @@ def _changed(before: Sequence[Repeats], after: Sequence[Repeats]) -> int:
 def _p_value(before: Sequence[Repeats], after: Sequence[Repeats]) -> float:
     """How likely so many losses are by chance, from one side to the other."""
     pairs = zip(before, after, strict=True)
-    return p_value_of_losses(Stratum(*_failed(new.runs), *_failed(old.runs)) for old, new in pairs)
+    return p_value_of_losses(stratum_of(new.runs, old.runs) for old, new in pairs)
 
 
 # Figures of batch suites on the cases that both sides judged, and whether what changed sides is more than noise.

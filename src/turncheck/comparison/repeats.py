@@ -199,6 +199,21 @@ class Stratum:
     base_runs: int
 
 
+def stratum_of(runs: str, base: str, in_turn: str = "") -> Stratum:
+    """Return the runs of a case that were made whatever others said: capital letters, or those in turn with the base.
+
+    Args:
+        runs: its runs.
+        base: the runs of the base.
+        in_turn: of each pair of runs in turn, a letter for this side and one for the base.
+    """
+    if in_turn:
+        runs, base = in_turn[::2], in_turn[1::2]
+    return Stratum(
+        runs.count("F"), runs.count("F") + runs.count("P"), base.count("F"), base.count("F") + base.count("P")
+    )
+
+
 def p_value_of_losses(cases: Iterable[Stratum]) -> float:
     """Return how likely so many runs fail here, or more, if each case fails as often as on the base.
 

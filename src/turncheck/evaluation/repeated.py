@@ -87,10 +87,14 @@ class RepeatedRun:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedRuns:
-    """All runs of a test, in their order; ``why``: why there are no more, unless they say how it fares."""
+    """All runs of a test, in their order; ``why``: why there are no more, unless they say how it fares.
+
+    ``in_turn``: the pairs of runs that were made of all tests, see :attr:`Repeated.in_turn`.
+    """
 
     runs: tuple[RepeatedRun, ...]
     why: str = ""
+    in_turn: str = ""
 
 
 # A test in progress.
@@ -109,6 +113,11 @@ class Repeated(Generic[Answer]):
     why_known: str = ""
     answers: list[Run[Answer]] = field(default_factory=list)
     runs: str = ""
+    in_turn: str = ""
+    """Of pairs of runs that were made of all tests, a letter for this side's and one for the base's: ``P`` or ``F``.
+
+    They say nothing of this test alone.
+    """
     errors: int = 0
     asked: int = 0
     base: BaseRuns = NO_RUNS
@@ -201,14 +210,26 @@ class Repeated(Generic[Answer]):
             sign = "P" if run.sign == "passed" else "F"
             self.runs += sign if usual else sign.lower()
 
+    def add_in_turn(self, run: Run[Answer] | None) -> None:
+        """Add a run that all tests got in turn with the base, if both say something."""
+        self.asked += 1
+        if run is not None and run.base and run.sign in {"passed", "failed"}:
+            self.in_turn += f"{'P' if run.sign == 'passed' else 'F'}{run.base.upper()}"
+
     def repeats(self) -> Repeats:
         """Return its runs as the report has them."""
-        return Repeats(runs=self.runs, outcome=self.verdict or "unclear", errors=self.errors, base=self.base.runs)
+        return Repeats(
+            runs=self.runs,
+            outcome=self.verdict or "unclear",
+            errors=self.errors,
+            base=self.base.runs,
+            in_turn=self.in_turn,
+        )
 
     def written(self, of: Callable[[Run[Answer]], Any], why_unclear: str) -> RepeatedRuns:
         """Return its runs to be judged elsewhere; ``of``: returns what is kept of a run."""
         runs = tuple(RepeatedRun(of(run), run.base) for run in self.answers)
-        return RepeatedRuns(runs, self.why_unclear(why_unclear) if self.is_undecided else "")
+        return RepeatedRuns(runs, self.why_unclear(why_unclear) if self.is_undecided else "", self.in_turn)
 
     @property
     def errors_in_words(self) -> str:

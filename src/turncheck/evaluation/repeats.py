@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
-from turncheck.comparison.repeats import Weighed, alarms, rate_test, weigh_pairs
+from turncheck.comparison.repeats import Weighed, alarms, p_value_of_losses, rate_test, stratum_of, weigh_pairs
 from turncheck.engines.base import Engine, Workers
 from turncheck.evaluation.repeated import Answer, Repeated, Run
 from turncheck.messages.errors import INTERRUPTED, CutShortError, EngineError
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 _EVERY: Final = 15.0
 """Seconds between two messages about the progress of a round."""
+_SUSPICIOUS: Final = 0.05
+"""How likely so many losses are by chance at most that the base is asked whether it has them as well."""
+_MOST_IN_TURN: Final = 5
+"""How often each test is then run on both sides at most."""
 Section = TypeVar("Section")
 
 
@@ -138,6 +142,8 @@ class Rounds(Generic[Answer]):
     """Why the base is not asked any more."""
     base_errors: list[int] = field(default_factory=list)
     """The test of each run of the base that ended in an error."""
+    in_turn: int | None = None
+    """How often all tests were run in turn with the base; ``None``: there was no reason to."""
     interrupt: KeyboardInterrupt | None = None
 
     def __post_init__(self) -> None:
@@ -161,9 +167,21 @@ class Rounds(Generic[Answer]):
         if self.base_errors:
             runs = count(len(self.base_errors), "run")
             found.append(f"{runs} of the base, asked in turn with this side, ended in an error.")
+        if self.in_turn is not None:
+            found.append(self._in_turn_in_words)
         if self.base_lost is not None:
             found.append(f"The base was not asked in turn with this side to the end: {self.base_lost.message}.")
         return tuple(found)
+
+    @property
+    def _in_turn_in_words(self) -> str:
+        many = "More runs fail than in the report of the base."
+        if not self.in_turn:
+            return (
+                f"{many} The budget does not suffice to run each {self.what} in turn with the base: the report counts."
+            )
+        times = count(self.in_turn, "more time", "more times")
+        return f"{many} Each {self.what} was run {times} in turn with the base: these runs say whether that is a loss."
 
     @property
     def stopped(self) -> EngineError | KeyboardInterrupt | None:
@@ -234,6 +252,7 @@ class Rounds(Generic[Answer]):
             self._decide()
         if not self.lost and self.interrupt is None:
             self._conclude()
+            self._ask_in_turn()
 
     def ensure_still_there(self, number: int) -> None:
         """Note that the engine is gone, if tests end in errors, and it does not answer others either.
@@ -298,6 +317,36 @@ class Rounds(Generic[Answer]):
                 if future.done() and not future.cancelled() and not future.exception() and (run := future.result()):
                     test.add(run, usual=usual)
             workers.close()
+
+    def _ask_in_turn(self) -> None:
+        """Run all tests in turn with the base, if they seem to fail more often than it did in its report.
+
+        That report may be of another day, and the model another one since, which both sides show now. What is worse by
+        itself needs no other evidence.
+        """
+        tests = [test for test in self.tests if test.known is None and test.base.runs and test.runs]
+        tests = [test for test in tests if not (test.is_worse or test.is_concluded)]
+        strata = [stratum_of(test.runs, test.base.runs) for test in tests]
+        if self.on_base is None or not tests or p_value_of_losses(strata) > _SUSPICIOUS:
+            return
+        a_round = 2 * sum(test.turns for test in tests)
+        rounds = min(_MOST_IN_TURN, (self._allowed.turns - self.turns) // a_round)
+        self.in_turn = 0
+        while self.in_turn < rounds and self.base_lost is None and not self.lost and self._seconds_left > 0:
+            times = f"{self.in_turn + 1} of {rounds}"
+            self.say(f"more fail than in the report of the base: each {self.what} in turn with it, {times}")
+            self.in_turn += 1
+            self.turns += a_round
+            workers = Workers(min(self.workers, len(tests)))
+            try:
+                futures = [workers.submit(partial(self._both, test, test.asked, on_base=True)) for test in tests]
+                for test, future in zip(tests, futures, strict=True):
+                    test.add_in_turn(Workers.result(future))
+            except KeyboardInterrupt as interrupt:
+                self.interrupt = interrupt
+                return
+            finally:
+                workers.close()
 
     def _both(self, test: Repeated[Answer], attempt: int, *, on_base: bool) -> Run[Answer] | None:
         """Run a test once here and, directly after, on the base: a model that drifts meanwhile is the same to both.

@@ -101,7 +101,7 @@ def repeat_utterances(
         if suite.utterances:
             known = suite.utterances[place]
             runs = [told(number, answer)._replace(base=run.base) for run, answer in _answers(suites[index], known)]
-            return Repeated(number, known=runs, why_known=known.why)
+            return Repeated(number, known=runs, why_known=known.why, in_turn=known.in_turn)
         test: Repeated[_Told] = Repeated(number, asked=1)
         test.add(told(number, suite.first.answers[place]), usual=True)
         return test
