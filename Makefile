@@ -11,7 +11,7 @@ EVERYDAY := not rasa and not image and not bench
 # A machine that forbids byte code would compile TensorFlow anew at each start of Rasa, and every test process its imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check accept page pictures site test test-image test-rasa bench fuzz interrupts lint format pins dist release release-check clean
+.PHONY: demo check accept page pictures site test tests test-image test-rasa bench fuzz interrupts lint format pins dist release release-check clean
 
 # Two floors: what a run needs, and what work on turncheck needs. Each is installed when what it lists has changed.
 $(VENV)/.run: requirements/run.txt pyproject.toml
@@ -51,11 +51,14 @@ format: $(VENV)/.test
 # The files with a test of this marker: collecting all others takes longer than some of their tests.
 marked = $(shell grep -rl --include='test_*.py' 'mark\.$(1)\b' tests)
 
+# mypy has one core: what it leaves of the others is for the tests.
 test: $(VENV)/.test
-	@$(MAKE) --no-print-directory -j 2 lint $(VENV)/.compiled
+	@$(MAKE) --no-print-directory -j 2 lint tests
+
+tests: $(VENV)/.compiled
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "$(EVERYDAY)"
 
-# Once, beside mypy, which has one core: each worker would write byte code with the assertions' messages for itself.
+# Once, beside mypy: each worker would write byte code with the assertions' messages for itself.
 # What cannot be collected is said by the tests.
 $(VENV)/.compiled: $(VENV)/.test
 	@$(BIN)/pytest -p no:xdist --collect-only -q >/dev/null || true
