@@ -4,6 +4,9 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Installs what a file pins into an environment: pip only uv, as the file pins it, which takes a fifth of pip's time for the rest.
+pinned = sed -n '/^uv==/,/[^\\]$$/p' $(2) | $(1)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r /dev/stdin \
+	&& $(1)/bin/uv pip install --quiet --python $(1)/bin/python --require-hashes -r $(2)
 # One more than there are cores, as many tests wait; what has fixtures in common stays together.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(os.cpu_count() + 1)')
 EVERYDAY := not rasa and not image and not bench
@@ -22,7 +25,7 @@ $(VENV)/.run: requirements/run.txt pyproject.toml
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.run requirements/test.txt requirements/vectors.txt
-	$(INSTALL) --require-hashes -r requirements/test.txt
+	$(call pinned,$(VENV),requirements/test.txt)
 	$(INSTALL) --require-hashes --no-deps -r requirements/vectors.txt
 	$(BIN)/python -m compileall -q src
 	@touch $@
@@ -119,7 +122,7 @@ release: $(VENV)/.run .venv-release/.ready
 
 .venv-release/.ready: requirements/release.txt $(VENV)/.run
 	$(BIN)/python -m venv --clear .venv-release
-	.venv-release/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/release.txt
+	$(call pinned,.venv-release,requirements/release.txt)
 	@touch $@
 
 bench: $(VENV)/.test
