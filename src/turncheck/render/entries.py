@@ -196,7 +196,8 @@ def _named_test(kind: str, case: CaseChange) -> Entry:
 
 def _test(kind: str, case: CaseChange) -> Line:
     edits = [edit for edit in case.edits if edit != "moved"]
-    new = [] if case.base_passed is not None else ["new"] if case.base_location is None else ["not run on the base"]
+    is_known = case.base_passed is not None or (not isinstance(case.repeats, UnsetType) and case.repeats.base)
+    new = [] if is_known else ["new"] if case.base_location is None else ["not run on the base"]
     remark = f" ({', '.join([*new, *edits])})" if new or edits else ""
     is_new = case.base_location is None
     runs = "" if isinstance(case.repeats, UnsetType) else f": {runs_in_words(case.repeats, is_new=is_new)}"
