@@ -48,7 +48,8 @@ from turncheck.comparison.explanations import (
     training_difference,
 )
 from turncheck.comparison.matching import apart, lost
-from turncheck.comparison.metric_deltas import has_unlisted, many_losses, measured_otherwise, metric_deltas
+from turncheck.comparison.losses import many_losses
+from turncheck.comparison.metric_deltas import has_unlisted, measured_otherwise, metric_deltas
 from turncheck.comparison.metrics import MetricDelta, metrics_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.model import (
