@@ -40,7 +40,7 @@ def base_runs(
 ) -> list[BaseRuns]:
     """Return, case by case, the runs that the same test has on the base: the same messages and expectations.
 
-    One that the base does not have by its name was renamed, if a test of the base that is gone says and expects the same.
+    One that the base does not have by its name was renamed, if one that is gone says and expects the same.
 
     Args:
         results: the cases.
