@@ -24,7 +24,6 @@ from turncheck.comparison.metrics import (
     known_metric,
     metrics_of,
 )
-from turncheck.comparison.model import ChangedItem
 from turncheck.comparison.repeats import p_value_of_losses, stratum_of
 from turncheck.comparison.significance import (
     Tested,
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.comparison.matching import Matched, Pair
+    from turncheck.comparison.model import ChangedItem
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.trust import Trust
 
