@@ -656,8 +656,8 @@ def test_a_loss_over_all_tests_is_one_of_each_kind_of_test() -> None:
     found = without_runs_before_losses(msgspec.structs.replace(report(), e2e=lost, nlu=sentences, batch=batch(asked)))
     assert found.nlu is not None
     assert found.batch is not None
-    kept = [*(sentence.repeats for sentence in found.nlu.predictions), *(one.repeats for one in found.batch.cases)]
-    assert kept == [msgspec.structs.replace(steady, base="")] * 2
+    for repeats in (found.nlu.predictions[0].repeats, found.batch.cases[0].repeats):
+        assert repeats == msgspec.structs.replace(steady, base="")
 
 
 def test_the_base_is_not_asked_about_all_tests_without_a_reason() -> None:
