@@ -36,6 +36,8 @@ _OF_HOSTS: Final = re.compile(
     r"(?:\w*(?:ur[il]|webhook|callback|endpoint|hostname)|(?:\w{3,})?host|server|proxy|origin|href|redirect)s?"
 )
 """The last word of a key whose value is a host or an address."""
+_HOSTS_ALONE: Final = frozenset({"host", "hostname", "url", "uri"})
+"""Keys whose value is a host whatever it looks like (``intranet``, ``2130706433``), unless it is a path."""
 _LONG_CODE: Final = 20
 """Codes of countries, languages and offers are shorter."""
 _SHORTEST_OPAQUE: Final = 8
@@ -147,6 +149,8 @@ def named_elsewhere(node: YamlNode, keys: tuple[str, ...] = ()) -> Iterator[Faul
             yield from named_elsewhere(item, keys)
     elif isinstance(node, YamlScalar) and isinstance(node.value, str):
         yield from _of_text(node, node.value, keys)
+    elif isinstance(node, YamlScalar) and {"body", "headers"} & {*keys} and _is_host_alone(keys, node.value):
+        yield _host(node)
 
 
 def _of_key(node: YamlNode, key: str) -> Iterator[Fault]:
@@ -162,7 +166,10 @@ def _of_key(node: YamlNode, key: str) -> Iterator[Fault]:
 def _of_text(node: YamlScalar, text: str, keys: tuple[str, ...]) -> Iterator[Fault]:
     is_sent = bool({"body", "headers", "path"} & {*keys})
     pairs = [(keys, text), *(((_unquoted(name),), value) for name, value in _ASSIGNED.findall(text))]
-    if _names_address(text) or (is_sent and any(_is_of_host(names) and _is_host(value) for names, value in pairs)):
+    named = is_sent and any(
+        _is_host_alone(names, value) or (_is_of_host(names) and _is_host(value)) for names, value in pairs
+    )
+    if named or _names_address(text):
         yield _host(node)
     elif is_sent and (name := assigned_secret(text)) is not None:
         yield _secret(f"'{name[:80]}'", node)
@@ -190,6 +197,14 @@ def _is_of_host(keys: tuple[str, ...]) -> bool:
     elif not _WORDS.findall(keys[-1]):
         return False
     return bool(words) and _OF_HOSTS.fullmatch(words[-1]) is not None
+
+
+def _is_host_alone(keys: tuple[str, ...], value: Any) -> bool:
+    """Whether the innermost key is that of a host, and its value a string or number, but no path or placeholder."""
+    if keys[-1].lower() not in _HOSTS_ALONE or value is None or isinstance(value, bool):
+        return False
+    text = _unquoted(str(value)).strip()
+    return bool(PLACEHOLDER.sub("", text)) and not text.startswith("/")
 
 
 def _is_host(text: str) -> bool:
