@@ -223,6 +223,11 @@ def test_many_small_losses_fail_although_no_case_regressed(
     assert verdict["summary"].startswith(gate["reason"])
     golden(gate["reason"])
     assert run(base="base", gate="test-failures") == 1
+    # Merged all the same: from now on its runs are those that count, and what follows loses nothing.
+    run(base="base", out="merged", gate="none")
+    monkeypatch.setattr(CoinEngine, "seed", 6)
+    assert run(base="merged") == 0
+    assert [repeats(name).base for name in many] == [repeats(name, "merged").runs for name in many]
 
 
 def test_without_a_base_what_never_passes_fails(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:

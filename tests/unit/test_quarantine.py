@@ -414,6 +414,20 @@ def test_a_test_that_fails_more_often_than_it_used_to_fails_the_run(expect: str)
     assert _verdict(as_usual, base).passed
 
 
+def test_neither_a_small_budget_nor_errors_excuse_a_test_that_never_passes_any_more() -> None:
+    entries = _quarantine("pays", expect="flaky")
+    other = case("o", "a")
+    base = _report(cases=[_repeated("PPPPPPPPPPPPPPPPPPPF", "flaky"), other], quarantine=entries)
+    failed = _repeated("FF", "failed")
+    erred = structs.replace(
+        failed, outcome="error", repeats=Repeats(runs="", outcome="unclear", errors=3, base="PPPPPPPPPPPF")
+    )
+    for worse in (failed, erred):
+        assert not _verdict(_report(cases=[worse, other], quarantine=entries), base).passed
+    as_usual = structs.replace(failed, repeats=Repeats(runs="FF", outcome="failed", base="FPFFPF"))
+    assert _verdict(_report(cases=[as_usual, other], quarantine=entries), base).passed
+
+
 def test_a_run_whose_tests_are_all_in_quarantine_tested_nothing(golden: Golden) -> None:
     entries = _quarantine("pays", "a sentence")
     head = _report(PASSES, examples=[example("a sentence", "greet")], quarantine=entries)

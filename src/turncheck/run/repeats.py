@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from turncheck.comparison.judged import Regression, Threshold, read_rules
+from turncheck.comparison.losses import without_runs_before_losses
 from turncheck.comparison.repeats import RunBesideBase, alarm_at, rate_test, runs_needed, weigh_pairs
 from turncheck.evaluation.answers import units_of
 from turncheck.evaluation.e2e import case_units
@@ -136,6 +137,12 @@ def _least_seconds(run: RunInProgress, messages: int) -> float:
     return run.engines.least_seconds(messages if shard is None else -(-messages // shard.count))
 
 
+def section_of_base(run: RunInProgress, evaluation: Evaluation) -> Any:
+    """Return the base's results of an evaluation, with the runs that say how its tests usually fare."""
+    base = run.base_report()
+    return None if base is None else section_of(without_runs_before_losses(base), evaluation)
+
+
 @contextmanager
 def repeating(run: RunInProgress, evaluation: Evaluation) -> Iterator[Repeating[Any] | None]:
     """Yield how the sentences or utterances of an evaluation are repeated; ``None``: each is asked once."""
@@ -144,15 +151,11 @@ def repeating(run: RunInProgress, evaluation: Evaluation) -> Iterator[Repeating[
         yield None
         return
 
-    def section_of_base() -> Any:
-        base = run.base_report()
-        return None if base is None else section_of(base, evaluation)
-
     with ExitStack() as stack:
         on_base = stack.enter_context(engine_of_base(run, run.screen.note)) if tests.part else None
         yield Repeating(
             tests.rules,
-            section_of_base,
+            partial(section_of_base, run, evaluation),
             on_base,
             run.engines.at_once,
             run.repeats.share(evaluation),
