@@ -335,7 +335,12 @@ def test_a_symbolic_link_inside_the_project_is_followed_once(root: Path) -> None
 def test_the_folders_above_many_files_are_followed_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     followed: list[str] = []
     real = os.path.realpath
-    monkeypatch.setattr("os.path.realpath", lambda path, **more: followed.append(str(path)) or real(path, **more))
+
+    def follow(path: str | Path) -> str:
+        followed.append(str(path))
+        return real(path)
+
+    monkeypatch.setattr("os.path.realpath", follow)
     asked = []
     for files in (5, 50):
         for number in range(files):
