@@ -336,9 +336,9 @@ def test_the_folders_above_many_files_are_followed_once(root: Path, monkeypatch:
     followed: list[str] = []
     real = os.path.realpath
 
-    def follow(path: str | Path) -> str:
+    def follow(path: str | Path, *, strict: bool = False) -> str:
         followed.append(str(path))
-        return real(path)
+        return real(path, strict=strict)
 
     monkeypatch.setattr("os.path.realpath", follow)
     asked = []
