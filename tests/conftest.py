@@ -39,6 +39,9 @@ def pytest_collection() -> Iterator[None]:
     finally:
         gc.collect()
         gc.freeze()
+        gc.set_threshold(
+            20_000
+        )  # tests make and drop large reports: looking at each 700 objects costs a twentieth of the time
         gc.enable()
 
 
