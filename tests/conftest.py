@@ -28,6 +28,8 @@ def pytest_configure() -> None:
     heed_interrupts()
     # Tests run beside each other already: a run that is not told how many processes to start computes in its own.
     os.environ["LOKY_MAX_CPU_COUNT"] = "1"
+    # For the same reason numpy gets one thread, before it is imported: those of several workers wait for each other.
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 
 @pytest.hookimpl(wrapper=True)

@@ -51,10 +51,12 @@ OF_MANY_SENTENCES = """
 import json, sys
 from pathlib import Path
 from turncheck.engines.embedded.nlu.intent_model import IntentModel
+from turncheck.process.one_thread import one_thread
 from turncheck.project.reader import read_project
 examples = read_project(Path(sys.argv[1])).nlu.in_order().examples
 learnt, judged = [one for number, one in enumerate(examples) if number % 8 < 5], examples[7::8]
-model = IntentModel.train([one.text for one in learnt], [one.intent for one in learnt], 42)
+with one_thread("blas"):  # as every engine trains
+    model = IntentModel.train([one.text for one in learnt], [one.intent for one in learnt], 42)
 rows = model.confidences([one.text for one in judged])
 answers = [[model.names[row.argmax()], float(row.max())] for row in rows]
 json.dump({"sentences": len(learnt), "answers": answers}, sys.stdout)
@@ -64,8 +66,9 @@ json.dump({"sentences": len(learnt), "answers": answers}, sys.stdout)
 
 def environment(kernel: str) -> dict[str, str]:
     """As on such a processor: the oldest has one core, and NumPy's own loops for it are others, too."""
+    usual = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
     of_numpy = {"NPY_DISABLE_CPU_FEATURES": " ".join(__cpu_dispatch__), "OPENBLAS_NUM_THREADS": "1"}
-    return {**os.environ, "OPENBLAS_CORETYPE": kernel, **(of_numpy if kernel == OLDEST else {})}
+    return {**usual, "OPENBLAS_CORETYPE": kernel, **(of_numpy if kernel == OLDEST else {})}
 
 
 def reports_under(kernel: str, runs: Sequence[tuple[str, ...]], folder: Path) -> list[Any]:
