@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from turncheck.commands.flags.shared import add_verbosity
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.phrasing import count, suggestion
-from turncheck.messages.plain_text import plain
+from turncheck.messages.plain_text import from_log, plain
 from turncheck.process.regular_file import read_regular
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _list(namespace: argparse.Namespace) -> int:
 
 def _add(namespace: argparse.Namespace) -> int:
     entry = NewEntry(
-        namespace.case,
+        from_log(namespace.case),
         namespace.because,
         namespace.owner,
         namespace.until,
@@ -90,7 +90,7 @@ def _add(namespace: argparse.Namespace) -> int:
 
 
 def _release(namespace: argparse.Namespace) -> int:
-    return release_from_quarantine(namespace.project, namespace.case)
+    return release_from_quarantine(namespace.project, from_log(namespace.case))
 
 
 _DAYS: Final = 30

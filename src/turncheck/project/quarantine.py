@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import count, suggestion
+from turncheck.messages.plain_text import from_log
 from turncheck.process.regular_file import is_link, is_there
 from turncheck.project.folder import ProjectFolder
 from turncheck.report.quarantine import LONGEST_DAYS, Quarantine, QuarantinedTest, days_left
@@ -109,7 +110,7 @@ def _entry(node: YamlNode, today: date) -> tuple[QuarantinedTest | None, list[Fa
     except ValueError:
         message = f"'until' must be a date, not '{entry['until'][:40]}'."
         return None, [*faults, Fault(message, _place(node, "until"), "Write it as 2026-12-31.")]
-    entry["until"] = until.isoformat()
+    entry["until"], entry["case"] = until.isoformat(), from_log(entry["case"])
     if (ahead := (until - today).days) > LONGEST_DAYS:
         message = (
             f"'until' is {count(ahead, 'day')} ahead of {today.isoformat()}, today; at most {LONGEST_DAYS} may be."
