@@ -126,11 +126,25 @@ def test_a_link_out_of_the_project_is_not_followed(tmp_path: Path) -> None:
 
 
 def test_a_test_that_does_not_exist_is_an_error(golden: Golden) -> None:
-    known = {("pays by card", "tests/a.yml"), ("orders", "tests/a.yml")}
-    entries = _quarantine("orders", "tests/a.yml::orders", "pays by crad")
+    known = {("pays by card", "tests/a.yml"), ("orders", "tests/a.yml"), ("orders", "tests/b.yml")}
+    entries = _quarantine("tests/b.yml::orders", "tests/a.yml::orders", "pays by crad")
     (finding,) = unknown_tests(entries, known)
     golden(finding.message)
     assert (finding.code, finding.severity) == ("quarantine-unknown-test", "error")
+
+
+def test_a_test_is_listed_once_with_its_file_or_without(golden: Golden) -> None:
+    """The second would say what does not hold: the first counts."""
+    known = {("orders", "tests/a.yml"), ("orders", "tests/b.yml")}
+    entries = _quarantine("tests/a.yml::orders", "tests/b.yml::orders", "orders")
+    (finding,) = unknown_tests(entries, known)
+    golden(f"{finding.message} {finding.hint}")
+    assert (finding.code, finding.severity, finding.location) == (
+        "quarantine-syntax",
+        "error",
+        entries.tests[2].location,
+    )
+    assert finding.others == (entries.tests[0].location,)
 
 
 def test_a_name_may_be_copied_from_a_log(tmp_path: Path) -> None:

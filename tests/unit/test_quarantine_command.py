@@ -113,6 +113,11 @@ def test_what_is_around_a_released_entry_stays(
     ("content", "arguments", "message"),
     [
         (_entry("pays"), ("add", "pays", *_ADD), "'pays' is in quarantine already"),
+        (
+            _entry("pays"),
+            ("add", "tests/e2e_test_cases.yml::pays", *_ADD),
+            "is in quarantine already, as 'pays'\nEdit its entry",
+        ),
         (_entry("pays"), ("release", "pas"), "Did you mean 'pays'?"),
         ("", ("add", "pays", *_ADD, "--until", _day(91)), "'until' is 91 days ahead"),
         ("", ("add", "pays", *_ADD, "--until", "soon"), "'until' must be a date, not 'soon'"),

@@ -133,12 +133,29 @@ def _place(node: YamlNode, name: str) -> Location:
 
 
 def unknown_tests(quarantine: Quarantine, known: Collection[tuple[str, str]]) -> list[Finding]:
-    """Return a finding for each entry about a test that does not exist.
+    """Return a finding for each entry about a test that does not exist, or that an entry above is about as well.
 
     Args:
         quarantine: the entries.
         known: the names of all tests, with their files.
     """
+    return [*_unknown(quarantine, known), *_about_the_same(quarantine, known)]
+
+
+def _about_the_same(quarantine: Quarantine, known: Collection[tuple[str, str]]) -> Iterator[Finding]:
+    """A test may be named with its file and without: only the first of such entries counts."""
+    first: dict[tuple[str, str], QuarantinedTest] = {}
+    for test in quarantine.tests:
+        about = [one for one in known if test.is_about(*one)]
+        other = next((first[one] for one in sorted(about) if one in first), None)
+        if other is not None:
+            message = f"'{test.case[:200]}' is in quarantine twice, also as '{other.case[:200]}'."
+            yield Finding(SYNTAX, "error", message, test.location, "Keep one entry.", others=(other.location,))
+        for one in about:
+            first.setdefault(one, test)
+
+
+def _unknown(quarantine: Quarantine, known: Collection[tuple[str, str]]) -> list[Finding]:
     names = {name for name, _ in known} | {f"{path}::{name}" for name, path in known}
     return [
         Finding(
