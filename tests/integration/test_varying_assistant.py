@@ -261,6 +261,16 @@ def test_other_rules_are_a_change_of_the_rules(base: str, bot: Path) -> None:
             ["--thresholds", "e2e.pass_at_1 >= 0.9"],
             "needs 35 runs, all of which pass; 2 runs of 4 end-to-end cases are 8",
         ),
+        (["--thresholds", "e2e.pass_at_1 >= 0.99"], "Set `first` in `repeats` to 96 and `most` to 124, or"),
+        (["--thresholds", "e2e.pass_at_1 >= 0.99", "--repeats", "off"], "to 96 and `most` to 124, or"),
+        (
+            ["--thresholds", "e2e.pass_at_1 >= 0.999999"],
+            "needs 3,841,455 runs, all of which pass; 4 end-to-end cases have 4,000 at most\nLower the limit.",
+        ),
+        (
+            ["--thresholds", "e2e.pass_hat_3 >= 0.9", "--repeats", "first: 2, most: 2, worth: 0.9"],
+            "to 3 and `most` to 3, or",
+        ),
         (["--thresholds", "e2e.pass_at_1 >= 1"], "cannot be reached by any number of runs"),
         (["--thresholds", "e2e.pass_at_1 == 1"], "cannot be reached by any number of runs"),
         (
@@ -288,6 +298,10 @@ def test_what_cannot_be_is_refused_before_anything_is_asked(
     monkeypatch.setattr(Coins, "conversation", asked)
     assert run(*flags) == 2
     assert words in capsys.readouterr().err
+
+
+def test_what_a_refusal_proposes_is_accepted() -> None:
+    assert run("--thresholds", "e2e.pass_at_1 >= 0.99", "--repeats", "first: 96, most: 124", gate="none") in {0, 1}
 
 
 def test_a_share_of_runs_is_judged_by_its_interval(bot: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:

@@ -381,6 +381,28 @@ def test_another_expectation_is_another_test() -> None:
     assert [one.runs for one in base_runs([case, case], section)] == ["PP", ""], "each test has its own"
 
 
+def test_a_test_that_was_renamed_keeps_its_runs() -> None:
+    """If nobody has its old name now, and nobody else its runs; of several, that of the same file."""
+    section = with_base(evaluated({"a": 0.0}), "PF")
+    (case,) = section.cases
+    renamed = msgspec.structs.replace(case, name="b")
+    elsewhere = msgspec.structs.replace(
+        case, name="c", location=Location("tests/other.yml", 1), repeats=Repeats(runs="PPP", outcome="passed")
+    )
+    edited = msgspec.structs.replace(renamed, steps=(msgspec.structs.replace(case.steps[0], expected="else"),))
+    two = msgspec.structs.replace(section, cases=(elsewhere, case))
+
+    def runs(of_base: EndToEnd, *cases: CaseResult, **more: Any) -> list[str]:
+        return [one.runs for one in base_runs(cases, of_base, **more)]
+
+    assert runs(section, renamed) == ["PF"]
+    assert runs(section, edited) == [""]
+    assert runs(two, renamed) == ["PF"]
+    assert runs(two, renamed, msgspec.structs.replace(renamed, name="d")) == ["PF", "PPP"]
+    assert runs(section, renamed, case) == ["", "PF"]
+    assert runs(section, renamed, names=["a", "b"]) == [""], "another shard runs it"
+
+
 def test_where_the_budget_ends_a_case_that_never_passed_has_failed_and_none_is_lost(golden: Golden) -> None:
     rates = {"a": 1.0, "b": 0.0, "c": 1.0}
     base = with_base(evaluated(dict.fromkeys(rates, 0.0)), "P" * 20)
@@ -530,6 +552,16 @@ def test_an_interrupt_keeps_what_was_measured() -> None:
     with later as stopped:
         evaluated({"a": 0.0, "b": 1.0}, on_call=lambda number: interrupted(number) if number > 4 else None)
     assert [case.outcome for case in stopped.value.finished.cases] == ["passed", "unclear"]
+
+
+def test_nothing_is_said_of_a_base_that_was_not_looked_up(golden: Golden) -> None:
+    def interrupted(number: int) -> None:
+        if number > 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(CutShortError) as stopped:
+        evaluated(dict.fromkeys("abc", 1.0), on_call=interrupted)
+    golden(stopped.value.finished.cases[0].reason)
 
 
 def progress(rates: Mapping[str, float], a_message: float = 1.0, rules: RepeatRules = RULES) -> list[str]:

@@ -289,6 +289,8 @@ class Rounds(Generic[Answer]):
         """Find the runs of the base; also of tests that never failed, which a later change is compared with."""
         begin = self.clock()
         self.find_base([test for test in self.tests if test.runs or test.errors])
+        for test in self.tests:
+            test.is_compared = True
         self.begin += self.clock() - begin
 
     def _ask(self, wanted: Sequence[Repeated[Answer]], *, usual: bool) -> None:
