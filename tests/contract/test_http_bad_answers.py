@@ -343,7 +343,7 @@ def test_a_token_that_the_bot_repeats_is_not_reported(tmp_path: Path) -> None:
 
 
 def test_cookies_are_no_bridge_between_conversations(tmp_path: Path) -> None:
-    shape = REST.replace("session: {echo: $.session}", "session: cookie").replace('session: "{session}", ', "")
+    shape = COOKIE
 
     def answer(call: Call) -> Reply:
         cookies = (("Set-Cookie", f"sid={len(fake.calls)}; Path=/; HttpOnly"),) if "Cookie" not in call.headers else ()
@@ -354,6 +354,38 @@ def test_cookies_are_no_bridge_between_conversations(tmp_path: Path) -> None:
         section = hold(tmp_path, fake, TALK + EXAMPLE.removeprefix("test_cases:\n"), shape=shape)
     assert section.passed == 4
     assert [call.headers.get("Cookie") for call in fake.calls] == [None, "sid=1", "sid=1", "sid=1", None, None, None]
+
+
+COOKIE = REST.replace("session: {echo: $.session}", "session: cookie").replace('session: "{session}", ', "")
+
+
+def _setting(*cookies: str) -> Callable[[Call], Reply]:
+    headers = tuple(("Set-Cookie", cookie) for cookie in cookies)
+    return lambda call: Reply({"messages": [{"text": f"You said {call.body['message']}"}]}, headers=headers)
+
+
+def test_cookies_that_repeat_are_an_error(tmp_path: Path, golden: Golden) -> None:
+    with serving(fake := FakeBot(_setting("sid=1; Path=/", "lang=en"))):
+        section = hold(tmp_path, fake, shape=COOKIE)
+    assert [case.outcome for case in section.cases] == ["passed", "error", "error"]
+    golden(section.cases[1].reason)
+
+
+def test_cookies_that_all_conversations_have_may_be_beside_their_own(tmp_path: Path) -> None:
+    def answer(call: Call) -> Reply:
+        return _setting("node=a", f"sid={len(fake.calls)}", "lang=en")(call)
+
+    with serving(fake := FakeBot(answer)):
+        section = hold(tmp_path, fake, shape=COOKIE)
+    assert section.passed == 3
+
+
+def test_without_a_cookie_conversations_are_not_told_apart(tmp_path: Path, golden: Golden) -> None:
+    with serving(fake := FakeBot(_setting())):
+        section = hold(tmp_path, fake, TALK, shape=COOKIE)
+    talk = result_of(section, "talk")
+    assert (talk.outcome, len(fake.calls)) == ("error", 1)
+    golden(talk.reason)
 
 
 def test_after_the_end_nothing_is_sent(tmp_path: Path, golden: Golden) -> None:

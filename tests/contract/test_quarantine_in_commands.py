@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from turncheck.cli import run_command_line
 if TYPE_CHECKING:
     from pathlib import Path
 
+_AS_SOMEBODY = ("-c", "user.name=ana", "-c", "user.email=ana@example.org")
 _HOSTS = ("GITHUB_ACTIONS", "GITLAB_CI", "TF_BUILD", "BITBUCKET_BUILD_NUMBER", "CI")
 FILES = {
     "config.yml": "pipeline:\n- name: WhitespaceTokenizer\n- name: KeywordIntentClassifier\n"
@@ -176,6 +178,21 @@ def test_a_clock_that_is_wrong_opens_no_gate(
     said = capsys.readouterr().out
     assert ("ended on" if days < 0 else f"days ahead of {today.date()}, today; at most 90 may be") in said
     assert "1 of 2 stories and 1 of 2 end-to-end cases failed" in said
+
+
+def test_a_clock_that_is_before_the_commit_brings_nothing_back(
+    bot: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    quarantine(bot, "wrong", "sells", days=-20)
+    for words in (("init", "--quiet"), ("add", "."), (*_AS_SOMEBODY, "commit", "--quiet", "--message", "today")):
+        subprocess.run(["git", *words], cwd=bot, check=True)
+    before = datetime.now(UTC) - timedelta(days=60)
+    monkeypatch.setattr("turncheck.run.prepare.now", lambda: before.isoformat(timespec="seconds"))
+    monkeypatch.setattr("turncheck.run.alone._today", before.date)
+    assert run("--evaluations", "validate,core,e2e", "--fail-on", "errors,test-failures") == 1
+    assert "quarantine-expired" in capsys.readouterr().out
+    assert run_command_line(["test", "e2e"]) == 1
+    assert str(before.date()) in capsys.readouterr().err
 
 
 # --- pytest ----------------------------------------------------------------------------------------------------------

@@ -323,6 +323,15 @@ def test_what_erred_on_the_base_keeps_its_history_there(kind: str, base: str, mo
     assert gates()["new-failures"]["outcome"] == "failed"
 
 
+def test_an_utterance_keeps_its_runs_if_its_suite_is_renamed(bot: Path) -> None:
+    for name in ("suite", "renamed"):
+        (bot / "suite.json").write_text(json.dumps({"name": name, "testCases": SUITE[:: 1 if name == "suite" else -1]}))
+        run("batch", out=name, base="none" if name == "suite" else "suite", gate="none")
+    assert {text: repeats("batch", text, "renamed").base for text in RATES} == {
+        text: repeats("batch", text, "suite").runs for text in RATES
+    }
+
+
 def test_if_nothing_is_clear_nothing_was_tested(
     kind: str, base: str, monkeypatch: pytest.MonkeyPatch, capsys: Any, golden: Golden
 ) -> None:

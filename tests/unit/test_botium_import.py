@@ -203,6 +203,13 @@ def test_a_login_in_an_address_is_named_and_not_copied(name: str, tmp_path: Path
     assert "secretpw9" not in f"{bot}{address}{notes}"
 
 
+@pytest.mark.parametrize("below", ["api?key=S3CR3Tkey", "hooks/T0001/9f8e7d6c5b4a3928170699aa"])
+def test_a_secret_in_an_address_is_the_token(below: str, tmp_path: Path, golden: Golden) -> None:
+    bot, _, notes = made(tmp_path, SIMPLEREST_URL=f"https://bot.example/{below}", SIMPLEREST_HEADERS_TEMPLATE={})
+    assert bot.request.path in {"/api?key={token}", "/hooks/T0001/{token}"}
+    golden(*notes)
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [

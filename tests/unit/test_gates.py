@@ -23,11 +23,14 @@ from turncheck.render.wording import figures
 from turncheck.render.wording.gates import judge
 from turncheck.render.wording.verdict import GateResult, Verdict
 from turncheck.report.evaluations import EVALUATIONS
-from turncheck.report.model import GateSettings, Nlu, Report, Skipped, Understood, UnjudgedIntent
+from turncheck.report.model import GateSettings, Nlu, Repeats, Report, Skipped, Source, Understood, UnjudgedIntent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from turncheck.report.model import CaseResult, RepeatedOutcome
+
+OF_BASE = Source(commit=BASE_COMMIT)
 TWO_SENTENCES = (example("a", "x"), example("b", "y"))
 
 
@@ -113,6 +116,32 @@ def test_none_only_looks() -> None:
 
     assert verdict.passed
     assert outcomes(verdict.gates) == {"something-was-tested": "passed"}
+
+
+@pytest.mark.parametrize("fail_on", ["new-failures", "test-failures"])
+def test_an_error_on_the_base_does_not_excuse_what_is_wrong_here(fail_on: str) -> None:
+    """What erred there says nothing of the assistant; what errs on both sides is no news."""
+    right, wrong = case("pays", "a"), case("pays", "a!b")
+    erred = structs.replace(wrong, outcome="error", steps=())
+
+    def passes(*sides: CaseResult) -> bool:
+        head, base = (report(cases=[side, case("orders", "c", line=20)]) for side in sides)
+        return verdict_of(head, structs.replace(base, source=OF_BASE), fail_on=[fail_on]).passed
+
+    assert not passes(wrong, erred)
+    assert passes(right, erred)
+    assert passes(wrong, wrong) == passes(erred, erred) == (fail_on == "new-failures")
+
+
+def test_what_regressed_although_the_base_fails_it_was_run_there() -> None:
+    def repeated(runs: str, base: str, outcome: RepeatedOutcome) -> Report:
+        repeats = Repeats(runs=runs, base=base, outcome=outcome)
+        return report(cases=[structs.replace(case("pays", "a!b"), repeats=repeats), case("orders", "c", line=20)])
+
+    head = repeated("FFffff", "F" + "P" * 19, "regressed")
+    base = structs.replace(repeated("PF", "P" * 18, "failed"), source=OF_BASE)
+    assert not verdict_of(head, base, fail_on=["new-failures"]).passed
+    assert compare(head, Present(base, "git")).base_lacks == ()
 
 
 def test_only_new_failures_fail_where_that_is_asked_for(golden: Golden) -> None:

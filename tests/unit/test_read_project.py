@@ -332,6 +332,26 @@ def test_a_symbolic_link_inside_the_project_is_followed_once(root: Path) -> None
     assert project.nlu.examples[0].location.path == "data/linked/nlu.yml"
 
 
+def test_the_folders_above_many_files_are_followed_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    followed: list[str] = []
+    real = os.path.realpath
+
+    def follow(path: str | Path, *, strict: bool = False) -> str:
+        followed.append(str(path))
+        return real(path, strict=strict)
+
+    monkeypatch.setattr("os.path.realpath", follow)
+    asked = []
+    for files in (5, 50):
+        for number in range(files):
+            (root / "data" / f"more_{number}.yml").write_text(f'version: "3.1"\nnlu:\n- intent: more_{number}\n')
+        followed.clear()
+        read_project(root)
+        asked.append(len(followed))
+
+    assert asked[0] == asked[1]
+
+
 def test_a_link_to_nowhere_is_named(root: Path) -> None:
     (root / "config.yml").unlink()
     (root / "config.yml").symlink_to("gone.yml")

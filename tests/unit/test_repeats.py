@@ -15,10 +15,10 @@ from golden_texts import Golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET
-from report_builder import report
+from report_builder import batch, example, nlu, report, suite
 from tools.simulate_repeats import exact_case
 
-from turncheck.comparison.metric_deltas import many_losses
+from turncheck.comparison.losses import many_losses, without_runs_before_losses
 from turncheck.comparison.model import ManyLosses
 from turncheck.comparison.repeats import (
     RateTest,
@@ -335,6 +335,21 @@ def test_what_failed_on_the_base_and_passes_is_passed() -> None:
     assert of(repaired, "a").outcome == "passed"
 
 
+def test_what_failed_on_the_base_is_flaky_once_it_fails_rarely() -> None:
+    """Not for ever failed, since it once was; nor mended by a run that happens to pass."""
+    base = with_base(evaluated({"a": 1.0}), "FFFF")
+    found = of(evaluated({"a": EVERY_OTHER}, base), "a")
+    assert found.passed
+    assert found.outcome == "failed"
+    outcomes = []
+    for seed in range(30):
+        section = evaluated({"a": 0.1}, base, seed=seed)
+        outcomes.append(of(section, "a").outcome)
+        base = section
+    assert "F" in of(base, "a").usual_runs
+    assert not [one for one in outcomes[10:] if one == "failed"]
+
+
 def test_runs_add_up_from_base_to_base_until_a_case_regresses() -> None:
     section = evaluated({"a": 0.0})
     for number in range(2, 5):
@@ -364,6 +379,28 @@ def test_another_expectation_is_another_test() -> None:
     assert [one.runs for one in base_runs([case], msgspec.structs.replace(section, cases=(other,)))] == [""]
     assert [one.runs for one in base_runs([case], msgspec.structs.replace(section, cases=(moved,)))] == ["PP"]
     assert [one.runs for one in base_runs([case, case], section)] == ["PP", ""], "each test has its own"
+
+
+def test_a_test_that_was_renamed_keeps_its_runs() -> None:
+    """If nobody has its old name now, and nobody else its runs; of several, that of the same file."""
+    section = with_base(evaluated({"a": 0.0}), "PF")
+    (case,) = section.cases
+    renamed = msgspec.structs.replace(case, name="b")
+    elsewhere = msgspec.structs.replace(
+        case, name="c", location=Location("tests/other.yml", 1), repeats=Repeats(runs="PPP", outcome="passed")
+    )
+    edited = msgspec.structs.replace(renamed, steps=(msgspec.structs.replace(case.steps[0], expected="else"),))
+    two = msgspec.structs.replace(section, cases=(elsewhere, case))
+
+    def runs(of_base: EndToEnd, *cases: CaseResult, **more: Any) -> list[str]:
+        return [one.runs for one in base_runs(cases, of_base, **more)]
+
+    assert runs(section, renamed) == ["PF"]
+    assert runs(section, edited) == [""]
+    assert runs(two, renamed) == ["PF"]
+    assert runs(two, renamed, msgspec.structs.replace(renamed, name="d")) == ["PF", "PPP"]
+    assert runs(section, renamed, case) == ["", "PF"]
+    assert runs(section, renamed, names=["a", "b"]) == [""], "another shard runs it"
 
 
 def test_where_the_budget_ends_a_case_that_never_passed_has_failed_and_none_is_lost(golden: Golden) -> None:
@@ -517,6 +554,16 @@ def test_an_interrupt_keeps_what_was_measured() -> None:
     assert [case.outcome for case in stopped.value.finished.cases] == ["passed", "unclear"]
 
 
+def test_nothing_is_said_of_a_base_that_was_not_looked_up(golden: Golden) -> None:
+    def interrupted(number: int) -> None:
+        if number > 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(CutShortError) as stopped:
+        evaluated(dict.fromkeys("abc", 1.0), on_call=interrupted)
+    golden(stopped.value.finished.cases[0].reason)
+
+
 def progress(rates: Mapping[str, float], a_message: float = 1.0, rules: RepeatRules = RULES) -> list[str]:
     """What is said of cases whose messages take some seconds each, one after the other."""
     now, said = [0.0], list[str]()
@@ -606,6 +653,43 @@ def test_many_losses_are_found_in_turn_with_a_base_that_has_none() -> None:
         section = evaluated(MANY, base, base_engine=Coins(STEADY, 50 + seed), seed=seed)
         assert losses(section).real
         assert all(of(section, name).in_turn for name in MANY if of(section, name).outcome in {"passed", "flaky"})
+
+
+def history(section: EndToEnd) -> set[str]:
+    """The runs of earlier bases that count for a change that is compared with this section."""
+    found = without_runs_before_losses(msgspec.structs.replace(report(), e2e=section)).e2e
+    assert found is not None
+    return {(runs := of(found, case.name)).usual_runs.removesuffix(runs.runs) for case in found.cases}
+
+
+def test_a_loss_that_was_accepted_is_none_in_what_follows() -> None:
+    """Also if the base was asked in turn, and had it as well: the model is another one than that of the reports."""
+    base = with_base(evaluated(STEADY), "P" * 20)
+    assert history(evaluated(STEADY, base)) == {"P" * 20}
+    assert history(evaluated(MANY, base)) == {""}
+    assert history(evaluated(MANY, base, base_engine=Coins(MANY, 50))) == {""}
+
+
+def test_what_regressed_by_itself_leaves_the_history_of_others() -> None:
+    base = with_base(evaluated(STEADY), "P" * 20)
+    section = evaluated({**STEADY, "case 0": 1.0}, base)
+    assert of(section, "case 0").outcome == "regressed"
+    assert losses(section).real
+    assert history(section) == {"", "P" * 20}, "only that of the case itself"
+
+
+def test_a_loss_over_all_tests_is_one_of_each_kind_of_test() -> None:
+    """The assistant is another one, whatever it is asked."""
+    steady = Repeats(runs="PP", outcome="passed", base="P" * 20)
+    asked = suite("faq", ("hello", True))
+    asked = msgspec.structs.replace(asked, cases=(msgspec.structs.replace(asked.cases[0], repeats=steady),))
+    sentences = nlu([msgspec.structs.replace(example("hello", "greet"), repeats=steady)])
+    lost = evaluated(MANY, with_base(evaluated(STEADY), "P" * 20))
+    found = without_runs_before_losses(msgspec.structs.replace(report(), e2e=lost, nlu=sentences, batch=batch(asked)))
+    assert found.nlu is not None
+    assert found.batch is not None
+    for repeats in (found.nlu.predictions[0].repeats, found.batch.cases[0].repeats):
+        assert repeats == msgspec.structs.replace(steady, base="")
 
 
 def test_the_base_is_not_asked_about_all_tests_without_a_reason() -> None:

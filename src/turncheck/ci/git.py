@@ -15,6 +15,7 @@ import shlex
 import subprocess
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +24,7 @@ from turncheck.process.regular_file import is_file, is_there, read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import date
 
 _TIMEOUT: Final = 120
 _MOST_BYTES: Final = 32_000_000
@@ -105,6 +107,11 @@ class Checkout:
     def head(self) -> str | None:
         """Return the commit that is checked out."""
         return self._ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+
+    def day(self) -> date | None:
+        """Return the day on which the commit that is checked out was made."""
+        seconds = self._ask("log", "-1", "--format=%ct")
+        return None if seconds is None else datetime.fromtimestamp(int(seconds), UTC).date()
 
     def has(self, commit: str) -> bool:
         """Whether a commit, by its full object id, is here (not so in a shallow clone, say)."""

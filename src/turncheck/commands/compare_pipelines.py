@@ -26,6 +26,7 @@ from turncheck.evaluation.splits import FEWEST_EXAMPLES, WORTHWHILE, Advice, Run
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import plain
+from turncheck.process.one_thread import one_thread
 from turncheck.process.output_files import temporary_folder
 from turncheck.process.regular_file import read_regular
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml, write_responses_yaml
@@ -416,12 +417,10 @@ def _fit(_: None, task: Task) -> Outcome:
 
 def fit_and_judge(task: Task) -> Outcome:
     """Train one pipeline, judge the run's test sentences, render its report."""
-    from threadpoolctl import threadpool_limits  # comes with scikit-learn
-
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # imports scikit-learn
 
     trainer = EmbeddedNluTrainer(task.seed, task.allow_custom_code, vectors=task.vectors)
-    with threadpool_limits(limits=1):
+    with one_thread():
         try:
             engine = trainer.fit(task.project)
         except UserError as error:

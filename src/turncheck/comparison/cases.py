@@ -145,6 +145,8 @@ class Case:
     """Whether it did not pass only because of how its sentences were understood."""
     unclear: bool = False
     """Whether its runs do not say how it fares."""
+    erred: bool = False
+    """Whether the assistant could not be judged, since it did not answer as it must."""
     sentences: tuple[Misunderstanding, ...] = ()
     """Sentences of a story that were understood differently than written, or of an end-to-end case, than before."""
     again: str = ""
@@ -452,6 +454,7 @@ def end_to_end_cases(report: Report, *, all_there: bool = False) -> list[Case]:
                     judged=case.outcome != "skipped",
                     misunderstood=case.outcome == "misunderstood",
                     unclear=case.outcome == "unclear",
+                    erred=case.outcome == "error",
                     sentences=case.misunderstood if case.outcome == "misunderstood" else misparsed_messages(case),
                     again=judged_again(case),
                     said=message.text if message else "",
@@ -509,6 +512,7 @@ def batch_cases(report: Report) -> list[Case]:
             actual=batch_actual(case),
             remark=f"({case.reason})" if case.reason and case.result != "not-evaluated" else "",
             unclear=case.unclear,
+            erred=case.result == "not-evaluated",
             repeats=case.repeats,
         )
         for suite in (report.batch.suites if report.batch else ())

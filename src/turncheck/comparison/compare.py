@@ -47,8 +47,9 @@ from turncheck.comparison.explanations import (
     collisions,
     training_difference,
 )
+from turncheck.comparison.losses import many_losses
 from turncheck.comparison.matching import apart, lost
-from turncheck.comparison.metric_deltas import has_unlisted, many_losses, measured_otherwise, metric_deltas
+from turncheck.comparison.metric_deltas import has_unlisted, measured_otherwise, metric_deltas
 from turncheck.comparison.metrics import MetricDelta, metrics_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.model import (

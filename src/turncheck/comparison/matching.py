@@ -118,8 +118,15 @@ def _as_known(matched: Matched) -> Matched:
 
 
 def _is_known_on_base(pair: Pair) -> bool:
-    """Whether the base knows how a case fares; one that regressed is compared with earlier runs, if it failed there."""
-    return pair.base.is_known and (pair.base.passed or not pair.head.has_regressed)
+    """Whether the base knows how a case fares; one that regressed is compared with earlier runs, if it failed there.
+
+    An error there says nothing of it: it must not excuse what is wrong here.
+    """
+    return pair.base.is_known and (pair.head.erred or not pair.base.erred) and not _failed_before(pair)
+
+
+def _failed_before(pair: Pair) -> bool:
+    return pair.head.has_regressed and pair.base.is_known and not pair.base.passed and not pair.base.erred
 
 
 def match_sentences(base: Iterable[Case], head: Iterable[Case]) -> Matched:
@@ -408,7 +415,7 @@ def base_lacks(base: Report, head: Report, tests: dict[Evaluation, Matched]) -> 
             continue
         if not has_results(base, evaluation):
             found.append(OneSided(evaluation=evaluation, reason=why_not_run(base, evaluation)))
-        elif evaluation in tests and (newly := tests[evaluation].newly_run):
+        elif evaluation in tests and (newly := [one for one in tests[evaluation].newly_run if not _failed_before(one)]):
             reason = newly[0].base.actual or _NOT_SAID
             found.append(OneSided(evaluation=evaluation, reason=reason, cases=len(newly)))
         elif base.stopped is not None and evaluation in tests and tests[evaluation].added:

@@ -1,6 +1,6 @@
 """Every metric with its value on both sides, the difference, and whether that is more than chance.
 
-Of repeated tests, their runs on both sides say whether more of them fail, and whether figures differ by chance.
+Of repeated tests, their runs on both sides say whether figures differ by chance.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UnsetType
 
 from turncheck.comparison.cases import Case, batch_expectation, is_read_in_part
 from turncheck.comparison.mcnemar import LEVEL, mcnemar_exact
@@ -24,7 +24,6 @@ from turncheck.comparison.metrics import (
     known_metric,
     metrics_of,
 )
-from turncheck.comparison.model import ChangedItem, ManyLosses
 from turncheck.comparison.repeats import p_value_of_losses, stratum_of
 from turncheck.comparison.significance import (
     Tested,
@@ -34,7 +33,7 @@ from turncheck.comparison.significance import (
     tested_figures,
     tested_plugins,
 )
-from turncheck.evaluations.kind import OF_ONE, OF_THREE, REPEATED, figures_of_runs, first_runs, how_repeated, repeats_of
+from turncheck.evaluations.kind import OF_ONE, OF_THREE, REPEATED, figures_of_runs, first_runs
 from turncheck.report.batch import numbers_of
 from turncheck.report.model import BatchCase, Repeats, Report, StoryResult
 
@@ -42,33 +41,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.comparison.matching import Matched, Pair
+    from turncheck.comparison.model import ChangedItem
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.trust import Trust
-
-
-def many_losses(report: Report) -> ManyLosses | UnsetType:
-    """Return how many runs fail over all tests that the base ran, too; left out if there is nothing to compare.
-
-    Of tests that were run again in turn with the base, those runs count: its report may be of another day.
-
-    Half of the false alarms that are allowed may be due to it: the other test is that of each case, whose bound is
-    rarely reached.
-    """
-    allowed = [how.false_alarms for name in REPEATED if (how := how_repeated(report, name)) is not None]
-    repeated = [repeats for name in REPEATED for repeats in repeats_of(report, name)]
-    strata = [stratum_of(one.runs, one.base, one.in_turn) for one in repeated]
-    strata = [stratum for stratum in strata if stratum.runs and stratum.base_runs]
-    if not strata or not allowed:
-        return UNSET
-    p_value = p_value_of_losses(strata)
-    return ManyLosses(
-        failed=sum(one.failed for one in strata),
-        runs=sum(one.runs for one in strata),
-        base_failed=sum(one.base_failed for one in strata),
-        base_runs=sum(one.base_runs for one in strata),
-        p_value=p_value,
-        real=p_value <= min(allowed) / 2,
-    )
 
 
 def tested_runs(section: Evaluation, pairs: Iterable[Pair]) -> dict[str, Tested]:

@@ -140,8 +140,17 @@ def is_excused(report: Report, test: FailedTest | CaseChange | Case) -> bool:
     Not if it stands for copies, which have other names, nor if it fails more often than it used to.
     """
     entry = None if test.copies else entry_of(report, test.name, test.location)
-    is_worse = not isinstance(test.repeats, UnsetType) and test.repeats.outcome == "regressed"
+    is_worse = not isinstance(test.repeats, UnsetType) and _is_worse(test.repeats)
     return entry is not None and not is_worse
+
+
+def _is_worse(repeats: Repeats) -> bool:
+    """Whether a test fails more often than it used to: as its runs show, or as none passes and most did on the base.
+
+    So fewer runs than would show it excuse nothing, and neither do errors.
+    """
+    never_passes = not repeats.passed and (repeats.outcome == "failed" or repeats.is_unanswered)
+    return repeats.outcome == "regressed" or (never_passes and 2 * repeats.base_passed > len(repeats.base))
 
 
 def without_quarantined(kind: ChangedCases, report: Report) -> ChangedCases:

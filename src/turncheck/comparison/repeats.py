@@ -33,6 +33,8 @@ _DEAD: Final = 0.99
 """The rate of a case that never passes, unless by accident: nothing is worse."""
 _EVEN: Final = 0.5
 """A case that fails in half of its runs is worse than one may be, however well it did."""
+_MOST_OF_A_NEW: Final = 0.1
+"""A case that fails in so few runs is not said to fail."""
 _MISSES: Final = 0.05
 """How often a case that is worse may be taken for as usual (Wald's beta)."""
 _RUNS_BEFORE: Final = 4
@@ -94,6 +96,15 @@ def rate_test(failed: int, runs: int, worth: float) -> RateTest | None:
     usual = max(_FLOOR, upper_limit(failed, runs) if runs else _EVEN - worth)
     worse = _worse_than(usual, worth)
     return RateTest(usual, worse) if usual < worse else None
+
+
+def fails_rarely(runs: str) -> bool:
+    """Whether runs, ``P`` or ``F`` each, speak for a rate that a new case may have.
+
+    >>> fails_rarely("FF" + "P" * 10), fails_rarely("FF" + "P" * 18)
+    (False, True)
+    """
+    return RateTest(_MOST_OF_A_NEW, _EVEN).weigh(runs.count("F"), runs.count("P"), _MISSES).is_usual
 
 
 def _worse_than(usual: float, worth: float) -> float:

@@ -20,7 +20,7 @@ from turncheck.messages.errors import PassingError
 from turncheck.messages.phrasing import first_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
     from turncheck.engines.conversation import ConversationEngine
     from turncheck.evaluation.answers import Answers
@@ -36,18 +36,45 @@ _SIGNS: Final[Mapping[Outcome, Sign]] = {"passed": "passed", "failed": "failed",
 # What is known of a case from its base.
 
 
-def base_runs(results: Iterable[CaseResult], base: EndToEnd | None) -> list[BaseRuns]:
-    """Return, case by case, the runs that the same test has on the base: the same messages and expectations."""
-    named: dict[str, list[CaseResult]] = defaultdict(list)
-    for case in base.cases if base is not None else ():
-        named[case.name].append(case)
-    found = []
+def base_runs(
+    results: Sequence[CaseResult], base: EndToEnd | None, names: Iterable[str] | None = None
+) -> list[BaseRuns]:
+    """Return, case by case, the runs that the same test has on the base: the same messages and expectations.
+
+    One that the base does not have by its name was renamed, if one that is gone says and expects the same.
+
+    Args:
+        results: the cases.
+        base: the base's results.
+        names: the names of all cases of this side, if these are some of them: none of those was renamed.
+    """
+    of_base = base.cases if base is not None else ()
+    found = _partners(results, of_base, lambda case: case.name)
+    kept = {case.name for case in results} if names is None else set(names)
+    renamed = _partners(
+        [case for case, partner in zip(results, found, strict=True) if partner is None],
+        [case for case in of_base if case.name not in kept],
+        lambda case: tuple(message.as_written for message in case.messages),
+    )
+    others = iter(renamed)
+    partners = [next(others) if partner is None else partner for partner in found]
+    return [NO_RUNS if partner is None else _runs_of(partner) for partner in partners]
+
+
+def _partners(
+    results: Iterable[CaseResult], of_base: Iterable[CaseResult], key: Callable[[CaseResult], Hashable]
+) -> list[CaseResult | None]:
+    """Return for each case the same test of the base with the same key, of the same file first; none is taken twice."""
+    left: dict[Hashable, list[CaseResult]] = defaultdict(list)
+    for case in of_base:
+        left[key(case)].append(case)
+    found: list[CaseResult | None] = []
     for result in results:
-        candidates = [case for case in named[result.name] if case.tests_the_same_as(result)]
-        candidates.sort(key=lambda case: case.location.path != result.location.path)
-        if candidates:
-            named[result.name].remove(candidates[0])
-        found.append(_runs_of(candidates[0]) if candidates else NO_RUNS)
+        candidates = [case for case in left[key(result)] if case.tests_the_same_as(result)]
+        partner = min(candidates, key=lambda case: case.location.path != result.location.path, default=None)
+        found.append(partner)
+        if partner is not None:
+            left[key(result)].remove(partner)
     return found
 
 
@@ -113,7 +140,7 @@ def evaluate_repeatedly(
 
     def find_base(judged: Sequence[Repeated[CaseOutcome]]) -> None:
         results = [(test.judged or [test.answers[0].answer])[0].result for test in judged]
-        for test, found in zip(judged, base_runs(results, base()), strict=True):
+        for test, found in zip(judged, base_runs(results, base(), [case.name for case in cases]), strict=True):
             test.base = found
 
     def on(asked: ConversationEngine, number: int, attempt: int) -> Run[CaseOutcome]:

@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
-from turncheck.comparison.repeats import Weighed, alarms, p_value_of_losses, rate_test, stratum_of, weigh_pairs
+from turncheck.comparison.repeats import (
+    Weighed,
+    alarms,
+    fails_rarely,
+    p_value_of_losses,
+    rate_test,
+    stratum_of,
+    weigh_pairs,
+)
 from turncheck.engines.base import Engine, Workers
 from turncheck.evaluation.repeated import Answer, Repeated, Run
 from turncheck.messages.errors import INTERRUPTED, CutShortError, EngineError
@@ -26,6 +34,8 @@ _EVERY: Final = 15.0
 """Seconds between two messages about the progress of a round."""
 _SUSPICIOUS: Final = 0.05
 """How likely so many losses are by chance at most that the base is asked whether it has them as well."""
+_LATEST: Final = 20
+"""So many of the latest runs say whether a test that used to fail still does."""
 _MOST_IN_TURN: Final = 5
 """How often each test is then run on both sides at most."""
 Section = TypeVar("Section")
@@ -314,6 +324,8 @@ class Rounds(Generic[Answer]):
         """Find the runs of the base; also of tests that never failed, which a later change is compared with."""
         begin = self.clock()
         self.find_base([test for test in self.tests if test.runs or test.errors])
+        for test in self.tests:
+            test.is_compared = True
         self.begin += self.clock() - begin
 
     def _ask(self, wanted: Sequence[Repeated[Answer]], *, usual: bool) -> None:
@@ -519,10 +531,13 @@ def _used_up(budget: str, *, is_all: bool) -> str:
 def _as_usual(test: Repeated[Answer]) -> RepeatedOutcome | None:
     """What a test is that is not worse than on the base: failed, as it was there, or flaky once a run has passed.
 
-    One that never passes, neither here nor in so many runs there, has failed, whether or not there is a report of the
-    base.
+    What failed there is flaky once its latest runs, those of the base included, show that it fails as rarely as a new
+    test may. One that never passes, neither here nor in so many runs there, has failed, whether or not there is a
+    report of the base.
     """
-    if test.base.failed or (test.base.never_passes and not test.passed):
+    if test.base.never_passes and not test.passed:
+        return "failed"
+    if test.base.failed and not (test.passed and fails_rarely(f"{test.base.runs}{test.runs}".upper()[-_LATEST:])):
         return "failed"
     return "flaky" if test.passed else None
 

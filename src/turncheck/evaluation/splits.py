@@ -25,6 +25,7 @@ from turncheck.comparison.mcnemar import mcnemar_exact
 from turncheck.evaluation.answers import ASKED_HERE, Answers, UnfitAnswerError, answered
 from turncheck.evaluation.predictions import shortened
 from turncheck.messages.errors import CutShortError, EngineError
+from turncheck.process.one_thread import one_thread
 from turncheck.report.model import EngineInfo, UnjudgedIntent
 from turncheck.work.workplace import INLINE, Executor
 
@@ -175,14 +176,12 @@ def _run_asked(
 
 
 def _run_fold(shared: tuple[Project, NluTrainer, Folds], fold: int) -> FoldRun:
-    from threadpoolctl import threadpool_limits  # a dependency of scikit-learn, which not every engine needs
-
     project, trainer, plan = shared
     examples = project.nlu.examples
     trained, judged = plan.trained(fold), plan.judged(fold)
     share = replace(project, nlu=replace(project.nlu, examples=tuple(examples[index] for index in trained)))
     # More threads add up a sum in a different order, so that its last digit may depend on the machine.
-    with threadpool_limits(limits=1):
+    with one_thread():
         engine = trainer.fit(share)
         parses = engine.parse([examples[index].text for index in judged])
     return FoldRun(fold, tuple(map(shortened, parses)), engine.info, engine.extractors)

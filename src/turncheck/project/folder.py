@@ -60,6 +60,7 @@ class ProjectFolder:
         self.misnamed_files: dict[str, str] = {}
         self.contents_read: dict[str, Path] = {}
         self._absolute = _absolute(root)
+        self._real_folders: dict[str, str] = {}
 
     def name(self, path: Path) -> str:
         """Return the path relative to the project with forward slashes: ``../shared/nlu.yml`` for a sibling folder.
@@ -74,7 +75,7 @@ class ProjectFolder:
 
     def contains(self, path: Path) -> bool:
         """Whether a path leads to something inside the project's own folder, symbolic links followed."""
-        return _leads_into(path, self._absolute)
+        return self._leads_into(path, self._absolute)
 
     def named_file(self, written: str) -> Path | None:
         """Return the project's file that a string in one of its files names; ``None`` if there is none."""
@@ -114,7 +115,7 @@ class ProjectFolder:
 
         A path that was asked for is read.
         """
-        if (is_given and file.suffix in YAML_SUFFIXES) or is_file(file) or not _leads_into(file, fence):
+        if (is_given and file.suffix in YAML_SUFFIXES) or is_file(file) or not self._leads_into(file, fence):
             return False
         name = self.name(file)
         what = "a symbolic link that leads nowhere" if is_link(file) else "not a regular file"
@@ -131,7 +132,7 @@ class ProjectFolder:
 
     def content(self, file: Path, fence: Path | None = None) -> bytes:
         """Return the bytes of a file for inspection, empty if it does not exist or is too large."""
-        if not is_file(file) or not _leads_into(file, fence or self._fence(file)):
+        if not is_file(file) or not self._leads_into(file, fence or self._fence(file)):
             return b""
         if file.stat().st_size > MAX_FILE_BYTES:
             return b""
@@ -152,7 +153,7 @@ class ProjectFolder:
         """Return the bytes of a regular file inside the fence, or ``None`` after noting the finding."""
         name = self.name(path)
         location = _whole(name)
-        if not _leads_into(path, fence or self._fence(path)):
+        if not self._leads_into(path, fence or self._fence(path)):
             message = f"'{name}' is a symbolic link out of the project and is not read."
             self._note("file-outside-project", location, message, "Put the file itself into the project.")
             return None
@@ -195,7 +196,7 @@ class ProjectFolder:
         stack = [(folder, 0)]
         while stack:
             current, depth = stack.pop()
-            real = os.path.realpath(current)
+            real = self._real_folder(str(current))
             if real in seen:
                 continue
             seen.add(real)
@@ -220,7 +221,7 @@ class ProjectFolder:
 
     def _entries(self, folder: Path, fence: Path, *, as_listed: bool) -> list[Path]:
         name = self.name(folder)
-        if not _leads_into(folder, fence):
+        if not self._leads_into(folder, fence):
             message = f"'{name}' leads out of the project; nothing is read from it."
             hint = "Put the files themselves into the project, or name their folder with --data."
             self._note("file-outside-project", _whole(name), message, hint)
@@ -231,6 +232,21 @@ class ProjectFolder:
                 self._note_refusal(name, error)
         self.closed.append(name)
         return []
+
+    def _leads_into(self, path: Path, fence: Path) -> bool:
+        return Path(self._real(path)).is_relative_to(self._real_folder(str(fence)))
+
+    def _real(self, path: Path) -> str:
+        """Where a path leads to; links among the folders above it are followed once, not for each of their files."""
+        folder, name = os.path.split(path)
+        if name in {"", ".."} or is_link(path):
+            return os.path.realpath(path)
+        return os.path.join(self._real_folder(folder), name)  # noqa: PTH118 - as os.path.realpath does
+
+    def _real_folder(self, folder: str) -> str:
+        if folder not in self._real_folders:
+            self._real_folders[folder] = os.path.realpath(folder)
+        return self._real_folders[folder]
 
     def _fence(self, path: Path) -> Path:
         absolute = _absolute(path)
@@ -276,10 +292,6 @@ def absolute_name(path: Path) -> str:
 
 def _absolute(path: Path) -> Path:
     return Path(os.path.abspath(path))  # noqa: PTH100 - unlike resolve(), it follows no symbolic link
-
-
-def _leads_into(path: Path, fence: Path) -> bool:
-    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(fence))
 
 
 def _end_of(name: str, content: bytes) -> Location:

@@ -194,9 +194,14 @@ def _named_test(kind: str, case: CaseChange) -> Entry:
     return Entry(spans, _at(case.location), case=key_of_test(kind, case.name))
 
 
+def _not_run_there(case: CaseChange) -> list[str]:
+    """What is said of a case that the base has and did not run, unless it is compared with earlier runs."""
+    return [] if not isinstance(case.repeats, UnsetType) and case.repeats.base else ["not run on the base"]
+
+
 def _test(kind: str, case: CaseChange) -> Line:
     edits = [edit for edit in case.edits if edit != "moved"]
-    new = [] if case.base_passed is not None else ["new"] if case.base_location is None else ["not run on the base"]
+    new = [] if case.base_passed is not None else ["new"] if case.base_location is None else _not_run_there(case)
     remark = f" ({', '.join([*new, *edits])})" if new or edits else ""
     is_new = case.base_location is None
     runs = "" if isinstance(case.repeats, UnsetType) else f": {runs_in_words(case.repeats, is_new=is_new)}"

@@ -229,6 +229,7 @@ def environment() -> jinja2.Environment:
     """Templates only hold structure: whatever they print must come from the Markdown sink."""
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(template_folder()),
+        auto_reload=False,  # nobody changes a template while it is used
         undefined=jinja2.StrictUndefined,
         finalize=_only_markdown,
         autoescape=False,  # noqa: S701  # nothing but values of the Markdown sink can be printed, see _only_markdown

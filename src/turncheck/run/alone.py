@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from msgspec import UnsetType
 
+from turncheck.ci.git import find_checkout
 from turncheck.ci.hosts import find_host
 from turncheck.comparison.quarantine import counting_alone, with_results
 from turncheck.messages.errors import CutShortError, EngineError, UserError
 from turncheck.messages.phrasing import first_line
 from turncheck.project.batch.reader import read_suites
 from turncheck.project.e2e.cases import read_cases
-from turncheck.project.quarantine import QUARANTINE_FILE, read_quarantine, unknown_tests
+from turncheck.project.quarantine import QUARANTINE_FILE, QuarantineFile, read_quarantine, unknown_tests
 from turncheck.render.sinks.terminal import place, text
 from turncheck.render.wording.tests import failing_in_quarantine, passing_in_quarantine, quarantine_in_words, to_release
 from turncheck.report.model import EngineInfo, Report, Skipped
@@ -230,7 +231,7 @@ def with_quarantine(
         UserError: the settings or the tests of the project cannot be read.
     """
     folder = folder if folder.is_dir() else folder.parent
-    file = read_quarantine(folder, folder, _today())
+    file = quarantine_of(folder, folder, _today(), screen.alarm)
     if file is None:
         return Quarantined(report)
     named = {*named_tests(folder), *_judged_tests(report)}
@@ -246,6 +247,30 @@ def with_quarantine(
 
 def _today() -> date:
     return datetime.now(UTC).date()
+
+
+def quarantine_of(folder: Path, root: Path, today: date, note: Callable[[str], None]) -> QuarantineFile | None:
+    """Read the quarantine file of a folder as it is on the day of a run; ``None`` if there is none.
+
+    A clock that is behind must not bring back what has expired: no run is before the commit that it measures.
+
+    Args:
+        folder: where the file is.
+        root: the project's folder, which paths count from.
+        today: what the clock says.
+        note: is told of a clock that is behind.
+    """
+    if not os.path.lexists(folder / QUARANTINE_FILE):
+        return None
+    checkout = find_checkout(root)
+    committed = None if checkout is None else checkout.day()
+    if committed is not None and committed > today:
+        note(
+            f"The clock of this machine says {today}, but the commit is of {committed}: tests in quarantine are held"
+            " against that day."
+        )
+        today = committed
+    return read_quarantine(folder, root, today)
 
 
 def quarantine_lines(report: Report, folder: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from turncheck.comparison.judged import Regression, Threshold, read_rules
+from turncheck.comparison.losses import without_runs_before_losses
 from turncheck.comparison.repeats import RunBesideBase, alarm_at, rate_test, runs_needed, weigh_pairs
 from turncheck.evaluation.answers import units_of
 from turncheck.evaluation.e2e import case_units
@@ -136,6 +137,12 @@ def _least_seconds(run: RunInProgress, messages: int) -> float:
     return run.engines.least_seconds(messages if shard is None else -(-messages // shard.count))
 
 
+def section_of_base(run: RunInProgress, evaluation: Evaluation) -> Any:
+    """Return the base's results of an evaluation, with the runs that say how its tests usually fare."""
+    base = run.base_report()
+    return None if base is None else section_of(without_runs_before_losses(base), evaluation)
+
+
 @contextmanager
 def repeating(run: RunInProgress, evaluation: Evaluation) -> Iterator[Repeating[Any] | None]:
     """Yield how the sentences or utterances of an evaluation are repeated; ``None``: each is asked once."""
@@ -144,15 +151,11 @@ def repeating(run: RunInProgress, evaluation: Evaluation) -> Iterator[Repeating[
         yield None
         return
 
-    def section_of_base() -> Any:
-        base = run.base_report()
-        return None if base is None else section_of(base, evaluation)
-
     with ExitStack() as stack:
         on_base = stack.enter_context(engine_of_base(run, run.screen.note)) if tests.part else None
         yield Repeating(
             tests.rules,
-            section_of_base,
+            partial(section_of_base, run, evaluation),
             on_base,
             run.engines.at_once,
             run.repeats.share(evaluation),
@@ -315,18 +318,31 @@ def _ensure_enough_runs(gate: Threshold | Regression, figure: str, tests: Repeat
         least = max(least, -(-needed // tests.number))
     if first >= least:
         return
-    if tests.rules.once:
+    if least > MOST_RUNS:
         raise UserError(
-            f"'{gate.text}' cannot be judged: each {one} is run once",
-            hint=f"Set `first` in `repeats` to {least}, or remove this line.",
+            f"'{gate.text}' needs {count(needed, 'run')}, all of which pass; {count(tests.number, one, many)}"
+            f" {'has' if tests.number == 1 else 'have'} {MOST_RUNS * tests.number:,} at most",
+            hint="Lower the limit.",
         )
+    what = _what_runs_so_often(least, tests.rules)
+    if tests.rules.once:
+        raise UserError(f"'{gate.text}' cannot be judged: each {one} is run once", hint=f"{what}, or remove this line.")
     if figure == OF_THREE:
         raise UserError(
             f"'{gate.text}' cannot be judged: it needs `first: {least}`, and `first` is {first}",
-            hint=f"Set `first` in `repeats` to {least}, or remove this line.",
+            hint=f"{what}, or remove this line.",
         )
     raise UserError(
         f"'{gate.text}' needs {count(needed, 'run')}, all of which pass; {count(first, 'run')} of"
         f" {count(tests.number, one, many)} {'is' if first == 1 else 'are'} {first * tests.number}",
-        hint=f"Set `first` in `repeats` to {least}, or lower the limit.",
+        hint=f"{what}, or lower the limit.",
     )
+
+
+def _what_runs_so_often(first: int, rules: RepeatRules) -> str:
+    """Say what to set, so that it is accepted: `most` rises with `first`, if it would not be more."""
+    rules = RepeatRules() if rules.once else rules
+    if first <= rules.most:
+        return f"Set `first` in `repeats` to {first}"
+    most = min(MOST_RUNS, first + rules.most - rules.first)
+    return f"Set `first` in `repeats` to {first} and `most` to {most}"

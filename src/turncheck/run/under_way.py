@@ -19,9 +19,8 @@ from turncheck.project.batch.known import known_names, setting_of
 from turncheck.project.batch.reader import HowToRead, read_suites
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import Config, Project
-from turncheck.project.quarantine import QuarantineFile, read_quarantine
 from turncheck.report.model import Batch, EngineInfo, Report, Skipped
-from turncheck.run.alone import require_same_model, run_until_failure
+from turncheck.run.alone import quarantine_of, require_same_model, run_until_failure
 from turncheck.run.inputs import NONE_PRECOMPUTED, Inputs, PrecomputedAnswers
 from turncheck.run.reading import Tests, fault_of, impossible, is_asked, not_asked, refused_training, unreadable
 from turncheck.run.repeat_plan import RepeatPlan
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Console
     from turncheck.project.batch.model import KnownNames, Suites
     from turncheck.project.e2e.model import E2ECases
+    from turncheck.project.quarantine import QuarantineFile
     from turncheck.report.evaluations import Evaluation
     from turncheck.settings.bot import Bot
     from turncheck.settings.options import Settings
@@ -205,7 +205,7 @@ class RunInProgress:
         """The quarantine file as it is on the day of the run, read once."""
         folder = self.inputs.settings_folder
         today = date.fromisoformat((self.inputs.source.measured or now())[:10])
-        return None if folder is None else read_quarantine(folder, self.project.root, today)
+        return None if folder is None else quarantine_of(folder, self.project.root, today, self.screen.alarm)
 
     @property
     def named_tests(self) -> Iterator[tuple[str, str]]:

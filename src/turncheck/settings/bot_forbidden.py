@@ -36,8 +36,15 @@ _OF_HOSTS: Final = re.compile(
     r"(?:\w*(?:ur[il]|webhook|callback|endpoint|hostname)|(?:\w{3,})?host|server|proxy|origin|href|redirect)s?"
 )
 """The last word of a key whose value is a host or an address."""
+_HOSTS_ALONE: Final = frozenset({"host", "hostname", "url", "uri"})
+"""Keys whose value is a host whatever it looks like (``intranet``, ``2130706433``), unless it is a path."""
 _LONG_CODE: Final = 20
 """Codes of countries, languages and offers are shorter."""
+_SHORTEST_OPAQUE: Final = 8
+_OPEN_KEYS: Final = frozenset({"public", "publishable"})
+"""What keys are called that everybody may read."""
+_HOOK: Final = re.compile(r"(?:\w*[_-])?(?:web)?hooks?", re.IGNORECASE)
+_UUID: Final = re.compile(r"[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}", re.IGNORECASE)
 _OF_VALUES: Final = frozenset({"value", "address", "name", "target"})
 _SECRET: Final = re.compile(
     r"(?:token|secrets?|passwords?|passwd|pwd|passphrase|credentials?|authorization|jwt|signature|(?<![a-z])auth"
@@ -68,6 +75,8 @@ def is_secret(name: str, value: Any) -> bool:
     texts = [_unquoted(str(one)) for one in values if isinstance(one, str | int | float) and not isinstance(one, bool)]
     if any(map(_looks_secret, texts)):
         return True
+    if any(_is_opaque_key(name, PLACEHOLDER.sub("", text)) for text in texts):
+        return True
     is_named = _SECRET.search(name) is not None and _LIMIT_NAME.fullmatch(name) is None
     return is_named and any(text.strip() and not placeholders(text) for text in texts)
 
@@ -81,6 +90,46 @@ def assigned_secret(text: str) -> str | None:
 def _meaning(name: str, value: str) -> str:
     """Return what a name stands for: ``sig`` a signature, and a long ``code`` the key of an Azure Function."""
     return "signature" if name == "sig" or (name == "code" and len(value) >= _LONG_CODE) else name
+
+
+def secret_part(path: str) -> str | None:
+    """Return the first part of a path that is a secret by itself: one that looks so, or what follows a webhook's name.
+
+    A UUID is none there: bots have them as names.
+    """
+    is_of_hook = False
+    for part in re.split(r"[/?&;=]", path):
+        plain = _unquoted(part)
+        if _looks_secret(plain):
+            return part
+        if is_of_hook and len(plain) >= _LONG_CODE and _is_opaque(plain) and not _UUID.fullmatch(plain):
+            return part
+        is_of_hook = is_of_hook or _HOOK.fullmatch(plain) is not None
+    return None
+
+
+def _is_opaque_key(name: str, value: str) -> bool:
+    """Whether this is a ``key`` or a ``pass``, as which people also write plain words, with a value that is none."""
+    words = [word.lower() for word in _WORDS.findall(name)]
+    if words[-1:] == ["value"]:
+        words.pop()
+    if words[-1:] == ["pass"]:
+        return _is_opaque(value) or (len(value) >= _LONG_CODE and not re.search(r"\s", value))
+    is_one = words[-1:] == ["key"] or words[-2:] == ["auth", "id"]
+    return is_one and not _OPEN_KEYS & {*words} and _is_opaque(value)
+
+
+def _is_opaque(text: str) -> bool:
+    """Whether a string is no word, name or number that people write: letters and digits take turns in it."""
+    long = re.sub(r"[\W_]", "", text) if len(text) >= _LONG_CODE and not re.search(r"\s", text) else ""
+    if len(_turns(long)) >= 6:
+        return True
+    runs = re.findall(r"[A-Za-z0-9]+", text)
+    return any(len(run) >= _SHORTEST_OPAQUE and len(_turns(run)) >= 4 for run in runs)
+
+
+def _turns(text: str) -> list[str]:
+    return re.findall(r"[A-Za-z]+|\d+", text)
 
 
 def named_elsewhere(node: YamlNode, keys: tuple[str, ...] = ()) -> Iterator[Fault]:
@@ -100,6 +149,8 @@ def named_elsewhere(node: YamlNode, keys: tuple[str, ...] = ()) -> Iterator[Faul
             yield from named_elsewhere(item, keys)
     elif isinstance(node, YamlScalar) and isinstance(node.value, str):
         yield from _of_text(node, node.value, keys)
+    elif isinstance(node, YamlScalar) and {"body", "headers"} & {*keys} and _is_host_alone(keys, node.value):
+        yield _host(node)
 
 
 def _of_key(node: YamlNode, key: str) -> Iterator[Fault]:
@@ -115,11 +166,14 @@ def _of_key(node: YamlNode, key: str) -> Iterator[Fault]:
 def _of_text(node: YamlScalar, text: str, keys: tuple[str, ...]) -> Iterator[Fault]:
     is_sent = bool({"body", "headers", "path"} & {*keys})
     pairs = [(keys, text), *(((_unquoted(name),), value) for name, value in _ASSIGNED.findall(text))]
-    if _names_address(text) or (is_sent and any(_is_of_host(names) and _is_host(value) for names, value in pairs)):
+    named = is_sent and any(
+        _is_host_alone(names, value) or (_is_of_host(names) and _is_host(value)) for names, value in pairs
+    )
+    if named or _names_address(text):
         yield _host(node)
     elif is_sent and (name := assigned_secret(text)) is not None:
         yield _secret(f"'{name[:80]}'", node)
-    elif keys[-1:] == ("path",) and any(map(_looks_secret, map(_unquoted, re.split(r"[/?&;=]", text)))):
+    elif keys[-1:] == ("path",) and secret_part(text) is not None:
         yield _secret("a part of the path", node)
     elif keys == ("token", "prefix") and _holds_more_than_a_scheme(text):
         yield Fault(
@@ -143,6 +197,14 @@ def _is_of_host(keys: tuple[str, ...]) -> bool:
     elif not _WORDS.findall(keys[-1]):
         return False
     return bool(words) and _OF_HOSTS.fullmatch(words[-1]) is not None
+
+
+def _is_host_alone(keys: tuple[str, ...], value: Any) -> bool:
+    """Whether the innermost key is that of a host, and its value a string or number, but no path or placeholder."""
+    if keys[-1].lower() not in _HOSTS_ALONE or value is None or isinstance(value, bool):
+        return False
+    text = _unquoted(str(value)).strip()
+    return bool(PLACEHOLDER.sub("", text)) and not text.startswith("/")
 
 
 def _is_host(text: str) -> bool:

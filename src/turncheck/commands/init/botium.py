@@ -15,7 +15,7 @@ from turncheck.messages.finding import Location
 from turncheck.messages.plain_text import one_line
 from turncheck.process.regular_file import is_file, read_regular
 from turncheck.settings.bot import read_bot
-from turncheck.settings.bot_forbidden import assigned_secret, is_secret
+from turncheck.settings.bot_forbidden import assigned_secret, is_secret, secret_part
 from turncheck.settings.bot_placeholders import placeholders
 from turncheck.web.addresses import Origin, address_of, login_of, origin_of, without_login
 from turncheck.web.json_path import PathError, compiled
@@ -249,6 +249,9 @@ class _Reader:
                 pairs.append(f"{key}{equals}{{token}}")
             else:
                 pairs.append(pair)
+        while (part := secret_part(path)) is not None:
+            self.notes.append(f"a part of the path of {name} is given with --bot-token.")
+            path = path.replace(part, "{token}")
         return f"{path}{question}{'&'.join(pairs)}"
 
     def _call(self, name: str, origin: Origin) -> dict[str, Any] | None:

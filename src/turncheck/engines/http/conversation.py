@@ -102,7 +102,7 @@ class BotConversations:
         return BotConversation(self, dict(fixtures or {}), turn_timeout, lacking)
 
     def take_id(self, name: str) -> bool:
-        """Note the id of a conversation, and return whether it is a new one."""
+        """Note the id of a conversation, or the cookies that are its id, and return whether it is a new one."""
         with self.lock:
             is_new = name not in self.ids
             self.ids.add(name)
@@ -132,6 +132,7 @@ class BotConversation:
         self._slots: dict[str, Any] = dict(fixtures)
         self._history: list[dict[str, str]] = []
         self._cookies: dict[str, str] | None = {} if self._bot.session.cookie else None
+        self._has_cookies = False
         self._cursor: Any = ""
         self._inbox: SimpleQueue[Posted] = SimpleQueue()
         self._callback = self._expect_calls(uuid4().hex)
@@ -192,6 +193,7 @@ class BotConversation:
                 may_be_empty=fetches,
                 may_be_text=self._bot.callback is not None,
             )
+            self._take_cookies(answer)
             said = self._read(answer, lenient=fetches)
             if fetches and not said.ended:
                 said = _together(said, self._fetched(until, wait=self._bot.quiet if said.messages else self._bot.wait))
@@ -241,11 +243,28 @@ class BotConversation:
         self._session, self._session_value = str(found), found  # where a number is expected, its text is none
         if self._engine.callbacks is not None and self._engine.callbacks.session is not None:
             self._engine.callbacks.expect(self._session, self._inbox)
-        if not self._engine.take_id(self._session):
+        self._ensure_own(self._session, f"the id '{self._client.shown(self._session, 80)}'")
+
+    def _take_cookies(self, answer: Any) -> None:
+        """Take the cookies of the first answer as the conversation's id, if that is what they are for.
+
+        Those of a load balancer, or of a language, may be the same for all: but not all that there are.
+        """
+        if self._cookies is None or self._has_cookies:
+            return
+        if not self._cookies:
+            had = "is empty" if answer is None else f"has {shown_outline(answer)}"
             raise self._client.fault(
-                f"the bot gave the id '{self._client.shown(self._session, 80)}' to two sessions: each conversation"
-                " needs one of its own"
+                self._client.shown(f"`session: cookie`, but the bot set none; its first answer {had}", 1000)
             )
+        self._has_cookies = True
+        held = "; ".join(f"{name}={value}" for name, value in sorted(self._cookies.items()))
+        names = self._client.shown(", ".join(sorted(self._cookies)), 80)
+        self._ensure_own(held, f"the same cookies ({names})")
+
+    def _ensure_own(self, name: str, shown: str) -> None:
+        if not self._engine.take_id(name):
+            raise self._client.fault(f"the bot gave {shown} to two sessions: each conversation needs its own")
 
     # --- what is answered ---------------------------------------------------------------------------------------------
 

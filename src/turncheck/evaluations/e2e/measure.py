@@ -18,7 +18,7 @@ from turncheck.report.model import EndToEnd, Skipped
 from turncheck.run.assistant import action_server, where_actions_are
 from turncheck.run.evaluated_project import slot_order_of
 from turncheck.run.reading import CASES_BELOW, elsewhere, fault_of, has_text, not_understood, with_tests
-from turncheck.run.repeats import engine_of_base, rules_of
+from turncheck.run.repeats import engine_of_base, rules_of, section_of_base
 from turncheck.validation.case_names import check_cases
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _judged(run: RunInProgress, cases: Sequence[E2ECase]) -> EndToEnd:
                 cases,
                 how,
                 rules,
-                lambda: base.e2e if (base := run.base_report()) is not None else None,
+                partial(section_of_base, run, "e2e"),
                 base_engine=base_engine,
                 share=run.repeats.share("e2e") if "e2e" in run.repeats.tests else None,
                 spent=partial(run.repeats.spend, "e2e"),

@@ -26,6 +26,7 @@ from turncheck.evaluations.strength.bench import (
 from turncheck.evaluations.strength.candidates import Candidates
 from turncheck.evaluations.strength.faults import mutants_of
 from turncheck.messages.errors import CutShortError, EngineError, UserError
+from turncheck.process.one_thread import one_thread
 from turncheck.project.config import refused
 from turncheck.report.model import Skipped
 from turncheck.report.strength import KILLERS, Fault, MutantGroup, MutantResult, Strength, SuggestedTest
@@ -361,10 +362,8 @@ def _try_number(trials: _Trials, number: int) -> Trial:
 
 
 def _try_one(trials: _Trials, mutant: Mutant) -> Trial:
-    from threadpoolctl import threadpool_limits  # comes with scikit-learn
-
     # More threads add up a sum in a different order, so that its last digit may depend on the machine.
-    with threadpool_limits(limits=1):
+    with one_thread():
         return try_mutant(mutant, trials.bench, trials.behaviour, trials.candidates)
 
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from threadpoolctl import threadpool_limits
-
 from turncheck import __version__
 from turncheck.engines.base import Capabilities, Engine, Part
 from turncheck.engines.conversation import Parse, PredictedEntity, PredictedIntent
@@ -27,6 +25,7 @@ from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
 from turncheck.platforms.kore.model import KoreBot, KoreEntity, KoreIntent, KoreTrait, bot_of
 from turncheck.platforms.kore.platform import KORE
+from turncheck.process.one_thread import one_thread
 from turncheck.project.batch.model import comparable
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import ConfiguredComponent, EngineInfo, Substitution
@@ -470,7 +469,7 @@ class KoreNluTrainer:
 
     def fit(self, project: Project) -> KoreNluEngine:
         """Train on the project's examples; a project of another kind is the caller's error."""
-        with threadpool_limits(limits=1, user_api="blas"):  # as EmbeddedNluTrainer does
+        with one_thread("blas"):  # as EmbeddedNluTrainer does
             return self._fit(project)
 
     def _fit(self, project: Project) -> KoreNluEngine:

@@ -415,6 +415,7 @@ def environment() -> jinja2.Environment:
     """Templates only hold structure: whatever they print must come from the HTML sink."""
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(template_folder()),
+        auto_reload=False,  # nobody changes a template while it is used
         undefined=jinja2.StrictUndefined,
         autoescape=True,
         finalize=_only_html,

@@ -19,6 +19,7 @@ import numpy as np
 
 from turncheck.engines.embedded.nlu.bert import MOST_WEIGHTS
 from turncheck.messages.errors import UserError
+from turncheck.process.one_thread import one_thread
 from turncheck.process.regular_file import open_regular
 
 if TYPE_CHECKING:
@@ -237,7 +238,6 @@ def _encoded(folder: Path, texts: Sequence[str]) -> list[Levels]:
     Batches are spread over threads, each with one of BLAS: the same sums whatever the number of processors.
     """
     import joblib
-    from threadpoolctl import threadpool_limits
 
     model = _model(folder)
     by_length: dict[int, list[int]] = {}
@@ -251,7 +251,7 @@ def _encoded(folder: Path, texts: Sequence[str]) -> list[Levels]:
     def encode(rows: list[int]) -> None:
         vectors[rows] = model.encoder.encode([tokens[row] for row in rows])
 
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(joblib.cpu_count()) as pool:
+    with one_thread("blas"), ThreadPoolExecutor(joblib.cpu_count()) as pool:
         for _ in pool.map(encode, batches):
             pass
     border = model.encoder.own_width

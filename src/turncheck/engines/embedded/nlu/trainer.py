@@ -7,8 +7,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from threadpoolctl import threadpool_limits
-
 from turncheck import __version__
 from turncheck.engines.embedded.model_archive import keep, read_kept
 from turncheck.engines.embedded.nlu.batch import Batch, Component, DucklingAccess, Tokenizer, Training
@@ -20,6 +18,7 @@ from turncheck.engines.embedded.nlu.spacy_model import make_tokenizer
 from turncheck.engines.embedded.nlu.steps import FEATURIZERS, extractor_of, load_step, train_step
 from turncheck.engines.embedded.training_key import NoDigestError, digest_of, nlu_inputs
 from turncheck.process.cache import Cache, surroundings
+from turncheck.process.one_thread import one_thread
 from turncheck.project.model import Config, Project
 from turncheck.report.model import EngineInfo
 
@@ -144,7 +143,7 @@ class EmbeddedNluTrainer:
         """
         # On such small matrices several threads of BLAS spend many times the CPU time, waiting for each other; and the
         # last digit of their sums depends on how many there are.
-        with threadpool_limits(limits=1, user_api="blas"):
+        with one_thread("blas"):
             return self._fit(project)
 
     def _fit(self, project: Project) -> EmbeddedNluEngine:

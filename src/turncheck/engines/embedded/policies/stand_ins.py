@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypedDict
 
 import msgspec
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from turncheck.dialogue import states as s
 from turncheck.dialogue.domain import ACTION_LISTEN, ACTION_UNLIKELY_INTENT
@@ -18,6 +17,7 @@ from turncheck.dialogue.policy_states import RuleOnly, before_action, learner_st
 from turncheck.dialogue.rules import Prediction
 from turncheck.dialogue.states import State
 from turncheck.engines.embedded.model_archive import as_shape
+from turncheck.process.one_thread import one_thread
 from turncheck.project.config import max_history_of
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class HistoryModel:
         share = np.array([math.sqrt(counts[row]) for row in rows])
         matrix = _matrix([[(index[name], value) for name, value in features] for features, _ in rows], len(index))
         # Several threads would cost more than such small matrices, and sums would depend on their number.
-        with threadpool_limits(limits=1, user_api="blas"):
+        with one_thread("blas"):
             weights = _descend(matrix, targets, share / share.sum(), len(labels))
         return cls(index, labels, np.round(weights, _DIGITS))
 
