@@ -172,12 +172,24 @@ def test_a_base_that_nobody_knows_how_to_ask_is_not_asked_and_excuses_nothing(pr
 # --- a bot that dies -------------------------------------------------------------------------------------------------
 
 
-DEAD = {
+DEAD: dict[str, Callable[[FakeBot], Reply]] = {
     "cut": lambda _: Reply(how="cut"),
     "behind a proxy": lambda _: Reply({}, 503),
     "a login page": lambda _: Reply(b"<html>"),
-    "gone": lambda bot: bot.stop() or Reply(how="cut"),
+    "gone": lambda bot: _stopped(bot),
 }
+
+
+def _stopped(bot: FakeBot) -> Reply:
+    bot.stop()
+    return Reply(how="cut")
+
+
+def dying(last: int, death: Callable[[FakeBot], Reply]) -> FakeBot:
+    """A bot that is always right, and dies after its last answer."""
+    right = coins(dict.fromkeys(RATES, 0.0), 2)
+    fake = FakeBot(lambda call: right(call) if len(fake.calls) <= last else death(fake))
+    return fake
 
 
 @pytest.mark.parametrize("death", DEAD)
@@ -189,14 +201,8 @@ def test_a_bot_that_dies_at_any_turn_opens_no_gate_and_fails_no_case(
     assert run(dict.fromkeys(RATES, 0.0), 1, *base) == 0
     judged = ["--baseline", "base", "--fail-on", "new-failures", "--bot-parallel", "1"]
     turns = 2 * len(RATES)
-    right = coins(dict.fromkeys(RATES, 0.0), 2)
     for last in range(1, turns + 1):
-
-        def answer(call: Call, last: int = last) -> Reply:
-            return right(call) if len(fake.calls) <= last else DEAD[death](fake)
-
-        fake = FakeBot(answer)
-        with serving(fake) as bot:
+        with serving(dying(last, DEAD[death])) as bot:
             begin = ["run", "--engine", "http", "--bot-url", bot.url, "--evaluations", "e2e", "--quiet", "--no-cache"]
             code = run_command_line([*begin, *judged])
         assert code == (0 if last == turns else 2), f"the bot died after turn {last}: {capsys.readouterr()}"
