@@ -172,17 +172,17 @@ def test_a_base_that_nobody_knows_how_to_ask_is_not_asked_and_excuses_nothing(pr
 # --- a bot that dies -------------------------------------------------------------------------------------------------
 
 
+def _stopped(bot: FakeBot) -> Reply:
+    bot.stop()
+    return Reply(how="cut")
+
+
 DEAD: dict[str, Callable[[FakeBot], Reply]] = {
     "cut": lambda _: Reply(how="cut"),
     "behind a proxy": lambda _: Reply({}, 503),
     "a login page": lambda _: Reply(b"<html>"),
-    "gone": lambda bot: _stopped(bot),
+    "gone": _stopped,
 }
-
-
-def _stopped(bot: FakeBot) -> Reply:
-    bot.stop()
-    return Reply(how="cut")
 
 
 def dying(last: int, death: Callable[[FakeBot], Reply]) -> FakeBot:
