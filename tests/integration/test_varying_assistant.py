@@ -313,12 +313,30 @@ def test_a_share_of_runs_is_judged_by_its_interval(bot: Path, monkeypatch: pytes
     assert "95 % interval" in (bot / "results" / "verdict.json").read_text()
     monkeypatch.setattr(CoinEngine, "rates", {**dict.fromkeys(RATES, 0.0), "greet": 0.2})
     run("--repeats", "first: 9", *limit, gate="none")
-    (gate,) = [
-        gate
-        for gate in json.loads((bot / "results" / "verdict.json").read_text())["gates"]
-        if gate["name"].startswith("threshold")
-    ]
-    assert gate["outcome"] == "not judged"
+    assert of_thresholds() == ["not judged"]
+
+
+def of_thresholds() -> list[str]:
+    gates = json.loads(Path("results/verdict.json").read_text())["gates"]
+    return [gate["outcome"] for gate in gates if gate["name"].startswith("threshold")]
+
+
+def test_every_limit_of_a_share_of_runs_is_judged_by_its_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 40 runs 35 pass: the share is between 0.74 and 0.945."""
+    monkeypatch.setattr(CoinEngine, "rates", {**dict.fromkeys(RATES, 0.0), "greet": EVERY_OTHER})
+    limits = {
+        ">= 0.9": "not judged",
+        "> 0.9": "not judged",
+        "== 0.9": "not judged",
+        "< 0.9": "not judged",
+        "<= 0.8": "not judged",
+        "< 0.95": "passed",
+        "<= 0.7": "failed",
+        "== 0.7": "failed",
+    }
+    flags = [flag for limit in limits for flag in ("--thresholds", f"e2e.pass_at_1 {limit}")]
+    run("--repeats", "first: 10", *flags, gate="none")
+    assert of_thresholds() == list(limits.values())
 
 
 # --- shards ----------------------------------------------------------------------------------------------------------
