@@ -197,8 +197,18 @@ def test_a_bot_without_a_usable_answer_is_not_asked_for_ever(tmp_path: Path, gol
         hold(tmp_path, fake, cases)
     golden(caught.value)
     assert len(fake.calls) == 10
-    assert caught.value.finished.failed == 9
-    assert caught.value.finished.skipped == 21
+    assert [case.outcome for case in caught.value.finished.cases] == ["skipped"] * 30, "none says anything of the bot"
+
+
+def test_errors_from_before_the_last_answer_stay_errors(tmp_path: Path) -> None:
+    fake = FakeBot(lambda call: Reply(b"<html>") if len(fake.calls) in {2, *range(4, 14)} else echo(call))
+    cases = "test_cases:\n" + "".join(
+        f"- test_case: c{number}\n  steps:\n  - user: hi\n  - bot: You said hi\n" for number in range(20)
+    )
+    with serving(fake), pytest.raises(CutShortError) as caught:
+        hold(tmp_path, fake, cases)
+    outcomes = [case.outcome for case in caught.value.finished.cases]
+    assert outcomes == ["passed", "error", "passed", *["skipped"] * 17]
 
 
 OPENS = REST.replace("session: {echo: $.session}", "session: {open: {path: /new, id: $.id}}")

@@ -331,6 +331,25 @@ def test_a_path_that_never_matches_is_said(project: Path, golden: Golden) -> Non
     assert "`intent: $.nlu.intend`" in done.stdout
 
 
+def test_parse_says_so_too(project: Path, golden: Golden) -> None:
+    file = project / "turncheck.yml"
+    file.write_text(file.read_text().replace("$.nlu.intent", "$.nlu.intend").replace("  confidence: $.nlu.score\n", ""))
+    with serving(FakeBot(understanding)) as fake:
+        done = turncheck("parse", "--project", project, "--bot-url", fake.url, "--engine", "http", "greet")
+    assert done.returncode == 0, done.stderr
+    golden(done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize("form", ["text", "jsonl"])
+def test_a_sentence_without_an_answer_is_not_parsed(form: str, project: Path, golden: Golden) -> None:
+    fake = FakeBot(lambda call: Reply(b"<html>") if call.body["message"] == "bad" else understanding(call))
+    with serving(fake):
+        where = ("--project", project, "--bot-url", fake.url, "--engine", "http", "--format", form)
+        done = turncheck("parse", *where, "bad", "greet")
+    assert done.returncode == 2
+    golden(done.stdout)
+
+
 def test_what_the_engine_lacks_is_not_a_run(project: Path, golden: Golden) -> None:
     """In the middle of repeats the bot has enough, fails and cuts the connection: no run is lost, and none counted."""
     troubles = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import subprocess
+from collections import Counter
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -171,32 +172,81 @@ def test_a_base_that_nobody_knows_how_to_ask_is_not_asked_and_excuses_nothing(pr
 # --- a bot that dies -------------------------------------------------------------------------------------------------
 
 
-def test_a_bot_that_dies_at_any_turn_opens_no_gate(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each of the turns of a run in turn is the last one that the bot answers."""
+def _stopped(bot: FakeBot) -> Reply:
+    bot.stop()
+    return Reply(how="cut")
+
+
+DEAD: dict[str, Callable[[FakeBot], Reply]] = {
+    "cut": lambda _: Reply(how="cut"),
+    "behind a proxy": lambda _: Reply({}, 503),
+    "a login page": lambda _: Reply(b"<html>"),
+    "gone": _stopped,
+}
+
+
+def dying(last: int, death: Callable[[FakeBot], Reply]) -> FakeBot:
+    """A bot that is always right, and dies after its last answer."""
+    right = coins(dict.fromkeys(RATES, 0.0), 2)
+    fake = FakeBot(lambda call: right(call) if len(fake.calls) <= last else death(fake))
+    return fake
+
+
+@pytest.mark.parametrize("death", DEAD)
+def test_a_bot_that_dies_at_any_turn_opens_no_gate_and_fails_no_case(
+    death: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each of the turns of a run is the last one that the bot answers: what ends the run is no failure of a case."""
     base = ["--repeats", "first: 4, most: 4", "--baseline", "none", "--fail-on", "none", "--out", "base"]
     assert run(dict.fromkeys(RATES, 0.0), 1, *base) == 0
-    asked = 0
-
-    def dying(last: int) -> Callable[[Call], Reply]:
-        calls = 0
-
-        def answer(call: Call) -> Reply:
-            nonlocal calls, asked
-            calls += 1
-            asked = max(asked, calls)
-            return right(call) if calls <= last else Reply(how="cut")
-
-        return answer
-
-    right = coins(dict.fromkeys(RATES, 0.0), 2)
     judged = ["--baseline", "base", "--fail-on", "new-failures", "--bot-parallel", "1"]
     turns = 2 * len(RATES)
-    for last in range(turns + 1):
-        with serving(FakeBot(dying(last))) as bot:
+    for last in range(1, turns + 1):
+        with serving(dying(last, DEAD[death])) as bot:
             begin = ["run", "--engine", "http", "--bot-url", bot.url, "--evaluations", "e2e", "--quiet", "--no-cache"]
             code = run_command_line([*begin, *judged])
-        assert (code == 0) == (last == turns), f"the bot died after turn {last}: {capsys.readouterr()}"
-    assert asked >= turns
+        assert code == (0 if last == turns else 2), f"the bot died after turn {last}: {capsys.readouterr()}"
+        section = decode(Path("results/report.json").read_bytes()).e2e
+        assert section is not None
+        passed, unclear = max(0, last - len(RATES)), min(last, len(RATES)) - max(0, last - len(RATES))
+        outcomes = Counter(case.outcome for case in section.cases)
+        assert outcomes == +Counter(passed=passed, unclear=unclear, skipped=len(RATES) - passed - unclear)
+        comparison = json.loads(Path("results/comparison.json").read_text())
+        assert not comparison["e2e"].get("worse")
+        assert not [one["name"] for one in comparison["metrics"] if one.get("judgement") == "worse"]
+        verdict = json.loads(Path("results/verdict.json").read_text())
+        failed = [gate["name"] for gate in verdict["gates"] if gate["fails"]]
+        assert failed == ([] if last == turns else ["completed"])
+
+
+def test_a_case_that_errs_while_the_bot_answers_others_fails_whenever_the_bot_dies_later() -> None:
+    wrong = coins({**dict.fromkeys(RATES, 0.0), "cancel": 1.0}, 2)
+
+    def answer(call: Call) -> Reply:
+        if call.body["message"] == "order":
+            return Reply(b"<html>")
+        return wrong(call) if len(fake.calls) < 14 else Reply(how="cut")
+
+    fake = FakeBot(answer)
+    assert run(dict.fromkeys(RATES, 0.0), 1, "--baseline", "none", "--out", "base") == 0
+    with serving(fake) as bot:
+        begin = ["run", "--engine", "http", "--bot-url", bot.url, "--evaluations", "e2e", "--no-cache"]
+        assert run_command_line([*begin, "--baseline", "base", "--bot-parallel", "1"]) == 2
+    section = decode(Path("results/report.json").read_bytes()).e2e
+    assert section is not None
+    outcomes = {case.name: case.outcome for case in section.cases}
+    assert outcomes == {"opening hours": "passed", "order": "error", "cancel": "unclear", "hello": "passed"}
+
+
+@pytest.mark.parametrize("turn", range(2 * len(RATES)))
+@pytest.mark.parametrize("failure", [Reply(how="cut"), Reply({}, 503), Reply(b"<html>")], ids=["cut", "503", "html"])
+def test_a_call_that_fails_once_fails_nothing(turn: int, failure: Reply) -> None:
+    right = coins(dict.fromkeys(RATES, 0.0), 2)
+    fake = FakeBot(lambda call: failure if len(fake.calls) == turn + 1 else right(call))
+    with serving(fake) as bot:
+        begin = ["run", "--engine", "http", "--bot-url", bot.url, "--evaluations", "e2e", "--quiet", "--no-cache"]
+        code = run_command_line([*begin, "--baseline", "none", "--bot-parallel", "1"])
+    assert code == 0
 
 
 def test_sentences_are_repeated_beside_cases_also_in_turn_with_the_base(

@@ -261,6 +261,16 @@ def test_other_rules_are_a_change_of_the_rules(base: str, bot: Path) -> None:
             ["--thresholds", "e2e.pass_at_1 >= 0.9"],
             "needs 35 runs, all of which pass; 2 runs of 4 end-to-end cases are 8",
         ),
+        (["--thresholds", "e2e.pass_at_1 >= 0.99"], "Set `first` in `repeats` to 96 and `most` to 124, or"),
+        (["--thresholds", "e2e.pass_at_1 >= 0.99", "--repeats", "off"], "to 96 and `most` to 124, or"),
+        (
+            ["--thresholds", "e2e.pass_at_1 >= 0.999999"],
+            "needs 3,841,455 runs, all of which pass; 4 end-to-end cases have 4,000 at most\nLower the limit.",
+        ),
+        (
+            ["--thresholds", "e2e.pass_hat_3 >= 0.9", "--repeats", "first: 2, most: 2, worth: 0.9"],
+            "to 3 and `most` to 3, or",
+        ),
         (["--thresholds", "e2e.pass_at_1 >= 1"], "cannot be reached by any number of runs"),
         (["--thresholds", "e2e.pass_at_1 == 1"], "cannot be reached by any number of runs"),
         (
@@ -290,6 +300,10 @@ def test_what_cannot_be_is_refused_before_anything_is_asked(
     assert words in capsys.readouterr().err
 
 
+def test_what_a_refusal_proposes_is_accepted() -> None:
+    assert run("--thresholds", "e2e.pass_at_1 >= 0.99", "--repeats", "first: 96, most: 124", gate="none") in {0, 1}
+
+
 def test_a_share_of_runs_is_judged_by_its_interval(bot: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     limit = ["--thresholds", "e2e.pass_at_1 >= 0.9"]
     monkeypatch.setattr(CoinEngine, "rates", dict.fromkeys(RATES, 0.0))
@@ -299,12 +313,30 @@ def test_a_share_of_runs_is_judged_by_its_interval(bot: Path, monkeypatch: pytes
     assert "95 % interval" in (bot / "results" / "verdict.json").read_text()
     monkeypatch.setattr(CoinEngine, "rates", {**dict.fromkeys(RATES, 0.0), "greet": 0.2})
     run("--repeats", "first: 9", *limit, gate="none")
-    (gate,) = [
-        gate
-        for gate in json.loads((bot / "results" / "verdict.json").read_text())["gates"]
-        if gate["name"].startswith("threshold")
-    ]
-    assert gate["outcome"] == "not judged"
+    assert of_thresholds() == ["not judged"]
+
+
+def of_thresholds() -> list[str]:
+    gates = json.loads(Path("results/verdict.json").read_text())["gates"]
+    return [gate["outcome"] for gate in gates if gate["name"].startswith("threshold")]
+
+
+def test_every_limit_of_a_share_of_runs_is_judged_by_its_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 40 runs 35 pass: the share is between 0.74 and 0.945."""
+    monkeypatch.setattr(CoinEngine, "rates", {**dict.fromkeys(RATES, 0.0), "greet": EVERY_OTHER})
+    limits = {
+        ">= 0.9": "not judged",
+        "> 0.9": "not judged",
+        "== 0.9": "not judged",
+        "< 0.9": "not judged",
+        "<= 0.8": "not judged",
+        "< 0.95": "passed",
+        "<= 0.7": "failed",
+        "== 0.7": "failed",
+    }
+    flags = [flag for limit in limits for flag in ("--thresholds", f"e2e.pass_at_1 {limit}")]
+    run("--repeats", "first: 10", *flags, gate="none")
+    assert of_thresholds() == list(limits.values())
 
 
 # --- shards ----------------------------------------------------------------------------------------------------------

@@ -177,6 +177,10 @@ def repeats(kind: str, text: str, out: str = "results") -> Repeats:
     return found
 
 
+def all_repeats(kind: str) -> list[Repeats]:
+    return [one.repeats for one in results_of(kind).values() if isinstance(one.repeats, Repeats)]
+
+
 def gates() -> dict[str, Any]:
     verdict = json.loads(Path("results/verdict.json").read_text())
     return {gate["name"]: gate for gate in verdict["gates"]}
@@ -387,6 +391,23 @@ def test_an_engine_that_goes_wrong_each_time_opens_no_gate(
     monkeypatch.setattr(CoinEngine, "rates", dict.fromkeys(RATES, 0.0))
     monkeypatch.setattr(CoinEngine, "on_call", staticmethod(cut))
     assert run(kind, base=base) == 2
+    assert [name for name, gate in gates().items() if gate["fails"]] == ["completed"], "the errors are its end"
+    assert not any(one.outcome in {"failed", "regressed"} or one.is_unanswered for one in all_repeats(kind))
+
+
+@pytest.mark.parametrize("last", [1, 3])
+def test_an_engine_that_is_gone_when_all_are_asked_first_fails_none(
+    base: str, kind: str, last: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(number: int) -> None:
+        if number > last:
+            raise EngineError("it hung up")
+
+    monkeypatch.setattr(CoinEngine, "at_once", 1)
+    monkeypatch.setattr(CoinEngine, "rates", dict.fromkeys(RATES, 0.0))
+    monkeypatch.setattr(CoinEngine, "on_call", staticmethod(gone))
+    assert run(kind, base=base) == 2
+    assert gates()["new-failures"]["outcome"] != "failed"
 
 
 @pytest.mark.parametrize("answered", [0, 1])

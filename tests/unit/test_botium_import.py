@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from in_process import turncheck
 
 from turncheck.commands.init.botium import _READ, imported
+from turncheck.commands.init.command import look_at
 from turncheck.settings.file import read_settings_file
 
 if TYPE_CHECKING:
@@ -201,6 +202,32 @@ def test_a_login_in_an_address_is_named_and_not_copied(name: str, tmp_path: Path
     bot, address, notes = made(tmp_path, **{name: "https://user:secretpw9@bot.example:8443/api"})
     assert f"the login in {name} is left out: give it in --bot-url (https://NAME:PASSWORD@…)." in notes
     assert "secretpw9" not in f"{bot}{address}{notes}"
+
+
+@pytest.mark.parametrize("url", [None, "", 5, "bot.example", "{{env.URL}}/chat"])
+def test_an_address_that_is_elsewhere_is_left_to_do(url: Any, tmp_path: Path, golden: Golden) -> None:
+    """Botium may take it from the environment, or from a ``botium.local.json``."""
+    started = {"SIMPLEREST_START_URL": "https://bot.example/new", "SIMPLEREST_START_VERB": "POST"}
+    bot, address, notes = made(tmp_path, SIMPLEREST_URL=url, SIMPLEREST_HEADERS_TEMPLATE={}, **started)
+    assert (address, bot.request.path) == ("", "/")
+    assert bot.session.opened is not None
+    assert bot.session.opened.path == "/new?session={session}"
+    golden(*notes)
+    (tmp_path / "turncheck.yml").unlink()
+    done = turncheck("init", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert notes[0] in done.stdout
+
+
+def test_bots_below_the_top_are_found(tmp_path: Path) -> None:
+    for name in ("bots/a", "bots/b/c", "other"):
+        (tmp_path / name).mkdir(parents=True)
+    botium(tmp_path / "bots" / "a")
+    (tmp_path / "bots" / "b" / "c" / "turncheck.yml").write_text("bot: {kind: rasa-rest}\n")
+    assert look_at(tmp_path).projects == ("bots/a", "bots/b/c")
+    (tmp_path / "other" / "data").mkdir()
+    (tmp_path / "other" / "domain.yml").touch()
+    assert look_at(tmp_path).projects == ("other",)
 
 
 @pytest.mark.parametrize("below", ["api?key=S3CR3Tkey", "hooks/T0001/9f8e7d6c5b4a3928170699aa"])

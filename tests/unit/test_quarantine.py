@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from turncheck.comparison.quarantine import with_passes_of_base, with_results
 from turncheck.conclude import Outcome, conclude
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
+from turncheck.messages.plain_text import log_line
 from turncheck.project.quarantine import (
     NEVER_VARIES,
     QUARANTINE_FILE,
@@ -124,11 +126,33 @@ def test_a_link_out_of_the_project_is_not_followed(tmp_path: Path) -> None:
 
 
 def test_a_test_that_does_not_exist_is_an_error(golden: Golden) -> None:
-    known = {("pays by card", "tests/a.yml"), ("orders", "tests/a.yml")}
-    entries = _quarantine("orders", "tests/a.yml::orders", "pays by crad")
+    known = {("pays by card", "tests/a.yml"), ("orders", "tests/a.yml"), ("orders", "tests/b.yml")}
+    entries = _quarantine("tests/b.yml::orders", "tests/a.yml::orders", "pays by crad")
     (finding,) = unknown_tests(entries, known)
     golden(finding.message)
     assert (finding.code, finding.severity) == ("quarantine-unknown-test", "error")
+
+
+def test_a_test_is_listed_once_with_its_file_or_without(golden: Golden) -> None:
+    """The second would say what does not hold: the first counts."""
+    known = {("orders", "tests/a.yml"), ("orders", "tests/b.yml")}
+    entries = _quarantine("tests/a.yml::orders", "tests/b.yml::orders", "orders")
+    (finding,) = unknown_tests(entries, known)
+    golden(f"{finding.message} {finding.hint}")
+    assert (finding.code, finding.severity, finding.location) == (
+        "quarantine-syntax",
+        "error",
+        entries.tests[2].location,
+    )
+    assert finding.others == (entries.tests[0].location,)
+
+
+def test_a_name_may_be_copied_from_a_log(tmp_path: Path) -> None:
+    """There, no part of a line is a command of the host."""
+    name = "tests/a.yml::##[pays"
+    assert log_line(name) != name
+    tests, found = _read(tmp_path, _yaml(case=json.dumps(log_line(name), ensure_ascii=False)))
+    assert (tests, found) == ([name], [])
 
 
 @pytest.mark.parametrize("check", QUARANTINE_CHECKS, ids=lambda check: check.code)

@@ -60,6 +60,17 @@ def test_an_entry_is_added_below_the_others_and_listed(
     assert (second["case"], second["expect"], second["until"]) == ("orders: 'a' \"pizza\"", "flaky", _day(30))
 
 
+def test_a_name_is_found_as_it_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """There, nothing may begin a command of the host."""
+    name = "tests/e2e_test_cases.yml::pays"
+    assert _run(tmp_path, "add", name, *_ADD) == 0
+    listed = capsys.readouterr().out.split("'")[1]
+    assert listed != name
+    assert _run(tmp_path, "release", listed) == 0
+    assert _run(tmp_path, "add", listed, *_ADD) == 0
+    assert f'"{name}"' in (tmp_path / QUARANTINE_FILE).read_text()
+
+
 @pytest.mark.parametrize("content", [None, "", "[]\n", "# nothing\n"])
 def test_the_first_entry_makes_the_file(
     tmp_path: Path, content: str | None, capsys: pytest.CaptureFixture[str], golden: Golden
@@ -102,6 +113,11 @@ def test_what_is_around_a_released_entry_stays(
     ("content", "arguments", "message"),
     [
         (_entry("pays"), ("add", "pays", *_ADD), "'pays' is in quarantine already"),
+        (
+            _entry("pays"),
+            ("add", "tests/e2e_test_cases.yml::pays", *_ADD),
+            "is in quarantine already, as 'pays'\nEdit its entry",
+        ),
         (_entry("pays"), ("release", "pas"), "Did you mean 'pays'?"),
         ("", ("add", "pays", *_ADD, "--until", _day(91)), "'until' is 91 days ahead"),
         ("", ("add", "pays", *_ADD, "--until", "soon"), "'until' must be a date, not 'soon'"),

@@ -554,6 +554,16 @@ def test_an_interrupt_keeps_what_was_measured() -> None:
     assert [case.outcome for case in stopped.value.finished.cases] == ["passed", "unclear"]
 
 
+def test_nothing_is_said_of_a_base_that_was_not_looked_up(golden: Golden) -> None:
+    def interrupted(number: int) -> None:
+        if number > 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(CutShortError) as stopped:
+        evaluated(dict.fromkeys("abc", 1.0), on_call=interrupted)
+    golden(stopped.value.finished.cases[0].reason)
+
+
 def progress(rates: Mapping[str, float], a_message: float = 1.0, rules: RepeatRules = RULES) -> list[str]:
     """What is said of cases whose messages take some seconds each, one after the other."""
     now, said = [0.0], list[str]()

@@ -23,14 +23,7 @@ from turncheck.commands.flags.engine import (
     models_of,
     settings_of,
 )
-from turncheck.messages.errors import (
-    EXIT_NOT_DONE,
-    EXIT_OK,
-    CutShortError,
-    EngineError,
-    UnansweredError,
-    UserError,
-)
+from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, CutShortError, EngineError, UnansweredError, UserError
 from turncheck.messages.plain_text import log_json
 from turncheck.process.streams import ensure_utf_8, lines_of_input
 from turncheck.render.sinks import terminal
@@ -244,12 +237,13 @@ def _ask_another(  # noqa: PLR0917 - as above
     output: TextIO,
     screen: Console,
 ) -> int:
-    """Ask the team's own assistant."""
+    """Ask the team's own assistant; a sentence that it has no answer to is shown, and it is not done then."""
+    from turncheck.render.phrases import engine_lines
     from turncheck.run.alone import end_with, run_until_failure
     from turncheck.run.assistant import opened_engine
     from turncheck.run.reading import ensure_possible, read_given
 
-    settings = options.settings
+    settings, code = options.settings, EXIT_OK
     project = read_given(settings)
     with opened_engine(settings, project, environment, screen, models=options.models) as engines:
         ensure_possible(engines, "nlu")
@@ -264,7 +258,11 @@ def _ask_another(  # noqa: PLR0917 - as above
             output.flush()
             if evaluated.stopped is not None:
                 end_with(evaluated.stopped)
-    return EXIT_OK
+            if any(getattr(one, "error", None) for one in answers):  # a Parse always is an answer
+                code = EXIT_NOT_DONE
+        for line in engine_lines(engines.info()):
+            screen.note(line)
+    return code
 
 
 def _answers(engines: Engine, texts: list[str], screen: Console) -> Sequence[UtteranceAnswer | Parse]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from turncheck.commands.flags.shared import add_verbosity
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.phrasing import count, suggestion
-from turncheck.messages.plain_text import plain
+from turncheck.messages.plain_text import from_log, plain
 from turncheck.process.regular_file import read_regular
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _list(namespace: argparse.Namespace) -> int:
 
 def _add(namespace: argparse.Namespace) -> int:
     entry = NewEntry(
-        namespace.case,
+        from_log(namespace.case),
         namespace.because,
         namespace.owner,
         namespace.until,
@@ -90,7 +90,7 @@ def _add(namespace: argparse.Namespace) -> int:
 
 
 def _release(namespace: argparse.Namespace) -> int:
-    return release_from_quarantine(namespace.project, namespace.case)
+    return release_from_quarantine(namespace.project, from_log(namespace.case))
 
 
 _DAYS: Final = 30
@@ -162,11 +162,13 @@ def add_to_quarantine(folder: Path, entry: NewEntry) -> int:
     from turncheck.project.quarantine import QUARANTINE_FILE
 
     before = _read(folder)
-    if any(test.case == entry.case for test in before.quarantine.tests):
+    known = _known_tests(folder)
+    if (other := _already(before.quarantine, entry.case, known)) is not None:
+        named = "" if other == entry.case else f", as '{other}'"
         raise UserError(
-            f"'{entry.case}' is in quarantine already", hint=f"Edit its entry in {folder / QUARANTINE_FILE}."
+            f"'{entry.case}' is in quarantine already{named}", hint=f"Edit its entry in {folder / QUARANTINE_FILE}."
         )
-    _ensure_it_counts(folder, entry)
+    _ensure_it_counts(entry, known)
     path = folder / QUARANTINE_FILE
     old = _content(path)
     listed = old if old.strip() not in {"[]", "null"} else ""
@@ -178,12 +180,30 @@ def add_to_quarantine(folder: Path, entry: NewEntry) -> int:
     return EXIT_OK
 
 
-def _ensure_it_counts(folder: Path, entry: NewEntry) -> None:
+def _already(quarantine: Quarantine, case: str, known: set[tuple[str, str]]) -> str | None:
+    """Return how an entry names a test of this name, with its file or without."""
+    from turncheck.report.quarantine import names_test
+
+    about = [test for test in known if names_test(case, *test)]
+    for entry in quarantine.tests:
+        if entry.case == case or any(entry.is_about(*test) for test in about):
+            return entry.case
+    return None
+
+
+def _known_tests(folder: Path) -> set[tuple[str, str]]:
+    """Return the names of all tests, with their files."""
+    from turncheck.run.alone import named_tests
+    from turncheck.settings.file import read_settings_file
+
+    within = read_settings_file(folder).values.get("project")
+    return {*named_tests(folder), *(named_tests(folder, folder / within) if within else ())}
+
+
+def _ensure_it_counts(entry: NewEntry, known: set[tuple[str, str]]) -> None:
     """Raise an error if an entry is wrong, has expired, or is about no test."""
     from turncheck.project.quarantine import EXPIRED, QUARANTINE_FILE, quarantine_in
     from turncheck.report.quarantine import LONGEST_DAYS
-    from turncheck.run.alone import named_tests
-    from turncheck.settings.file import read_settings_file
     from turncheck.yaml_tree.source import YamlSource
 
     for finding in quarantine_in(YamlSource(QUARANTINE_FILE, entry.text(_today())), _today()).findings:
@@ -193,8 +213,6 @@ def _ensure_it_counts(folder: Path, entry: NewEntry) -> None:
                 hint=f"Name today or a later day, at most {LONGEST_DAYS} days ahead.",
             )
         raise UserError(finding.message.rstrip("."), hint=finding.hint or None)
-    within = read_settings_file(folder).values.get("project")
-    known = {*named_tests(folder), *(named_tests(folder, folder / within) if within else ())}
     names = {name for name, _ in known} | {f"{path}::{name}" for name, path in known}
     if entry.case not in names:
         near = suggestion(entry.case, names)

@@ -331,7 +331,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
     suppressions = new_suppressions(base, head)
     cut = cut_intents(base, head, renamed)
     metrics = _no_gain_from_gone(metric_deltas(base, head, intents, tests, items), cut)
-    metrics = _no_worse_by_parts(metrics, new_findings)
+    metrics = _no_worse_by_the_end(_no_worse_by_parts(metrics, new_findings), head)
     components = changed_components(base, head)
     if not any(component.kind == "pipeline" for component in components):
         metrics = without_shifts(base, head, paired_predictions(base, head), metrics)
@@ -384,6 +384,18 @@ def _no_worse_by_parts(metrics: tuple[MetricDelta, ...], new: Sequence[FindingCh
     return tuple(
         msgspec.structs.replace(metric, judgement="not judged")
         if metric.judgement == "worse" and metric.name == "validation.warnings"
+        else metric
+        for metric in metrics
+    )
+
+
+def _no_worse_by_the_end(metrics: tuple[MetricDelta, ...], head: Report) -> tuple[MetricDelta, ...]:
+    """Return the figures; cases that were not run, because the run was stopped, make none worse."""
+    if head.stopped is None:
+        return metrics
+    return tuple(
+        msgspec.structs.replace(metric, judgement="not judged")
+        if metric.judgement == "worse" and metric.name == "e2e.skipped"
         else metric
         for metric in metrics
     )

@@ -69,7 +69,7 @@ def judge_threshold(report: Report, comparison: Comparison | None, rule: judged.
             name, "not judged", "", (judged.NoFigure(metric.reason),), metric=rule.name, needs_base=change
         )
     of_runs = JUDGED_BY_BOUND.get(rule.name)
-    if of_runs is not None and rule.operator in {">=", ">"} and section_of(report, of_runs) is not None:
+    if of_runs is not None and section_of(report, of_runs) is not None:
         first = [first_runs(repeats) for repeats in repeats_of(report, of_runs)]
         return _judge_share_of_runs(report, comparison, rule, metric, sum(runs for _, runs in first))
     holds = rule.holds(metric.value)
@@ -85,11 +85,11 @@ def _judge_share_of_runs(
     report: Report, comparison: Comparison | None, rule: judged.Threshold, metric: Measured, runs: int
 ) -> judged.Judged:
     """Judge a share of runs by its 95 % interval: the runs are a sample, which may not say enough."""
-    interval = wilson(metric.value * runs, runs)
+    low, high = interval = wilson(metric.value * runs, runs)
     outcome: judged.GateOutcome = "not judged"
-    if rule.holds(interval[0]):
+    if rule.holds(low) and rule.holds(high):
         outcome = "passed"
-    elif not rule.holds(interval[1]):
+    elif not low <= rule.limit <= high:
         outcome = "failed"
     causes = () if outcome == "passed" else _behind(report, comparison, rule.name)
     facts = (judged.Value(rule, metric, interval),)

@@ -229,15 +229,17 @@ def judge_something_was_tested(report: Report, *, switched_off: bool) -> Judged:
         return Judged(name, "passed", "ran")
     if faults := faults_of(report):  # once they are fixed, something is tested
         return Judged(name, "failed", "nothing tested", causes=causes_of(faults))
+    unclear = [*(cause for tally in found for cause in tally.unclear), *unclear_sentences(report)]
+    if unclear and report.stopped is not None:  # they were run, and not to their end
+        return Judged(name, "not judged", "stopped")
     causes: list[Cause] = [
         FaultOf(skipped.reason, skipped=skipped.evaluation, location=skipped.location)
         for skipped in report.skipped_to_report
     ]
-    causes += [cause for tally in found for cause in (*tally.not_run, *tally.unclear)]
-    unknown: list[Cause] = [*unclear_sentences(report), *unanswered_sentences(report)]
-    causes += unknown
+    unanswered = list(unanswered_sentences(report))
+    causes += [*(cause for tally in found for cause in tally.not_run), *unclear, *unanswered]
     ran = bool(report.nlu and report.nlu.examples) or any(tally.ran for tally in found)
-    all_held = ran and not unknown and not any(tally.unclear for tally in found)
+    all_held = ran and not unclear and not unanswered
     return Judged(name, "failed", "all in quarantine" if all_held else "nothing tested", causes=tuple(causes))
 
 

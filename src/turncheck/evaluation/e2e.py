@@ -65,9 +65,12 @@ def evaluate_cases(
     here = [(everything[index], units[index], answer) for index, answer in own.items()]
     cases = [case for case, _, _ in here]
     lost: dict[int, EngineError] = {}
+    unanswered: list[int] = []
     workers = Workers(run.workers)
     tasks = (
-        partial(run_unless_lost, engine, case, run, lost, number) if known is None else partial(_as_known, known)
+        partial(_run_and_note, engine, case, run, lost, number, unanswered)
+        if known is None
+        else partial(_as_known, known)
         for number, (case, _, known) in enumerate(here)
     )
     futures = [workers.submit(task) for task in tasks]
@@ -77,8 +80,15 @@ def evaluate_cases(
         for future in futures:
             future.cancel()
         workers.close()
-    for (_, unit, known), future in zip(here, futures, strict=True):
-        if known is None and future.done() and not future.cancelled() and (answer := future.result()) is not None:
+    first_lost = next((number for number in sorted(lost) if not outcomes[number].left_out), None)
+    if first_lost is None or interrupt is not None:
+        unanswered.clear()
+    for number in unanswered:  # these errors are the engine's end, and say nothing of the cases
+        outcomes[number] = _not_run(cases[number], lost)
+    for number, ((_, unit, known), future) in enumerate(zip(here, futures, strict=True)):
+        if known is not None or number in unanswered or not future.done() or future.cancelled():
+            continue
+        if (answer := future.result()) is not None:
             answers.keep(unit, answer)
     for index, outcome in enumerate(outcomes):
         if timed is not None and outcome.seconds is not None and outcome.result.outcome != "skipped":
@@ -88,7 +98,6 @@ def evaluate_cases(
     section = section_of(outcomes, (NOT_FINISHED,) if interrupt is not None else ())
     if interrupt is not None:
         raise CutShortError(interrupt, section)
-    first_lost = next((number for number in sorted(lost) if not outcomes[number].left_out), None)
     if first_lost is not None:
         raise CutShortError(lost[first_lost], section)
     if len(here) < len(everything):
@@ -143,8 +152,12 @@ def _outcome(
         future.cancel()
         return CaseOutcome(skipped_case(case, NOT_RUN), Exercised(), left_out=True)
     outcome = Workers.result(future)
+    return outcome or _not_run(case, lost)
+
+
+def _not_run(case: E2ECase, lost: Mapping[int, EngineError]) -> CaseOutcome:
     # All before this one are done: the first lost case determines the reason for all, however many run at a time.
-    return outcome or CaseOutcome(skipped_case(case, f"not run: {lost[min(lost)].message}"), Exercised())
+    return CaseOutcome(skipped_case(case, f"not run: {lost[min(lost)].message}"), Exercised())
 
 
 def section_of(outcomes: Sequence[CaseOutcome], remarks: tuple[str, ...]) -> EndToEnd:
@@ -181,6 +194,23 @@ def run_unless_lost(
         lost[number] = error
         return None
     return dataclasses.replace(outcome, seconds=time.perf_counter() - begin)
+
+
+def _run_and_note(  # noqa: PLR0917 - as of one case, and where errors are noted
+    engine: ConversationEngine | None,
+    case: E2ECase,
+    run: CaseRun,
+    lost: dict[int, EngineError],
+    number: int,
+    unanswered: list[int],
+) -> CaseOutcome | None:
+    """Run the case; ``unanswered`` are the cases that ended in an error since the engine last answered."""
+    outcome = run_unless_lost(engine, case, run, lost, number)
+    if outcome is not None and outcome.result.outcome == "error":
+        unanswered.append(number)
+    elif outcome is not None and outcome.result.outcome != "skipped":
+        unanswered.clear()
+    return outcome
 
 
 def _run_repeatedly(engine: ConversationEngine, case: E2ECase, run: CaseRun, *, again: bool = False) -> CaseOutcome:

@@ -17,6 +17,7 @@ from turncheck.evaluation.e2e_steps import Exercised
 from turncheck.evaluation.repeated import NO_RUNS, BaseRuns, Repeated, RepeatedRuns, Run
 from turncheck.evaluation.repeats import Rounds, Share, raise_if_stopped
 from turncheck.messages.errors import PassingError
+from turncheck.messages.phrasing import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -164,13 +165,16 @@ def evaluate_repeatedly(
         share=share,
         say=say,
         clock=clock,
+        reason_of=lambda outcome: first_line(outcome.result.reason or ""),
     )
     rounds.run()
+    rounds.ensure_still_there(len(own), must_answer=False)
     spent(rounds.turns, rounds.seconds)
     why = rounds.why_no_more
-    outcomes = [_outcome(case, test, why) for (_, case, _), test in zip(own, tests, strict=True)]
+    is_over = rounds.stopped is None
+    outcomes = [_outcome(case, test, why, is_over=is_over) for (_, case, _), test in zip(own, tests, strict=True)]
     for (unit, _, known), test in zip(own, tests, strict=True):
-        if known is None and (rounds.stopped is None or test.verdict is not None):
+        if known is None and (is_over or test.verdict is not None):
             answers.keep(unit, test.written(lambda one: replace(one.answer, seconds=one.seconds), why))
     if timed is not None:
         for number, outcome in enumerate(outcomes):
@@ -217,16 +221,22 @@ def _error_of(test: Repeated[CaseOutcome]) -> CaseResult:
     return structs.replace(error, reason=reason, repeats=test.repeats())
 
 
-def _outcome(case: E2ECase, test: Repeated[CaseOutcome], why_unclear: str) -> CaseOutcome:
-    """Return a case's result: that of the first run that shows what became of it, with all of its runs."""
+def _outcome(case: E2ECase, test: Repeated[CaseOutcome], why_unclear: str, *, is_over: bool) -> CaseOutcome:
+    """Return a case's result: that of the first run that shows what became of it, with all of its runs.
+
+    ``is_over``: whether it was run as often as it may be; else one whose few runs ended in an error counts as not run.
+    """
     exercised = Exercised()
     for run in test.answers:
         exercised = exercised.with_all(run.answer.exercised)
     if test.is_broken:
         return CaseOutcome(_error_of(test), exercised, test.seconds)
     if not test.runs:
+        last = test.answers[-1] if test.answers else None
+        if last is not None and (is_over or last.sign == "left out"):
+            return CaseOutcome(last.answer.result, exercised, test.seconds)
         not_run = skipped_case(case, f"not run: {test.why_unclear(why_unclear)}")
-        return CaseOutcome(test.answers[-1].answer.result if test.answers else not_run, exercised, test.seconds)
+        return CaseOutcome(not_run, exercised, test.seconds)
     repeats, result = test.repeats(), test.shown.result
     words = "" if repeats.outcome == "passed" else test.in_words(why_unclear)
     reason = "; ".join(part for part in (words, result.reason) if part) or None

@@ -121,6 +121,8 @@ class Repeated(Generic[Answer]):
     errors: int = 0
     asked: int = 0
     base: BaseRuns = NO_RUNS
+    is_compared: bool = False
+    """Whether the base was looked up: else nothing is known of it."""
     verdict: RepeatedOutcome | None = None
     is_worse: bool = False
     """Whether the statistical test found it to be worse than it may be."""
@@ -238,7 +240,8 @@ class Repeated(Generic[Answer]):
 
     def in_words(self, why_no_more: str) -> str:
         """Return its runs in words; if they do not say how it fares, also why there are no more."""
-        return in_words(self.repeats(), self.why_unclear(why_no_more) if self.is_undecided else "")
+        why = self.why_unclear(why_no_more) if self.is_undecided else ""
+        return in_words(self.repeats(), why, is_compared=self.is_compared)
 
     def why_unclear(self, otherwise: str) -> str:
         """Return why its runs do not say how it fares."""
@@ -247,13 +250,14 @@ class Repeated(Generic[Answer]):
         return otherwise if self.known is None else self.why_known or _OTHER_BASE
 
 
-def in_words(repeats: Repeats, why_no_more: str = "") -> str:
+def in_words(repeats: Repeats, why_no_more: str = "", *, is_compared: bool = True) -> str:
     """Return ``regressed: 0 of 6 runs pass; base 19 of 20``; of what is unclear, the outcome of the test says that.
 
-    ``why_no_more``: why there are no more runs, if these do not say how it fares.
+    ``why_no_more``: why there are no more runs, if these do not say how it fares. ``is_compared``: whether it is known
+    what runs the base has.
     """
-    base = f"base {repeats.base_passed} of {len(repeats.base)}" if repeats.base else "the base has no runs of it"
+    base = f"; base {repeats.base_passed} of {len(repeats.base)}" if repeats.base else "; the base has no runs of it"
     why = f" ({why_no_more})" if why_no_more else ""
     runs = count(len(repeats.runs), "run passes", "runs pass")
     outcome = "" if repeats.outcome == "unclear" else f"{repeats.outcome}: "
-    return f"{outcome}{repeats.passed} of {runs}; {base}{why}"
+    return f"{outcome}{repeats.passed} of {runs}{base if is_compared else ''}{why}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
@@ -89,10 +90,12 @@ class Repeating(Generic[Section]):
         number: int,
         what: str,
         must_pass: bool = True,
+        stopped: EngineError | KeyboardInterrupt | None = None,
     ) -> Rounds[Answer]:
         """Run the tests in rounds; ``ask`` asks an engine for one of all tests by its number, below ``number``.
 
-        Each is a ``what``; ``must_pass``: see :class:`Rounds`.
+        Each is a ``what``; ``must_pass``: see :class:`Rounds`. ``stopped``: what ended it when each was asked once: no
+        test is asked again.
         """
 
         def on(engine: Engine, number: int, _: int) -> Run[Answer]:
@@ -111,8 +114,11 @@ class Repeating(Generic[Section]):
             what=what,
             must_pass=must_pass,
         )
-        rounds.run()
-        rounds.ensure_still_there(number)
+        if stopped is not None:
+            rounds.stop(stopped)
+        else:
+            rounds.run()
+            rounds.ensure_still_there(number)
         self.spent(rounds.turns, rounds.seconds)
         return rounds
 
@@ -143,11 +149,15 @@ class Rounds(Generic[Answer]):
     """What a test is called."""
     must_pass: bool = True
     """Whether a test that never passes has failed, also if more runs could show that this is a chance."""
+    reason_of: Callable[[Answer], str] = lambda _: ""
+    """Says why a run ended in an error, where that is known."""
     begin: float = field(init=False)
     turns: int = 0
     is_short: bool = False
     """Whether a test was not run since its turns were too many for what was left."""
     lost: dict[int, EngineError] = field(default_factory=dict)
+    unanswered: list[int] = field(default_factory=list)
+    """The test of each run that ended in an error since the engine last answered."""
     base_lost: EngineError | None = None
     """Why the base is not asked any more."""
     base_errors: list[int] = field(default_factory=list)
@@ -264,31 +274,58 @@ class Rounds(Generic[Answer]):
             self._conclude()
             self._ask_in_turn()
 
-    def ensure_still_there(self, number: int) -> None:
+    def stop(self, why: EngineError | KeyboardInterrupt) -> None:
+        """Note what ended it before its first round."""
+        if isinstance(why, KeyboardInterrupt):
+            self.interrupt = why
+        else:
+            self.lost[0] = why
+
+    def ensure_still_there(self, number: int, *, must_answer: bool = True) -> None:
         """Note that the engine is gone, if tests end in errors, and it does not answer others either.
 
-        If it does, the errors say something of these tests alone: they cost nothing but these. ``number``: how many
-        tests there are, those of others included.
+        If it does, the errors say something of these tests alone: they cost nothing but these. Else those since its
+        last answer are no errors of the tests. ``number``: how many tests there are, those of others included.
+        ``must_answer``: whether an engine that has answered none of them counts as gone.
         """
         broken = [test.number for test in self.tests if test.is_broken and test.known is None]
-        if not broken or self.stopped is not None:
-            return
-        good = [test.number for test in self.tests if test.judged and not test.is_broken]
+        if broken and self.stopped is None and self.unanswered:
+            self._probe(broken, number, must_answer=must_answer)
+        if self.lost:
+            self._withdraw_errors()
+
+    def _probe(self, broken: Sequence[int], number: int, *, must_answer: bool) -> None:
+        """Ask for tests that were answered before, until one is answered."""
+        good = sorted((test for test in self.tests if test.judged), key=lambda test: test.is_broken)
         own = {test.number for test in self.tests}
+        others = [*(test.number for test in good), *(one for one in range(number) if one not in own)]
+        if not others and not must_answer:
+            return
+        last = ""
         try:
-            for other in [*good, *(one for one in range(number) if one not in own)][:MOST_ERRORS]:
-                if self.here(other, 0).sign != "error":
+            for other in others[:MOST_ERRORS]:
+                run = self.here(other, 0)
+                if run.sign != "error":
                     return
+                last = self.reason_of(run.answer)
         except EngineError as error:
             self.lost[broken[0]] = error
             return
         what = f"{count(len(broken), 'answer')} could not be had: {MOST_ERRORS} tries each went wrong"
-        self.lost[broken[0]] = EngineError(what)
+        self.lost[broken[0]] = EngineError(last, hint=f"{what}.") if last else EngineError(what)
+
+    def _withdraw_errors(self) -> None:
+        """Leave out the errors since the engine's last answer: they are its end, and say nothing of the tests."""
+        ended = Counter(self.unanswered)
+        for test in self.tests:
+            test.errors = max(0, test.errors - ended[test.number])
 
     def _compare(self) -> None:
         """Find the runs of the base; also of tests that never failed, which a later change is compared with."""
         begin = self.clock()
         self.find_base([test for test in self.tests if test.runs or test.errors])
+        for test in self.tests:
+            test.is_compared = True
         self.begin += self.clock() - begin
 
     def _ask(self, wanted: Sequence[Repeated[Answer]], *, usual: bool) -> None:
@@ -385,6 +422,10 @@ class Rounds(Generic[Answer]):
         except EngineError as error:
             self.lost[test.number] = error
             return None
+        if run.sign == "error":
+            self.unanswered.append(test.number)
+        elif run.sign != "left out":
+            self.unanswered.clear()
         return run._replace(seconds=self.clock() - begin)
 
     def _settle(self) -> None:

@@ -130,7 +130,7 @@ OF_THREE: Final = "pass_hat_3"
 FIGURES_OF_RUNS: Final = frozenset({OF_ONE, OF_THREE, "flaky", "runs"})
 """Without the evaluation before them: they have a value only where tests are repeated."""
 JUDGED_BY_BOUND: Final[Mapping[str, Evaluation]] = {f"{name}.{OF_ONE}": name for name in REPEATED}
-"""Shares of runs: a threshold holds if the 95 % interval of the share is above it."""
+"""Shares of runs: a threshold is judged by the 95 % interval of the share."""
 OF_RUNS: Final = 3
 """How many runs all have to pass."""
 

@@ -84,6 +84,14 @@ def log_line(text: str) -> str:
     return _OF_A_RUNNER.sub(f"##{ZERO_WIDTH}", text.replace("::", f":{ZERO_WIDTH}:"))
 
 
+_BROKEN: Final = re.compile(f"(?<=:){ZERO_WIDTH}(?=:)|(?<=##){ZERO_WIDTH}(?=\\[|vso\\[|teamcity\\[)", re.IGNORECASE)
+
+
+def from_log(text: str) -> str:
+    """Return ``text`` that was copied from a log as it was before :func:`log_line`: a name is found as it is shown."""
+    return _BROKEN.sub("", text)
+
+
 def log_line_in_place(text: str) -> str:
     """Return one line as :func:`log_line` does, each character in its place: what is pointed at is not moved."""
     return _OF_A_RUNNER.sub("# ", text.replace("::", ": "))

@@ -355,11 +355,11 @@ _PARTS: Final = ("config.yml", "domain.yml", "domain", "data", "turncheck.yml")
 _FOREIGN: Final = frozenset({"node_modules", "venv", "env", "site-packages", "__pycache__", "models", "results"})
 
 
-def assistants_below(root: Path) -> list[Path]:
+def assistants_below(root: Path, is_one: Callable[[Path], bool] | None = None) -> list[Path]:
     """Return the folders of assistants below ``root``, sorted: at most 20, four levels deep, links not followed.
 
     A Rasa assistant has a ``config.yml`` or training data next to its domain (``domain.yml`` or a folder ``domain``),
-    one of another platform its export. Anything below an assistant belongs to it.
+    one of another platform its export; ``is_one`` tells others instead. Anything below an assistant belongs to it.
     """
     paths: list[Path] = []
     for seen, (current, folders, files) in enumerate(os.walk(root)):
@@ -367,7 +367,7 @@ def assistants_below(root: Path) -> list[Path]:
             break
         folder = Path(current)
         depth = len(folder.relative_to(root).parts)
-        if depth and _is_assistant(folders, files):
+        if depth and (_is_assistant(folders, files) if is_one is None else is_one(folder)):
             paths.append(folder)
             folders.clear()
         elif depth >= _DEEPEST:

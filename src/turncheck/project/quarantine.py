@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import count, suggestion
+from turncheck.messages.plain_text import from_log
 from turncheck.process.regular_file import is_link, is_there
 from turncheck.project.folder import ProjectFolder
 from turncheck.report.quarantine import LONGEST_DAYS, Quarantine, QuarantinedTest, days_left
@@ -109,7 +110,7 @@ def _entry(node: YamlNode, today: date) -> tuple[QuarantinedTest | None, list[Fa
     except ValueError:
         message = f"'until' must be a date, not '{entry['until'][:40]}'."
         return None, [*faults, Fault(message, _place(node, "until"), "Write it as 2026-12-31.")]
-    entry["until"] = until.isoformat()
+    entry["until"], entry["case"] = until.isoformat(), from_log(entry["case"])
     if (ahead := (until - today).days) > LONGEST_DAYS:
         message = (
             f"'until' is {count(ahead, 'day')} ahead of {today.isoformat()}, today; at most {LONGEST_DAYS} may be."
@@ -132,12 +133,29 @@ def _place(node: YamlNode, name: str) -> Location:
 
 
 def unknown_tests(quarantine: Quarantine, known: Collection[tuple[str, str]]) -> list[Finding]:
-    """Return a finding for each entry about a test that does not exist.
+    """Return a finding for each entry about a test that does not exist, or that an entry above is about as well.
 
     Args:
         quarantine: the entries.
         known: the names of all tests, with their files.
     """
+    return [*_unknown(quarantine, known), *_about_the_same(quarantine, known)]
+
+
+def _about_the_same(quarantine: Quarantine, known: Collection[tuple[str, str]]) -> Iterator[Finding]:
+    """A test may be named with its file and without: only the first of such entries counts."""
+    first: dict[tuple[str, str], QuarantinedTest] = {}
+    for test in quarantine.tests:
+        about = [one for one in known if test.is_about(*one)]
+        other = next((first[one] for one in sorted(about) if one in first), None)
+        if other is not None:
+            message = f"'{test.case[:200]}' is in quarantine twice, also as '{other.case[:200]}'."
+            yield Finding(SYNTAX, "error", message, test.location, "Keep one entry.", others=(other.location,))
+        for one in about:
+            first.setdefault(one, test)
+
+
+def _unknown(quarantine: Quarantine, known: Collection[tuple[str, str]]) -> list[Finding]:
     names = {name for name, _ in known} | {f"{path}::{name}" for name, path in known}
     return [
         Finding(

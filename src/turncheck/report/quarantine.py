@@ -52,7 +52,7 @@ class QuarantinedTest(Part, frozen=True, kw_only=True):
 
     def is_about(self, name: str, path: str | None) -> bool:
         """Whether the entry names the test of this name in this file."""
-        return self.case == name or (path is not None and self.case == f"{path}::{name}")
+        return names_test(self.case, name, path)
 
     @property
     def can_be_released(self) -> bool:
@@ -86,6 +86,11 @@ class Quarantine(Part, frozen=True, kw_only=True):
     def with_tests(self, tests: Iterable[QuarantinedTest]) -> Quarantine:
         """Return it with other entries."""
         return msgspec.structs.replace(self, tests=tuple(tests))
+
+
+def names_test(case: str, name: str, path: str | None) -> bool:
+    """Whether ``case`` names the test of this name in this file: as ``NAME`` or ``FILE::NAME``."""
+    return case == name or (path is not None and case == f"{path}::{name}")
 
 
 def days_left(test: QuarantinedTest, today: str) -> int:

@@ -318,18 +318,31 @@ def _ensure_enough_runs(gate: Threshold | Regression, figure: str, tests: Repeat
         least = max(least, -(-needed // tests.number))
     if first >= least:
         return
-    if tests.rules.once:
+    if least > MOST_RUNS:
         raise UserError(
-            f"'{gate.text}' cannot be judged: each {one} is run once",
-            hint=f"Set `first` in `repeats` to {least}, or remove this line.",
+            f"'{gate.text}' needs {count(needed, 'run')}, all of which pass; {count(tests.number, one, many)}"
+            f" {'has' if tests.number == 1 else 'have'} {MOST_RUNS * tests.number:,} at most",
+            hint="Lower the limit.",
         )
+    what = _what_runs_so_often(least, tests.rules)
+    if tests.rules.once:
+        raise UserError(f"'{gate.text}' cannot be judged: each {one} is run once", hint=f"{what}, or remove this line.")
     if figure == OF_THREE:
         raise UserError(
             f"'{gate.text}' cannot be judged: it needs `first: {least}`, and `first` is {first}",
-            hint=f"Set `first` in `repeats` to {least}, or remove this line.",
+            hint=f"{what}, or remove this line.",
         )
     raise UserError(
         f"'{gate.text}' needs {count(needed, 'run')}, all of which pass; {count(first, 'run')} of"
         f" {count(tests.number, one, many)} {'is' if first == 1 else 'are'} {first * tests.number}",
-        hint=f"Set `first` in `repeats` to {least}, or lower the limit.",
+        hint=f"{what}, or lower the limit.",
     )
+
+
+def _what_runs_so_often(first: int, rules: RepeatRules) -> str:
+    """Say what to set, so that it is accepted: `most` rises with `first`, if it would not be more."""
+    rules = RepeatRules() if rules.once else rules
+    if first <= rules.most:
+        return f"Set `first` in `repeats` to {first}"
+    most = min(MOST_RUNS, first + rules.most - rules.first)
+    return f"Set `first` in `repeats` to {first} and `most` to {most}"

@@ -17,9 +17,10 @@ from turncheck.process.regular_file import is_file, read_regular
 from turncheck.settings.bot import read_bot
 from turncheck.settings.bot_forbidden import assigned_secret, is_secret, secret_part
 from turncheck.settings.bot_placeholders import placeholders
-from turncheck.web.addresses import Origin, address_of, login_of, origin_of, without_login
+from turncheck.web.addresses import Origin, address_of, login_of, without_login
 from turncheck.web.json_path import PathError, compiled
-from turncheck.yaml_tree.source import EscapeError, YamlSource
+from turncheck.yaml_tree.json_tree import JsonError, JsonFile
+from turncheck.yaml_tree.source import EscapeError, Source, YamlSource
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlSequence, parse_yaml
 
 if TYPE_CHECKING:
@@ -63,7 +64,9 @@ _METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH"})
 
 @dataclass(slots=True)
 class Imported:
-    """``shape``: what belongs under ``bot:``; ``address``: for ``--bot-url``; ``notes``: what is left to a person."""
+    """``shape``: what belongs under ``bot:``; ``address``: for ``--bot-url``, "" if it is not there; ``notes``: what is
+    left to a person.
+    """
 
     address: str
     shape: dict[str, Any] = field(default_factory=dict)
@@ -72,7 +75,9 @@ class Imported:
     @property
     def text(self) -> str:
         """The lines for ``turncheck.yml``."""
-        lines = [f"# Made by `turncheck init` from {FILE}. The bot's address is a flag: --bot-url {self.address}"]
+        lines = [
+            f"# Made by `turncheck init` from {FILE}. The bot's address is a flag: --bot-url {self.address or 'URL'}"
+        ]
         # What is quoted is somebody else's: it stays a comment, and none of it is an escape.
         lines += [f"# To do: {one_line(note, 300)}".replace("\\", "/") for note in self.notes]
         lines += ["engine: http", "bot:"]
@@ -89,7 +94,7 @@ class Imported:
 def imported(folder: Path) -> Imported | None:
     """Return what a folder's ``botium.json`` says; ``None`` if there is none, or if it is for another connector."""
     try:
-        content = _content(folder)
+        content, written = _content(folder)
     except UserError:
         return None
     botium = content.get("botium") if isinstance(content, dict) else None
@@ -99,7 +104,9 @@ def imported(folder: Path) -> Imported | None:
     mode = str(capabilities.get("CONTAINERMODE")).removeprefix("botium-connector-")
     if mode in _CONNECTORS:
         return _CONNECTORS[mode](capabilities)
-    return _Reader(capabilities).read() if isinstance(capabilities.get("SIMPLEREST_URL"), str) else None
+    if mode != "simplerest" and not isinstance(capabilities.get("SIMPLEREST_URL"), str):
+        return None
+    return _Reader(capabilities, written).read()
 
 
 # Connectors for APIs of a known kind, by botium-connector-directline3, -lex and -dialogflowcx. None: what the address
@@ -160,17 +167,18 @@ def unreadable(folder: Path) -> UserError | None:
     return None
 
 
-def _content(folder: Path) -> Any:
-    """Read the file; ``None`` if there is none.
+def _content(folder: Path) -> tuple[Any, bytes]:
+    """Read the file, and return also what is written; ``None`` if there is none.
 
     Raises:
         UserError: it cannot be read, or is not JSON; with its place.
     """
     path = folder / FILE
     if not is_file(path):
-        return None
+        return None, b""
     try:
-        return json.loads(read_regular(path, most=_LIMIT, inside=folder))
+        written = read_regular(path, most=_LIMIT, inside=folder)
+        return json.loads(written), written
     except json.JSONDecodeError as error:
         place, what, hint = Location(FILE, error.lineno, error.colno), f"is not JSON: {error.msg}", _PLAIN
     except UnicodeDecodeError:
@@ -188,20 +196,20 @@ def _content(folder: Path) -> Any:
 
 
 class _Reader:
-    def __init__(self, capabilities: dict[str, Any]) -> None:
+    def __init__(self, capabilities: dict[str, Any], written: bytes = b"") -> None:
         self.capabilities = capabilities
+        self.written = written
         self.notes: list[str] = []
         self.context_id = ""
         """What of the context is the conversation's id: the first that is sent, if a call begins conversations."""
         self.unread: set[str] = set()
 
-    def read(self) -> Imported | None:
-        address = address_of(re.sub(r"\{+[^{}]*\}+", "x", self.capabilities["SIMPLEREST_URL"]))
-        if address is None:
-            return None
-        opened = self._opened(address.origin)
+    def read(self) -> Imported:
+        origin = self._origin()
+        opened = self._opened(origin)
         method = self.capabilities.get("SIMPLEREST_METHOD") or self.capabilities.get("SIMPLEREST_VERB")
-        request: dict[str, Any] = {"method": self._method(method), "path": self._below("SIMPLEREST_URL") or "/"}
+        path = self._below("SIMPLEREST_URL") if origin is not None else "/"
+        request: dict[str, Any] = {"method": self._method(method), "path": path or "/"}
         headers, token = self._headers()
         if headers:
             request["headers"] = headers
@@ -218,12 +226,32 @@ class _Reader:
             self.unread = {"SIMPLEREST_START_URL"}
         elif opened is not None:
             shape["session"] = {"open": self._with_id(opened)}
-        if (poll := self._call("POLL", address.origin)) is not None:
+        if (poll := self._call("POLL", origin)) is not None:
             shape["poll"] = poll
         if token:
             shape["token"] = token
         self._note_what_is_left()
-        return Imported(without_login(address.origin.root), self._accepted(shape), self.notes)
+        address = "" if origin is None else without_login(origin.root)
+        return Imported(address, self._accepted(shape), self.notes)
+
+    def _origin(self) -> Origin | None:
+        """Return where the bot is. Botium may have its address from the environment, or from a file on one machine."""
+        url = self.capabilities.get("SIMPLEREST_URL")
+        address = address_of(re.sub(r"\{+[^{}]*\}+", "x", url)) if isinstance(url, str) else None
+        if address is not None:
+            return address.origin
+        if url in (None, ""):
+            self.notes.append(f"the bot's address is not in {FILE}: write `path` as its SIMPLEREST_URL has it.")
+        else:
+            self.notes.append(f"{self._place()}: SIMPLEREST_URL is not an address: write `path` as the bot has it.")
+        return None
+
+    def _place(self) -> Location:
+        try:
+            file = JsonFile(Source(FILE, self.written.decode("utf-8", "replace")))
+        except JsonError:  # not in UTF-8
+            return Location(FILE)
+        return file.key_location("botium", "Capabilities", "SIMPLEREST_URL")
 
     def _method(self, written: Any) -> str:
         method = str(written or "GET").upper()
@@ -254,12 +282,13 @@ class _Reader:
             path = path.replace(part, "{token}")
         return f"{path}{question}{'&'.join(pairs)}"
 
-    def _call(self, name: str, origin: Origin) -> dict[str, Any] | None:
+    def _call(self, name: str, origin: Origin | None) -> dict[str, Any] | None:
         """Return a call that is not that of a message: it begins a conversation, or fetches messages."""
         url = self.capabilities.get(f"SIMPLEREST_{name}_URL")
         if not isinstance(url, str) or not url:
             return None
-        if origin_of(re.sub(r"\{+[^{}]*\}+", "x", url)) != origin:
+        there = address_of(re.sub(r"\{+[^{}]*\}+", "x", url))
+        if there is None or origin not in {None, there.origin}:
             self.notes.append(f"SIMPLEREST_{name}_URL is at another host, and is not called.")
             return None
         method = self._method(self.capabilities.get(f"SIMPLEREST_{name}_VERB"))
@@ -271,7 +300,7 @@ class _Reader:
             self.notes.append(f"SIMPLEREST_{name}_BODY is not JSON: write `body` as a map.")
         return call
 
-    def _opened(self, origin: Origin) -> dict[str, Any] | None:
+    def _opened(self, origin: Origin | None) -> dict[str, Any] | None:
         """Return the call that begins a conversation, and find out what of its answer is sent with messages."""
         opened = self._call("START", origin)
         if opened is not None and isinstance(self.capabilities.get("SIMPLEREST_CONTEXT_JSONPATH"), str):

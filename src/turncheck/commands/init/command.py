@@ -224,8 +224,12 @@ def look_at(folder: Path, host: str | None = None) -> Repository:
 
     checkout = find_checkout(folder)
     top = checkout.top if checkout is not None else folder.resolve()
-    is_one = is_assistant(folder) or export_of(folder) is not None or imported(folder) is not None
-    paths: Sequence[Path] = [folder] if is_one else assistants_below(folder)
+
+    def is_bot(one: Path) -> bool:
+        return export_of(one) is not None or imported(one) is not None
+
+    paths: Sequence[Path] = [folder] if is_assistant(folder) or is_bot(folder) else assistants_below(folder)
+    paths = paths or assistants_below(folder, is_bot)  # one run cannot test a bot over HTTP and other assistants
     if not paths:
         raise unreadable(folder) or UserError(
             f"no assistant was found in {folder} or below",
@@ -470,7 +474,10 @@ def _state_of(repository: Repository, project: str, screen: Console, until: floa
 
     folder = repository.top / project
     if (botium := imported(folder)) is not None and export_of(folder) is None:
-        yield f"{botium.address} is a bot over HTTP, as {BOTIUM_FILE} describes it: `bot:` is made from that."
+        what = botium.address or ("This repository" if project == "." else project)
+        yield f"{what} is a bot over HTTP, as {BOTIUM_FILE} describes it: `bot:` is made from that."
+        if not botium.address:
+            yield f"  To do: {botium.notes[0]}"
         return
     yield f"{'This repository' if project == '.' else project} has {counted(folder)}."
     left = None if until is None else max(until - time.monotonic(), 0)

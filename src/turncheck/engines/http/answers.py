@@ -100,9 +100,11 @@ class Matched:
             " {callback}."
             for name, location in (() if bot.messages_come_later else bot.times)
         )
+        none, last = f"None of the bot's {self.answers:,} answers had anything", "the last one"
+        if self.answers == 1:
+            none, last = "The bot's answer had nothing", "it"
         return idle + tuple(
-            f"None of the bot's {self.answers:,} answers had anything at `{name}: {path.text}` ({path.location});"
-            f" the last one had {outline(self.last)}."
+            f"{none} at `{name}: {path.text}` ({path.location}); {last} had {outline(self.last)}."
             for name, path in paths.items()
             if path is not None and path.is_written and self.answers and name not in self.found
         )

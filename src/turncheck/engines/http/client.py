@@ -151,7 +151,7 @@ class BotClient(RemoteClient):
             self._faults += 1
             too_many = self._faults >= MOST_FAULTS
         if too_many:
-            return EngineError(f"the bot gave no usable answer {MOST_FAULTS} times in a row, the last time: {what}")
+            return EngineError(what, hint=f"It is the {MOST_FAULTS}th turn in a row without a usable answer.")
         return TurnFailedError(what)
 
     def refused(self, response: Response, question: Question) -> ServerError:

@@ -71,6 +71,7 @@ def repeat_utterances(
     ask_one: Callable[[Engine, Suite], UtteranceAnswer],
     *,
     judge: Judge,
+    stopped: EngineError | KeyboardInterrupt | None = None,
 ) -> BatchRepetition:
     """Ask again, after all utterances were asked once.
 
@@ -81,6 +82,7 @@ def repeat_utterances(
         how: how they are repeated.
         ask_one: has an engine answer a suite of one utterance.
         judge: judges an answer.
+        stopped: what ended it when they were asked once: none is asked again.
 
     Raises:
         UnfitAnswerError: what is known of a suite is not about its utterances.
@@ -119,7 +121,9 @@ def repeat_utterances(
             if where in tests:
                 tests[where].base = found
 
-    rounds = how.rounds(list(tests.values()), ask, engine, find_base, number=len(places), what="utterance")
+    rounds = how.rounds(
+        list(tests.values()), ask, engine, find_base, number=len(places), what="utterance", stopped=stopped
+    )
     why = rounds.why_no_more
     cases = {
         index: tuple(_result(tests[index, place], why) for place in range(len(suites[index].cases))) for index in here

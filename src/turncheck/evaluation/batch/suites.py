@@ -168,10 +168,13 @@ def evaluate_suites(
     judged = {index: judged_suite(suites[index], suite.first, run) for index, suite in here.items()}
     entities = _expected_entities(suites)
     batch = batch_of(list(judged.values()), run, entities)
-    if repeating is not None and stopped is None:
+    answered = any(case.result != "not-evaluated" for case in batch.cases)
+    if repeating is not None and (stopped is None or answered):
         written = {index: suite for index, suite in here.items() if not suite.utterances}
-        if not _why_not_judged(batch):
-            if unfit := [index for index in known_here if not here[index].utterances and suites[index].cases]:
+        if stopped is not None or not _why_not_judged(batch):
+            if stopped is None and (
+                unfit := [index for index in known_here if not here[index].utterances and suites[index].cases]
+            ):
                 raise UnfitAnswerError(units[unfit[0]])
             names = run.known or KnownNames()
             repetition = repeat_utterances(
@@ -181,6 +184,7 @@ def evaluate_suites(
                 repeating,
                 lambda engine, one: _answered(engine, one, screen).answers[0],
                 judge=lambda case, answer: judged_case(case, answer, names),
+                stopped=None if stopped is None else _cause(stopped),
             )
             judged = {index: _with_cases(suite, repetition.cases[index], run) for index, suite in judged.items()}
             batch = structs.replace(batch_of(list(judged.values()), run, entities), repeats=repetition.how)
@@ -192,7 +196,6 @@ def evaluate_suites(
     if len(here) < len(suites) and stopped is None:
         raise DelegatedError
     if stopped is not None:
-        answered = any(case.result != "not-evaluated" for case in batch.cases)
         raise CutShortError(_cause(stopped), batch if answered else None)
     if engines.capabilities.answers_suites and (why := _why_not_judged(batch)):
         raise CutShortError(EngineError(why), batch)

@@ -305,8 +305,10 @@ def _misunderstood(found: Sequence[Tally]) -> list[str]:
 
 
 def _tested(report: Report) -> str:
-    sentences = [count(report.nlu.examples, "sentence")] if report.nlu and report.nlu.examples else []
-    return f"tested: {', '.join([*sentences, *(counted(tally, tally.ran) for tally in tallies(report) if tally.ran)])}"
+    clear = report.nlu.examples - sum(one.unclear for one in report.nlu.predictions) if report.nlu else 0
+    sentences = [count(clear, "sentence")] if clear else []
+    tests = [counted(tally, number) for tally in tallies(report) if (number := tally.ran - len(tally.unclear))]
+    return f"tested: {', '.join([*sentences, *tests])}"
 
 
 def _half(lacking: OneSided) -> str:

@@ -235,7 +235,7 @@ def not_judged(report: Report, gates: Sequence[Judged]) -> list[Judged]:
     are gates about the data of an imported report, which has none to judge.
     """
     without_data = any(skipped.evaluation == "validate" and skipped.no_tests for skipped in report.skipped)
-    said_elsewhere = TEST_GATES | ({GONE_TESTS} if report.stopped is not None else frozenset())
+    said_elsewhere = TEST_GATES | ({GONE_TESTS, "something-was-tested"} if report.stopped is not None else frozenset())
     left_out = said_elsewhere | ({"errors", NEW_ERRORS, "fail-on-warnings"} if without_data else frozenset())
     open_gates = (gate for gate in gates if gate.outcome == "not judged" and not gate.fails)
     return [gate for gate in open_gates if gate.name not in left_out]
