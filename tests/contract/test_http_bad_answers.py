@@ -380,6 +380,13 @@ def test_cookies_that_all_conversations_have_may_be_beside_their_own(tmp_path: P
     assert section.passed == 3
 
 
+@pytest.mark.parametrize("state", ["eyJzdGVwIjoxfQ.ZqXw5g.sig", ".eJyrViouSU0BAA"])
+def test_cookies_that_hold_the_state_itself_may_be_alike(state: str, tmp_path: Path) -> None:
+    with serving(fake := FakeBot(_setting(f"session={state}"))):
+        section = hold(tmp_path, fake, shape=COOKIE)
+    assert section.passed == 3
+
+
 def test_without_a_cookie_conversations_are_not_told_apart(tmp_path: Path, golden: Golden) -> None:
     with serving(fake := FakeBot(_setting())):
         section = hold(tmp_path, fake, TALK, shape=COOKIE)

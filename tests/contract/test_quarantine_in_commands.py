@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -193,6 +194,19 @@ def test_a_clock_that_is_before_the_commit_brings_nothing_back(
     assert "quarantine-expired" in capsys.readouterr().out
     assert run_command_line(["test", "e2e"]) == 1
     assert str(before.date()) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seconds", [300_000_000_000, None], ids=["no day", "a day ahead"])
+def test_a_commit_of_the_future_prolongs_nothing(
+    seconds: int | None, bot: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    quarantine(bot, "wrong", "sells", days=100)
+    made = seconds or int((datetime.now(UTC) + timedelta(days=30)).timestamp())
+    there = {**os.environ, "GIT_COMMITTER_DATE": f"@{made} +0000"}
+    for words in (("init", "--quiet"), ("add", "."), (*_AS_SOMEBODY, "commit", "--quiet", "--message", "later")):
+        subprocess.run(["git", *words], cwd=bot, check=True, env=there)
+    assert run("--evaluations", "validate,core,e2e", "--fail-on", "errors,test-failures") == 1
+    assert f"ahead of {datetime.now(UTC).date()}, today" in capsys.readouterr().out
 
 
 # --- pytest ----------------------------------------------------------------------------------------------------------

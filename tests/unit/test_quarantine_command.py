@@ -119,6 +119,7 @@ def test_what_is_around_a_released_entry_stays(
             "is in quarantine already, as 'pays'\nEdit its entry",
         ),
         (_entry("pays"), ("release", "pas"), "Did you mean 'pays'?"),
+        (_entry("a.yml::pays"), ("release", "pays"), "Did you mean 'a.yml:"),
         ("", ("add", "pays", *_ADD, "--until", _day(91)), "'until' is 91 days ahead"),
         ("", ("add", "pays", *_ADD, "--until", "soon"), "'until' must be a date, not 'soon'"),
         ("- pays\n", ("list",), f"{QUARANTINE_FILE}:1:3"),

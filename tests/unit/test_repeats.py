@@ -710,6 +710,25 @@ def test_without_a_budget_for_the_base_its_report_alone_says_how_it_fares(golden
     golden(section.remarks[-1])
 
 
+@pytest.mark.parametrize("erring", ["here", "there"])
+def test_errors_in_turn_with_the_base_leave_it_to_its_report(erring: str, golden: Golden) -> None:
+    """A side that answers few of these runs could choose which of them count."""
+
+    def later(number: int) -> None:
+        if number > (2 * len(MANY) if erring == "here" else 0) and random.Random(number).random() < 0.6:
+            raise UnansweredError("400")
+
+    base = with_base(evaluated(STEADY), "P" * 20)
+    there = Coins(MANY, 50, later if erring == "there" else lambda _: None)
+    rules = RepeatRules(first=2, most=2)
+    section = evaluated(
+        MANY, base, base_engine=there, rules=rules, on_call=later if erring == "here" else lambda _: None
+    )
+    assert losses(section).real
+    assert not any(of(section, name).in_turn for name in MANY)
+    golden(re.sub("[0-9]+ runs", "N runs", section.remarks[-1]))
+
+
 def test_what_was_asked_in_turn_elsewhere_is_judged_alike() -> None:
     """As a shard does, whose runs are judged where those of all are known."""
     kept = KeptAnswers()

@@ -109,9 +109,12 @@ class Checkout:
         return self._ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 
     def day(self) -> date | None:
-        """Return the day on which the commit that is checked out was made."""
-        seconds = self._ask("log", "-1", "--format=%ct")
-        return None if seconds is None else datetime.fromtimestamp(int(seconds), UTC).date()
+        """Return the day on which the commit that is checked out was made, if it has one that a calendar knows."""
+        seconds = self._ask("-c", "log.showSignature=false", "log", "-1", "--format=%ct")
+        try:
+            return None if seconds is None else datetime.fromtimestamp(int(seconds), UTC).date()
+        except (ValueError, OverflowError, OSError):
+            return None
 
     def has(self, commit: str) -> bool:
         """Whether a commit, by its full object id, is here (not so in a shallow clone, say)."""

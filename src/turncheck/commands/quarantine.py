@@ -263,7 +263,9 @@ def release_from_quarantine(folder: Path, case: str) -> int:
     tests = before.quarantine.tests
     test = next((test for test in tests if test.case == case), None)
     if test is None or test.location.line is None:
-        near = suggestion(case, _cases(before.quarantine))
+        names = _cases(before.quarantine)
+        with_file = [name for name in names if name.endswith(f"::{case}")]
+        near = f"Did you mean '{with_file[0]}'?" if len(with_file) == 1 else suggestion(case, names)
         raise UserError(f"'{case}' is not in quarantine", hint=near or "See: turncheck quarantine list")
     path = folder / QUARANTINE_FILE
     old = _content(path)

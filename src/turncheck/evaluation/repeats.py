@@ -38,6 +38,8 @@ _LATEST: Final = 20
 """So many of the latest runs say whether a test that used to fail still does."""
 _MOST_IN_TURN: Final = 5
 """How often each test is then run on both sides at most."""
+_MOST_LOST: Final = 0.1
+"""What part of these runs may have nothing to compare."""
 Section = TypeVar("Section")
 
 
@@ -164,6 +166,8 @@ class Rounds(Generic[Answer]):
     """The test of each run of the base that ended in an error."""
     in_turn: int | None = None
     """How often all tests were run in turn with the base; ``None``: there was no reason to."""
+    lost_in_turn: int = 0
+    """How many of these runs, which were too many, have nothing to compare: one side ended in an error."""
     interrupt: KeyboardInterrupt | None = None
 
     def __post_init__(self) -> None:
@@ -200,6 +204,9 @@ class Rounds(Generic[Answer]):
             return (
                 f"{many} The budget does not suffice to run each {self.what} in turn with the base: the report counts."
             )
+        if self.lost_in_turn:
+            runs = count(self.lost_in_turn, "run")
+            return f"{many} {runs} in turn with the base ended in an error on one side: the report counts."
         times = count(self.in_turn, "more time", "more times")
         return f"{many} Each {self.what} was run {times} in turn with the base: these runs say whether that is a loss."
 
@@ -391,9 +398,14 @@ class Rounds(Generic[Answer]):
                     test.add_in_turn(Workers.result(future))
             except KeyboardInterrupt as interrupt:
                 self.interrupt = interrupt
-                return
+                break
             finally:
                 workers.close()
+        lost = self.in_turn * len(tests) - sum(len(test.in_turn) // 2 for test in tests)
+        if lost > _MOST_LOST * self.in_turn * len(tests):  # what is left is no fair sample of all tests
+            self.lost_in_turn = lost
+            for test in tests:
+                test.in_turn = ""
 
     def _both(self, test: Repeated[Answer], attempt: int, *, on_base: bool) -> Run[Answer] | None:
         """Run a test once here and, directly after, on the base: a model that drifts meanwhile is the same to both.

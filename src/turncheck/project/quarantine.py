@@ -51,13 +51,14 @@ class QuarantineFile:
     findings: tuple[Finding, ...] = ()
 
 
-def read_quarantine(folder: Path, root: Path, today: date) -> QuarantineFile | None:
+def read_quarantine(folder: Path, root: Path, today: date, clock: date | None = None) -> QuarantineFile | None:
     """Read the quarantine file of a folder; ``None`` if there is none.
 
     Args:
         folder: where it is: beside ``turncheck.yml``.
         root: the project's folder, which paths of findings count from.
-        today: the day of the run.
+        today: the day of the run: what ended before it has expired.
+        clock: what the clock says, if that is another day: entries may hold for so many days from then.
     """
     path = folder / QUARANTINE_FILE
     if not is_there(path) and not is_link(path):
@@ -66,11 +67,11 @@ def read_quarantine(folder: Path, root: Path, today: date) -> QuarantineFile | N
     source = files.read(path, fence=folder)
     if source is None:
         return QuarantineFile(Quarantine(today=today.isoformat()), tuple(files.findings))
-    return quarantine_in(source, today)
+    return quarantine_in(source, today, clock)
 
 
-def quarantine_in(source: YamlSource, today: date) -> QuarantineFile:
-    """Read a quarantine file whose text is known."""
+def quarantine_in(source: YamlSource, today: date, clock: date | None = None) -> QuarantineFile:
+    """Read a quarantine file whose text is known; the days are those of :func:`read_quarantine`."""
     nothing = Quarantine(today=today.isoformat())
     document = parse_yaml(source)
     if document.findings or document.root is None or not document.root.data:  # nothing is listed
@@ -82,7 +83,7 @@ def quarantine_in(source: YamlSource, today: date) -> QuarantineFile:
     tests: dict[str, QuarantinedTest] = {}
     findings: list[Finding] = []
     for node in document.root.items:
-        test, faults = _entry(node, today)
+        test, faults = _entry(node, clock or today)
         findings += [Finding(SYNTAX, "error", fault.message, fault.location, fault.hint) for fault in faults]
         if test is None:
             continue

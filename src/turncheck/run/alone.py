@@ -264,13 +264,13 @@ def quarantine_of(folder: Path, root: Path, today: date, note: Callable[[str], N
         return None
     checkout = find_checkout(root)
     committed = None if checkout is None else checkout.day()
-    if committed is not None and committed > today:
-        note(
-            f"The clock of this machine says {today}, but the commit is of {committed}: tests in quarantine are held"
-            " against that day."
-        )
-        today = committed
-    return read_quarantine(folder, root, today)
+    if committed is None or committed <= today:
+        return read_quarantine(folder, root, today)
+    note(
+        f"The clock of this machine says {today}, but the commit is of {committed}: tests in quarantine are held"
+        " against that day."
+    )
+    return read_quarantine(folder, root, committed, clock=today)
 
 
 def quarantine_lines(report: Report, folder: str) -> Iterator[str]:

@@ -41,8 +41,10 @@ _HOSTS_ALONE: Final = frozenset({"host", "hostname", "url", "uri"})
 _LONG_CODE: Final = 20
 """Codes of countries, languages and offers are shorter."""
 _SHORTEST_OPAQUE: Final = 8
-_OPEN_KEYS: Final = frozenset({"public", "publishable"})
-"""What keys are called that everybody may read."""
+_WHOSE: Final = frozenset(
+    {"x", "my", "the", "bot", "api", "app", "auth", "access", "client", "user", "account", "service", "private", "hook"}
+)
+"""What precedes ``key`` or ``pass`` where it opens a door: that of a row, a message or a passenger does not."""
 _HOOK: Final = re.compile(r"(?:\w*[_-])?(?:web)?hooks?", re.IGNORECASE)
 _UUID: Final = re.compile(r"[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}", re.IGNORECASE)
 _OF_VALUES: Final = frozenset({"value", "address", "name", "target"})
@@ -113,10 +115,12 @@ def _is_opaque_key(name: str, value: str) -> bool:
     words = [word.lower() for word in _WORDS.findall(name)]
     if words[-1:] == ["value"]:
         words.pop()
+    if not {*words[:-1]} <= _WHOSE:
+        return False
     if words[-1:] == ["pass"]:
         return _is_opaque(value) or (len(value) >= _LONG_CODE and not re.search(r"\s", value))
     is_one = words[-1:] == ["key"] or words[-2:] == ["auth", "id"]
-    return is_one and not _OPEN_KEYS & {*words} and _is_opaque(value)
+    return is_one and _is_opaque(value)
 
 
 def _is_opaque(text: str) -> bool:

@@ -40,6 +40,8 @@ _LONGEST_ID: Final = 1_000
 _MOST_POLLED: Final = 200
 """No turn has more messages."""
 _MOST_AGAIN: Final = 10
+_STATE_ITSELF: Final = ("eyJ", ".eJ")
+"""What the base64 of a JSON object begins with, plain or compressed: Flask and Express keep a conversation in it."""
 """A bot that sends the same messages as often as this is taken to send all of them whenever it is asked."""
 OVER: Final = "the bot had ended the conversation"
 
@@ -258,6 +260,8 @@ class BotConversation:
                 self._client.shown(f"`session: cookie`, but the bot set none; its first answer {had}", 1000)
             )
         self._has_cookies = True
+        if any(value.startswith(_STATE_ITSELF) for value in self._cookies.values()):
+            return
         held = "; ".join(f"{name}={value}" for name, value in sorted(self._cookies.items()))
         names = self._client.shown(", ".join(sorted(self._cookies)), 80)
         self._ensure_own(held, f"the same cookies ({names})")
