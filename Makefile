@@ -7,7 +7,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Installs what a file pins into an environment: pip only uv, as the file pins it, which takes a fifth of pip's time for the rest.
 # Only pip knows the registries of its own settings, so that it is asked where uv reaches none.
 pinned = sed -n '/^uv==/,/[^\\]$$/p' $(2) | $(1)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r /dev/stdin \
-	&& { $(1)/bin/uv pip install --quiet --python $(1)/bin/python --require-hashes -r $(2) \
+	&& { $(1)/bin/uv pip install --quiet --compile-bytecode --python $(1)/bin/python --require-hashes -r $(2) \
 	|| $(1)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(2); }
 # One more than there are cores, as many tests wait; what has fixtures in common stays together.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(os.cpu_count() + 1)')

@@ -47,6 +47,7 @@ _NAMED: Final[dict[str, tuple[Any, ...]]] = {
     "entity": ("city", "topping"),
     "name": _WORDS,
     "runs": ("PFpf", "FPp"),
+    "in_turn": ("PPFP", ""),
     "base": ("PPPF", "P"),
     "false_alarms": (0.01,),
 }
