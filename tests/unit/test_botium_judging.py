@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 from botium_records import ScriptedEngine, records, written
 from golden_texts import Golden
+from msgspec import structs
+from report_builder import report
 
+from turncheck.comparison.cases import end_to_end_cases
 from turncheck.engines.conversation import Turn
 from turncheck.evaluation import botium_values
 from turncheck.evaluation.botium_run import ScriptRun
@@ -304,3 +307,30 @@ def test_a_section_without_a_message_has_all_of_its_steps(tmp_path: Path) -> Non
     assert passed.passed
     assert [(one.kind, one.expected) for one in silent.steps] == [(one.kind, one.expected) for one in passed.steps]
     assert [one.outcome for one in silent.steps] == ["failed", "skipped", "skipped"]
+
+
+def test_a_conversation_is_the_same_test_whatever_is_answered(tmp_path: Path) -> None:
+    """A message that may be left out is a step where it was said, and after a failure; elsewhere it is none."""
+    convo = "case\n\n#me\nhi\n\n#bot\nHello\n\n#bot\n?ten\n"
+
+    def results(folder: str, text: str, *said: list[str]) -> list[CaseResult]:
+        read = _cases(tmp_path / folder, {"a.convo.txt": text})
+        sections = [evaluate_cases(ScriptedEngine([one]), read.cases, CaseRun()) for one in said]  # type: ignore[arg-type]
+        return [section.cases[0] for section in sections]
+
+    silent, told, wrong = results("a", convo, ["Hello"], ["Hello", "ten"], ["Bye"])
+    assert [len(one.steps) for one in (silent, told, wrong)] == [1, 2, 2]
+    (moved,) = results("b", convo.replace("case\n", "case\na description\n"), ["Hello"])
+    for one in (told, wrong, moved):
+        assert silent.tests_the_same_as(one)
+        assert _expectation(silent) == _expectation(one)
+    for other in (convo.replace("?ten", "ten"), convo.replace("?ten", "?eleven"), convo.replace("Hello", "!Hello")):
+        (edited,) = results("c", other, ["Hello", "ten"])
+        assert not silent.tests_the_same_as(edited)
+        assert _expectation(silent) != _expectation(edited)
+
+
+def _expectation(result: CaseResult) -> Hashable:
+    section = EndToEnd(cases=(result,), passed=1, failed=0, skipped=0)
+    (case,) = end_to_end_cases(structs.replace(report(), e2e=section))
+    return case.expectation

@@ -14,8 +14,17 @@ from turncheck.cli import run_command_line
 from turncheck.project.quarantine import QUARANTINE_FILE
 
 
+_TODAY = datetime.now(UTC).date()
+
+
 def _day(ahead: int) -> str:
-    return (datetime.now(UTC).date() + timedelta(days=ahead)).isoformat()
+    return (_TODAY + timedelta(days=ahead)).isoformat()
+
+
+@pytest.fixture(autouse=True)
+def _on_that_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests' days are those of their collection, which may be before midnight."""
+    monkeypatch.setattr("turncheck.commands.quarantine._today", lambda: _TODAY)
 
 
 def _entry(case: str, ahead: int = 10) -> str:

@@ -469,7 +469,9 @@ def _content_of_case(case: CaseResult) -> Hashable:
     """What a case says and expects, and what it sets; ``()`` if that is not known."""
     steps = tuple((step.kind, step.expected) for step in case.steps)
     said = tuple(message.as_written for message in case.messages)
-    return (steps, said, case.given) if steps or said else ()
+    if not (steps or said):
+        return ()
+    return (steps if isinstance(case.expects, UnsetType) else case.expects), said, case.given
 
 
 def _as_written(step: CaseStep) -> str:

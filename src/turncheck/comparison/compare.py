@@ -379,23 +379,19 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
 
 def _no_worse_by_parts(metrics: tuple[MetricDelta, ...], new: Sequence[FindingChange]) -> tuple[MetricDelta, ...]:
     """Return the figures; warnings that are more only because a file was split into parts are no worse."""
-    if any(change.severity != "info" for change in new):
-        return metrics
-    return tuple(
-        msgspec.structs.replace(metric, judgement="not judged")
-        if metric.judgement == "worse" and metric.name == "validation.warnings"
-        else metric
-        for metric in metrics
-    )
+    is_split = all(change.severity == "info" for change in new)
+    return _not_judged_worse("validation.warnings", metrics) if is_split else metrics
 
 
 def _no_worse_by_the_end(metrics: tuple[MetricDelta, ...], head: Report) -> tuple[MetricDelta, ...]:
     """Return the figures; cases that were not run, because the run was stopped, make none worse."""
-    if head.stopped is None:
-        return metrics
+    return metrics if head.stopped is None else _not_judged_worse("e2e.skipped", metrics)
+
+
+def _not_judged_worse(name: str, metrics: tuple[MetricDelta, ...]) -> tuple[MetricDelta, ...]:
     return tuple(
         msgspec.structs.replace(metric, judgement="not judged")
-        if metric.judgement == "worse" and metric.name == "e2e.skipped"
+        if metric.judgement == "worse" and metric.name == name
         else metric
         for metric in metrics
     )

@@ -476,6 +476,7 @@ class _Talk:
             outcome=outcome,
             fixtures=self.case.fixtures,
             given=_given(self.case),
+            expects=_expects(self.case),
             steps=steps,
             difference=self._difference() if outcome == "failed" else (),
             reason=reason,
@@ -554,6 +555,13 @@ def _given(case: E2ECase) -> str | UnsetType:
     metadata = [turn.metadata for turn in case.turns]
     is_empty = not (case.slots or case.stubs or hooks or any(metadata))
     return UNSET if is_empty else digest_of((case.slots, case.stubs, hooks, metadata))
+
+
+def _expects(case: E2ECase) -> str | UnsetType:
+    """Return a digest of what the sections of Botium's files expect: which are steps depends on what is answered."""
+    parts = [turn.part for turn in case.turns if turn.part is not None]
+    expected = [(part.replies, part.last_checks, part.must_be_read) for part in parts]
+    return digest_of(expected) if parts else UNSET
 
 
 def skipped_case(case: E2ECase, reason: str) -> CaseResult:

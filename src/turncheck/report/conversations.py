@@ -391,6 +391,8 @@ class CaseResult(Part, frozen=True, kw_only=True):
     given: str | UnsetType = UNSET
     """A digest of what the test sets beside its messages: slots of its fixtures, metadata, stubs, variables; left out
     if it sets nothing."""
+    expects: str | UnsetType = UNSET
+    """A digest of what the test expects, if its steps depend on what is answered, as optional messages of Botium do."""
     steps: tuple[CaseStep, ...] = ()
     """Its expectations, one by one."""
     difference: tuple[str, ...] = ()
@@ -428,10 +430,12 @@ class CaseResult(Part, frozen=True, kw_only=True):
 
     def tests_the_same_as(self, other: CaseResult) -> bool:
         """Whether both begin with, say and expect the same; a step that a side did not judge is not known there."""
-        said = [message.as_written for message in self.messages] == [message.as_written for message in other.messages]
+        if [message.as_written for message in self.messages] != [message.as_written for message in other.messages]:
+            return False
+        if not isinstance(self.expects, UnsetType) and not isinstance(other.expects, UnsetType):
+            return self.given == other.given and self.expects == other.expects
         return (
-            said
-            and self.given == other.given
+            self.given == other.given
             and len(self.steps) == len(other.steps)
             and all(
                 step.kind == there.kind
