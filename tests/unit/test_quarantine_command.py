@@ -13,7 +13,6 @@ from golden_texts import Golden
 from turncheck.cli import run_command_line
 from turncheck.project.quarantine import QUARANTINE_FILE
 
-
 _TODAY = datetime.now(UTC).date()
 
 
