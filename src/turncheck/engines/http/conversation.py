@@ -40,9 +40,9 @@ _LONGEST_ID: Final = 1_000
 _MOST_POLLED: Final = 200
 """No turn has more messages."""
 _MOST_AGAIN: Final = 10
+"""A bot that sends the same messages as often as this is taken to send all of them whenever it is asked."""
 _STATE_ITSELF: Final = ("eyJ", ".eJ")
 """What the base64 of a JSON object begins with, plain or compressed: Flask and Express keep a conversation in it."""
-"""A bot that sends the same messages as often as this is taken to send all of them whenever it is asked."""
 OVER: Final = "the bot had ended the conversation"
 
 
