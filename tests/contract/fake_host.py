@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import re
+import sys
 import tarfile
 import threading
 from collections.abc import Callable
@@ -127,6 +128,11 @@ def serve(answer: Callable[[Seen], Answer]) -> ThreadingHTTPServer:
 
         def log_message(self, *arguments: Any) -> None:
             """Say nothing."""
+
+        def log_error(self, format: str, *arguments: Any) -> None:  # noqa: A002 - as http.server names it
+            """Say what is no request of HTTP: no client of ours sends such, and the answer does not name it."""
+            what = f"{format % arguments}, {self.raw_requestline!r} from {self.client_address}"
+            sys.stderr.write(f"{self.server.server_address}: {what}\n")
 
     class Server(ThreadingHTTPServer):
         request_queue_size = 128  # connections that wait beyond are reset by some systems

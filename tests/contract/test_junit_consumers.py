@@ -22,6 +22,7 @@ import sys
 import tarfile
 import tempfile
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -234,6 +235,13 @@ def hostile_report(text: str) -> bytes:
 
 
 @pytest.mark.slow
+def printed(command: list[str]) -> str:
+    """What Node.js prints in a second; rarely it does not end on a busy machine, so it is then started once more."""
+    with suppress(subprocess.TimeoutExpired):
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+
+
 def test_xunit_viewer_reads_hostile_files(tmp_path: Path) -> None:
     """It guesses encodings, and ends with 0 even if it could not read a file: so its counts are compared."""
     program = npm_package("xunit-viewer", "10.6.1") / "bin" / "xunit-viewer.js"
@@ -243,11 +251,9 @@ def test_xunit_viewer_reads_hostile_files(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     command = [str(node_folder() / "bin" / "node"), str(program), "-r", str(tmp_path), "-o", str(page)]
 
-    done = subprocess.run(
-        [*command, "--console", "--no-clear", "--no-color"], capture_output=True, text=True, timeout=120, check=True
-    )
+    said = printed([*command, "--console", "--no-clear", "--no-color"])
 
-    assert "Failed to parse" not in done.stdout, done.stdout
+    assert "Failed to parse" not in said, said
     assert page.stat().st_size > sum(map(len, documents)) // 10
     suites = [one for document in documents for one in etree.fromstring(document)]
     # Suites of one name are one to it, and so are tests of one class and name in a suite.
@@ -260,5 +266,5 @@ def test_xunit_viewer_reads_hostile_files(tmp_path: Path) -> None:
     passed = len(cases) - wrong - skipped
     assert min(wrong, skipped, passed) > len(UNUSUAL) // 2
     described = f"{wrong} failure, {passed} passed, {skipped} skipped"
-    counts = re.findall(r"^(?:\d+ \w+(?:, )?)+$", done.stdout, re.MULTILINE)
+    counts = re.findall(r"^(?:\d+ \w+(?:, )?)+$", said, re.MULTILINE)
     assert sorted(counts[-1].split(", ")) == sorted(described.split(", "))

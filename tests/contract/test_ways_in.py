@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import release_world
 import yaml
-from release_world import ROOT, TOOLS, VERSION, git
+from release_world import ROOT, TOOLS, VERSION, ensure_tools, git
 
 PIZZERIA = ROOT / "examples" / "pizzeria"
 DOMAIN = 'version: "3.1"\nintents: [greet]\nresponses:\n  utter_greet:\n  - text: Hello\n'
@@ -116,6 +116,7 @@ def ensure_deletions_are_checked(released: Path, bot: Path) -> None:
 
 
 def test_a_hook_always_runs_and_judges_the_whole_assistant() -> None:
+    ensure_tools()
     manifest = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
     done = subprocess.run(
         [TOOLS / "bin" / "pre-commit", "validate-manifest", str(ROOT / ".pre-commit-hooks.yaml")], check=False
