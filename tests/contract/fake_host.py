@@ -131,7 +131,7 @@ def serve(answer: Callable[[Seen], Answer]) -> ThreadingHTTPServer:
 
         def log_error(self, format: str, *arguments: Any) -> None:  # noqa: A002 - as http.server names it
             """Say what is no request of HTTP: no client of ours sends such, and the answer does not name it."""
-            what = f"{format % arguments}, {self.raw_requestline!r} from {self.client_address}"
+            what = f"{format % arguments}, {self.requestline!r} from {self.client_address}"
             sys.stderr.write(f"{self.server.server_address}: {what}\n")
 
     class Server(ThreadingHTTPServer):
