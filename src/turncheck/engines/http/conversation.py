@@ -360,7 +360,7 @@ class BotConversation:
             had = self._client.shown(stray) if stray else f"nothing was posted to {self._engine.callbacks.url}"
         else:
             return ""
-        return f"no message came for {wait:g} seconds: {had}"
+        return f"no message came for {wait:g} s: {had}"
 
     def _move_cursor(self, answer: Any) -> None:
         poll = self._bot.poll
