@@ -121,7 +121,7 @@ def _entry(node: YamlNode, today: date) -> tuple[QuarantinedTest | None, list[Fa
 
 
 def _expired(test: QuarantinedTest, node: YamlNode, today: str, clock: date | None) -> Iterator[Finding]:
-    """Yield that an entry has ended; ``clock``: what the clock says, if the day of the run is that of a later commit."""
+    """Yield that an entry has ended; ``clock``: what the clock says, if the run counts as on the day of its commit."""
     since = count(-days_left(test, today), "day")
     if days_left(test, today) < 0:
         when = f"{since} ago" if clock is None else f"{since} before its commit, which is of {today}"

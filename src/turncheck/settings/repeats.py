@@ -133,7 +133,8 @@ def _share(name: str, value: Any, most: float) -> float:
     match = re.fullmatch(r"([0-9]{0,9}\.?[0-9]{0,9})\s*(%?)", str(value).strip())
     number = float(match[1]) / (100 if match[2] else 1) if match and match[1].strip(".") else 0.0
     if isinstance(value, bool) or not 0.0001 <= number <= most:
-        raise WrongWordError(f"`{name}`: expected a share above 0 and up to {most:g}, such as 0.1 or 10%, not {shown(value)}")
+        expected = f"a share above 0 and up to {most:g}, such as 0.1 or 10%"
+        raise WrongWordError(f"`{name}`: expected {expected}, not {shown(value)}")
     return round(number, 6)
 
 
