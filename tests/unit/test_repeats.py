@@ -36,6 +36,7 @@ from turncheck.evaluation.answers import LocalAnswers
 from turncheck.evaluation.e2e import evaluate_cases
 from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.evaluation.e2e_repeats import base_runs, evaluate_repeatedly
+from turncheck.evaluation.on_base import OnBase
 from turncheck.evaluation.repeated import BaseRuns, Repeated, Run, Sign
 from turncheck.evaluation.repeats import Rounds, Share
 from turncheck.evaluations.kind import share_of_all_passing
@@ -70,6 +71,11 @@ def evaluated(
 ) -> EndToEnd:
     coins = Coins(rates, more.pop("seed", 0), more.pop("on_call", lambda _: None))
     return evaluate_repeatedly(coins, coin_cases(rates), CaseRun(workers=2), rules, lambda: base, **more)
+
+
+def base_of(*args: Any, only_known: bool = False, **more: Any) -> OnBase[Coins]:
+    """A base that can be asked, whose cases are such coins."""
+    return OnBase(lambda: Coins(*args, **more), only_known)
 
 
 def with_base(section: EndToEnd, runs: str) -> EndToEnd:
@@ -214,7 +220,7 @@ def beside(rate: float, base_rate: float, base: str, chance: random.Random, firs
         for one in tests:
             one.base = BaseRuns(base)
 
-    rounds = Rounds([test], RULES, here, find_base, 1, on_base, Share(5000, 900.0, 100))
+    rounds = Rounds([test], RULES, here, find_base, 1, OnBase(lambda: on_base), Share(5000, 900.0, 100))
     rounds.run()
     return f"{test.verdict or 'unclear'} {len(test.runs)}"
 
@@ -447,7 +453,7 @@ def test_a_case_that_its_runs_do_not_decide_is_unclear_unless_it_never_passed(go
 
 def test_a_case_that_never_passes_on_either_side_any_more_is_unclear() -> None:
     base = with_base(evaluated({"a": 0.0}), "P" * 6)
-    drifted = evaluated({"a": 1.0}, base, base_engine=Coins({"a": 1.0}))
+    drifted = evaluated({"a": 1.0}, base, on_base=base_of({"a": 1.0}))
     assert (drifted.cases[0].outcome, len(of(drifted, "a").runs)) == ("unclear", 30)
 
 
@@ -456,7 +462,7 @@ def test_a_base_that_only_errs_is_as_one_that_cannot_be_asked(golden: Golden) ->
         raise UnansweredError("500")
 
     base = with_base(evaluated({"a": 0.0}), "P" * 20)
-    section = evaluated({"a": 1.0}, base, base_engine=Coins({"a": 0.0}, on_call=erring))
+    section = evaluated({"a": 1.0}, base, on_base=base_of({"a": 0.0}, on_call=erring))
     assert of(section, "a").outcome == "regressed"
     golden(" ".join(section.remarks))
 
@@ -603,7 +609,7 @@ def test_progress_knows_the_budget_of_time() -> None:
 
 def test_a_dead_case_is_found_without_any_history_if_the_base_can_be_asked() -> None:
     rates = {"a": 0.0, "b": 0.0}
-    section = evaluated({"a": 1.0, "b": 0.0}, base_engine=Coins(rates, 7))
+    section = evaluated({"a": 1.0, "b": 0.0}, on_base=base_of(rates, 7))
     found = of(section, "a")
     assert found.outcome == "regressed"
     assert found.base == "p" * (len(found.runs) - 2)
@@ -613,15 +619,15 @@ def test_a_dead_case_is_found_without_any_history_if_the_base_can_be_asked() -> 
 def test_what_fails_on_both_sides_does_not_regress() -> None:
     rates = {f"case {number}": 0.5 for number in range(10)}
     for seed in range(5):
-        section = evaluated(rates, base_engine=Coins(rates, 100 + seed), seed=seed)
+        section = evaluated(rates, on_base=base_of(rates, 100 + seed), seed=seed)
         assert not [one for one in rates if of(section, one).outcome == "regressed"]
 
 
 def test_what_never_passes_on_either_side_has_failed() -> None:
-    section = evaluated({"a": 1.0}, base_engine=Coins({"a": 1.0}))
+    section = evaluated({"a": 1.0}, on_base=base_of({"a": 1.0}))
     assert (section.cases[0].outcome, of(section, "a").outcome) == ("failed", "failed")
     assert len(of(section, "a").base) == 5
-    assert of(evaluated({"a": 1.0}, base_engine=Coins({"a": 0.9}, 3)), "a").outcome != "passed"
+    assert of(evaluated({"a": 1.0}, on_base=base_of({"a": 0.9}, 3)), "a").outcome != "passed"
 
 
 def losses(section: EndToEnd) -> ManyLosses:
@@ -639,7 +645,7 @@ def test_many_losses_since_the_report_of_the_base_are_none_if_the_base_has_them_
     base = with_base(evaluated(STEADY), "P" * 20)
     assert losses(evaluated(MANY, base)).real
     for seed in range(5):
-        section = evaluated(MANY, base, base_engine=Coins(MANY, 50 + seed), seed=seed)
+        section = evaluated(MANY, base, on_base=base_of(MANY, 50 + seed), seed=seed)
         found = losses(section)
         assert not found.real
         assert found.runs == found.base_runs == 5 * len(MANY), "each side was asked as often as the other"
@@ -650,7 +656,7 @@ def test_many_losses_since_the_report_of_the_base_are_none_if_the_base_has_them_
 def test_many_losses_are_found_in_turn_with_a_base_that_has_none() -> None:
     base = with_base(evaluated(STEADY), "P" * 20)
     for seed in range(5):
-        section = evaluated(MANY, base, base_engine=Coins(STEADY, 50 + seed), seed=seed)
+        section = evaluated(MANY, base, on_base=base_of(STEADY, 50 + seed), seed=seed)
         assert losses(section).real
         assert all(of(section, name).in_turn for name in MANY if of(section, name).outcome in {"passed", "flaky"})
 
@@ -667,7 +673,7 @@ def test_a_loss_that_was_accepted_is_none_in_what_follows() -> None:
     base = with_base(evaluated(STEADY), "P" * 20)
     assert history(evaluated(STEADY, base)) == {"P" * 20}
     assert history(evaluated(MANY, base)) == {""}
-    assert history(evaluated(MANY, base, base_engine=Coins(MANY, 50))) == {""}
+    assert history(evaluated(MANY, base, on_base=base_of(MANY, 50))) == {""}
 
 
 def test_what_regressed_by_itself_leaves_the_history_of_others() -> None:
@@ -696,7 +702,7 @@ def test_the_base_is_not_asked_about_all_tests_without_a_reason() -> None:
     """If as many fail as before, or what fails is worse by itself."""
     base = with_base(evaluated(STEADY), "P" * 19 + "F")
     for rates in (STEADY, {**dict.fromkeys(MANY, 0.0), "case 0": 1.0}):
-        section = evaluated(rates, base, base_engine=Coins(STEADY, 7))
+        section = evaluated(rates, base, on_base=base_of(STEADY, 7))
         assert not [name for name in MANY if of(section, name).in_turn]
         assert not section.remarks
 
@@ -704,7 +710,7 @@ def test_the_base_is_not_asked_about_all_tests_without_a_reason() -> None:
 def test_without_a_budget_for_the_base_its_report_alone_says_how_it_fares(golden: Golden) -> None:
     base = with_base(evaluated(STEADY), "P" * 20)
     rules = RepeatRules(turns=2 * len(MANY) + 8)
-    section = evaluated(MANY, base, rules=rules, base_engine=Coins(MANY, 50))
+    section = evaluated(MANY, base, rules=rules, on_base=base_of(MANY, 50))
     assert losses(section).real
     assert losses(section).base_runs == 20 * len(MANY)
     golden(section.remarks[-1])
@@ -719,11 +725,9 @@ def test_errors_in_turn_with_the_base_leave_it_to_its_report(erring: str, golden
             raise UnansweredError("400")
 
     base = with_base(evaluated(STEADY), "P" * 20)
-    there = Coins(MANY, 50, later if erring == "there" else lambda _: None)
+    there = base_of(MANY, 50, later if erring == "there" else lambda _: None)
     rules = RepeatRules(first=2, most=2)
-    section = evaluated(
-        MANY, base, base_engine=there, rules=rules, on_call=later if erring == "here" else lambda _: None
-    )
+    section = evaluated(MANY, base, on_base=there, rules=rules, on_call=later if erring == "here" else lambda _: None)
     assert losses(section).real
     assert not any(of(section, name).in_turn for name in MANY)
     golden(re.sub("[0-9]+ runs", "N runs", section.remarks[-1]))
@@ -733,14 +737,14 @@ def test_what_was_asked_in_turn_elsewhere_is_judged_alike() -> None:
     """As a shard does, whose runs are judged where those of all are known."""
     kept = KeptAnswers()
     base = with_base(evaluated(STEADY), "P" * 20)
-    section = evaluated(MANY, base, base_engine=Coins(MANY, 50), answers=kept)
+    section = evaluated(MANY, base, on_base=base_of(MANY, 50), answers=kept)
     again = evaluated(MANY, base, answers=kept)
     assert [of(again, name) for name in MANY] == [of(section, name) for name in MANY]
     assert losses(again) == losses(section)
 
 
 def test_runs_of_the_base_cost_turns_and_its_end_ends_nothing(golden: Golden) -> None:
-    section = evaluated({"a": 1.0}, base_engine=Coins({"a": 0.0}), rules=RepeatRules(turns=8))
+    section = evaluated({"a": 1.0}, on_base=base_of({"a": 0.0}), rules=RepeatRules(turns=8))
     assert (of(section, "a").runs, of(section, "a").base) == ("FFfff", "ppp")
 
     def gone(number: int) -> None:
@@ -748,7 +752,7 @@ def test_runs_of_the_base_cost_turns_and_its_end_ends_nothing(golden: Golden) ->
             raise EngineError("it hung up")
 
     base = with_base(evaluated({"a": 0.0}), "P" * 20)
-    section = evaluated({"a": 1.0}, base, base_engine=Coins({"a": 0.0}, on_call=gone))
+    section = evaluated({"a": 1.0}, base, on_base=base_of({"a": 0.0}, on_call=gone))
     assert of(section, "a").outcome == "regressed"
     assert of(section, "a").base.startswith("P" * 20)
     (remark,) = section.remarks

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from turncheck.ci.git import Checkout
     from turncheck.settings.options import Settings
 
+NO_CHECKOUT: Final = "the project is not in a git checkout"
 _HEAD: Final = "HEAD"
 _WHERE: Final = "where this change left its base branch"
 _OF_TAGS: Final = ("refs/tags/", "tags/")
@@ -95,8 +96,8 @@ class BaseSearch:
         if self.checkout is None or self.checkout.head() is None:
             if self.checkout is not None and (why := self.checkout.why_not_asked()):
                 return Unreachable(f"{why}: install it") if self.host.name else Missing(why)
-            reason = "the project is not in a git checkout"
-            return Unreachable(f"{reason}: use {self.host.full_history_hint}") if self.host.name else Missing(reason)
+            there = f"{NO_CHECKOUT}: use {self.host.full_history_hint}"
+            return Unreachable(there) if self.host.name else Missing(NO_CHECKOUT)
         if self.host.name:  # by its name alone it might be anybody's
             branch = self.checkout.named_default_branch() or self.checkout.default_branch_there()
         else:

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from turncheck.engines.conversation import ConversationEngine
     from turncheck.evaluation.answers import Answers
     from turncheck.evaluation.e2e_case import CaseRun
+    from turncheck.evaluation.on_base import OnBase
     from turncheck.evaluation.repeated import Sign
+    from turncheck.evaluation.repeats import Asked
     from turncheck.project.e2e.model import E2ECase
     from turncheck.report.model import CaseResult, EndToEnd, Outcome
     from turncheck.settings.repeats import RepeatRules
@@ -102,7 +104,7 @@ def evaluate_repeatedly(
     rules: RepeatRules,
     base: Callable[[], EndToEnd | None],
     *,
-    base_engine: ConversationEngine | None = None,
+    on_base: OnBase[ConversationEngine] | None = None,
     share: Share | None = None,
     say: Callable[[str], None] = lambda _: None,
     clock: Callable[[], float] = time.monotonic,
@@ -121,7 +123,7 @@ def evaluate_repeatedly(
         run: how they are run.
         rules: how often, and at what cost at most.
         base: returns the base's results; called once, after every case has run. It takes nothing of the budget.
-        base_engine: the base itself, if it can be asked: suspicious cases are run there, too, in turn.
+        on_base: the base itself, if it can be asked: suspicious cases are run there, too, in turn.
         share: what they may cost, if other tests are repeated, too.
         say: is told how far it is.
         clock: the seconds that have passed.
@@ -150,6 +152,9 @@ def evaluate_repeatedly(
             outcome = run_case(asked, own[number][1], run, attempt, again=True)
         return _run(outcome)
 
+    def by(asked: ConversationEngine) -> Asked[CaseOutcome]:
+        return partial(on, asked)
+
     def here(number: int, attempt: int) -> Run[CaseOutcome]:
         if engine is None:
             raise ValueError("a case has to be run, and there is no engine")
@@ -161,7 +166,7 @@ def evaluate_repeatedly(
         here,
         find_base,
         run.workers,
-        on_base=None if base_engine is None else partial(on, base_engine),
+        on_base=None if on_base is None else on_base.then(by),
         share=share,
         say=say,
         clock=clock,

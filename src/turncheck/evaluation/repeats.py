@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Future
 
+    from turncheck.evaluation.on_base import OnBase
     from turncheck.settings.repeats import RepeatRules
 
 _EVERY: Final = 15.0
@@ -76,7 +77,7 @@ class Repeating(Generic[Section]):
 
     rules: RepeatRules
     base: Callable[[], Section | None]
-    on_base: Engine | None = None
+    on_base: OnBase[Engine] | None = None
     workers: int = 1
     share: Share | None = None
     say: Callable[[str], None] = lambda _: None
@@ -103,11 +104,14 @@ class Repeating(Generic[Section]):
         def on(engine: Engine, number: int, _: int) -> Run[Answer]:
             return ask(engine, number)
 
-        there = None if self.on_base is None else partial(on, self.on_base)
+        def by(engine: Engine) -> Asked[Answer]:
+            return partial(on, engine)
+
+        there = None if self.on_base is None else self.on_base.then(by)
         rounds = Rounds(
             tests,
             self.rules,
-            partial(on, here),
+            by(here),
             find_base,
             self.workers,
             there,
@@ -132,8 +136,9 @@ class Repeating(Generic[Section]):
 class Rounds(Generic[Answer]):
     """Tests in progress, and what is left of their share of the budget.
 
-    ``here``, ``on_base``: run a test; ``on_base`` is ``None`` if the base cannot be asked. ``find_base``: called once,
-    after every test has run, gives each that was judged its runs on the base; it takes nothing of the budget.
+    ``here``, ``on_base``: run a test; ``on_base`` is ``None`` if the base cannot be asked, and opened when it first is.
+    ``find_base``: called once, after every test has run, gives each that was judged its runs on the base. Neither takes
+    anything of the budget.
     ``say``: is told how far it is. ``clock``: the seconds that have passed.
     """
 
@@ -142,7 +147,7 @@ class Rounds(Generic[Answer]):
     here: Asked[Answer]
     find_base: Callable[[Sequence[Repeated[Answer]]], None]
     workers: int = 1
-    on_base: Asked[Answer] | None = None
+    on_base: OnBase[Asked[Answer]] | None = None
     share: Share | None = None
     """What they may cost; ``None``: they are all tests of the run."""
     say: Callable[[str], None] = lambda _: None
@@ -335,20 +340,40 @@ class Rounds(Generic[Answer]):
             test.is_compared = True
         self.begin += self.clock() - begin
 
+    def _is_run_beside(self, test: Repeated[Answer]) -> bool:
+        """Whether a test that is suspicious is run on the base as well."""
+        return self.on_base is not None and not (self.on_base.only_known and not test.base.runs)
+
+    def _open_base(self) -> bool:
+        """Have the base ready, also for several at once; return whether it is: else its report says how it fares."""
+        begin = self.clock()
+        try:
+            if self.on_base is not None:
+                _ = self.on_base.engine
+        except EngineError as error:
+            self.on_base, self.base_lost = None, error
+        except KeyboardInterrupt as interrupt:
+            self.interrupt = interrupt
+        self.begin += self.clock() - begin
+        return self.on_base is not None and self.interrupt is None
+
     def _ask(self, wanted: Sequence[Repeated[Answer]], *, usual: bool) -> None:
         """Run each of these tests once more, as far as the budget goes."""
+        if not usual and any(test.known is None and self._is_run_beside(test) for test in wanted):
+            self._open_base()
+        if self.interrupt is not None:
+            return
         workers = Workers(min(self.workers, len(wanted)))
         futures: list[tuple[Repeated[Answer], Future[Run[Answer] | None]]] = []
-        on_base = self.on_base is not None and not usual
-        a_run = 2 if on_base else 1
+        a_run = {test.number: 2 if not usual and self._is_run_beside(test) else 1 for test in wanted}
         for test in wanted:
             if test.known is not None:
                 test.add(test.known[len(test.answers)], usual=usual)
                 continue
-            turns = test.turns * a_run
+            turns = test.turns * a_run[test.number]
             if self.turns + turns <= self._allowed.turns:
                 self.turns += turns
-                task = partial(self._both, test, test.asked, on_base=on_base)
+                task = partial(self._both, test, test.asked, on_base=a_run[test.number] == 2)
                 futures.append((test, workers.submit(task)))
                 test.asked += 1
             else:
@@ -362,7 +387,7 @@ class Rounds(Generic[Answer]):
                 added += 1
                 if self.clock() - said >= _EVERY:
                     said = self.clock()
-                    self._say_progress(sum(one.turns * a_run for one, _ in futures[added:]))
+                    self._say_progress(sum(one.turns * a_run[one.number] for one, _ in futures[added:]))
         except KeyboardInterrupt as interrupt:
             self.interrupt = interrupt
         finally:
@@ -382,6 +407,8 @@ class Rounds(Generic[Answer]):
         tests = [test for test in tests if not (test.is_worse or test.is_concluded)]
         strata = [stratum_of(test.runs, test.base.runs) for test in tests]
         if self.on_base is None or not tests or p_value_of_losses(strata) > _SUSPICIOUS:
+            return
+        if not self._open_base():
             return
         a_round = 2 * sum(test.turns for test in tests)
         rounds = min(_MOST_IN_TURN, (self._allowed.turns - self.turns) // a_round)
@@ -413,10 +440,11 @@ class Rounds(Generic[Answer]):
         A base that no longer answers is not asked again: then its report alone says how it fares.
         """
         here = self._one(test, attempt)
-        if here is None or not on_base or (base := self.on_base) is None:
+        base = self.on_base
+        if here is None or not on_base or base is None:
             return here
         try:
-            there = base(test.number, attempt).sign
+            there = base.engine(test.number, attempt).sign
         except EngineError as error:
             self.on_base, self.base_lost = None, error
             return here
@@ -491,7 +519,7 @@ class Rounds(Generic[Answer]):
         base, worth = test.base.runs.upper(), self.rules.worth
         is_beside = any(run.base for run in test.known or test.answers)
         if test.known is None:
-            is_beside = self.on_base is not None and (is_beside or len(test.runs) <= self.rules.first)
+            is_beside = self._is_run_beside(test) and (is_beside or len(test.runs) <= self.rules.first)
         if is_beside:
             if test.base.never_passes:
                 return None
@@ -518,8 +546,11 @@ class Rounds(Generic[Answer]):
             turns = [test.turns * (first - len(test.runs)) for test in new]
             of_what = f" for the first {first} runs of each"
         else:
-            a_run = 1 if self.on_base is None else 2
-            turns = [a_run * test.turns * (most - len(test.runs)) for test in wanted if test.failed]
+            turns = [
+                (2 if self._is_run_beside(test) else 1) * test.turns * (most - len(test.runs))
+                for test in wanted
+                if test.failed
+            ]
             of_what = " more"
         seconds = self._time_of(turns, self._allowed.turns - self.turns + under_way)
         words = f", {'about' if new else 'at most'} {duration(seconds)}{of_what}" if seconds is not None else ""

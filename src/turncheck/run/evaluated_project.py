@@ -7,7 +7,7 @@ messages are understood differently?
 from __future__ import annotations
 
 import hashlib
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -257,6 +257,7 @@ def evaluate_project(
         with (
             engine_of_run(inputs, project, precomputed, screen) as engines,
             workplace_of(inputs.settings, screen) as work,
+            ExitStack() as until_its_end,
         ):
             run = RunInProgress(
                 inputs,
@@ -268,6 +269,7 @@ def evaluate_project(
                 precomputed=precomputed,
                 base_report=lambda: find_base(report_without_results(inputs, project)),
                 base_bot=partial(bot_of_base, inputs),
+                until_its_end=until_its_end,
             )
             ensure_repeats_are_possible(run)
             run.evaluate(needs_engine=True)

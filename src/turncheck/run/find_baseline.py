@@ -7,7 +7,7 @@ its nearest ancestor is used instead.
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
-from turncheck.ci.base import BaseSearch
+from turncheck.ci.base import NO_CHECKOUT, BaseSearch
 from turncheck.ci.base_files import NoFilesError, files_of_commit
 from turncheck.ci.git import Checkout, GitError
 from turncheck.ci.host import Base, CommitFiles, EarlierReports, Host, HostError, PreviousReport
@@ -42,7 +42,7 @@ from turncheck.settings.sources import FILE_NAME, combine
 from turncheck.web.addresses import Network, is_https, without_login
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from turncheck.run.inputs import Inputs
     from turncheck.settings.options import Settings
@@ -166,6 +166,22 @@ class BaselineSearch:
         if isinstance(found, Missing) and not isinstance(found, Unreachable):
             return replace(found, agreed=not self.host.run.of_a_change)
         return found
+
+    @contextmanager
+    def at_commit(self, commit: str) -> Iterator[Inputs]:
+        """Have the files of a commit, and yield what is measured there, by its own settings.
+
+        Raises:
+            UserError: not all of them can be had, or the assistant did not exist there yet.
+        """
+        with ExitStack() as stack:
+            there = self._there(Base(commit, commit), stack)
+            if not isinstance(there, _There):
+                raise UserError(there.reason if there else "; ".join(self._troubles) or NO_CHECKOUT)
+            own = self._settings_there(there)
+            if lacking := there.lacks(own):
+                raise UserError(lacking)
+            yield self._inputs_for(there, own, Source(repository=self.inputs.source.repository, commit=commit))
 
     def ensure_base_is_known(self, name: str) -> None:
         """Make sure, before anything is measured, that a base named by the user exists.
@@ -384,9 +400,9 @@ class BaselineSearch:
                 self._troubles.append(_cannot_measure(own.engine))
                 return None
             own = deployed
-        if lacking := next(filter(None, map(there.files.lacks, there.tree.paths_of(own))), None):
+        if lacking := there.lacks(own):
             self._out_of_reach = True
-            self._troubles.append(f"not all of its files can be had: '{lacking}' is missing")
+            self._troubles.append(lacking)
             return None
         source = Source(repository=self.inputs.source.repository, commit=commit)
         try:
@@ -511,6 +527,11 @@ class _There:
     def root(self) -> str:
         """The assistant's path as the base's report has it: links are followed."""
         return self.tree.path_of(self.tree.tree / self.project.folder.resolve().relative_to(self.tree.tree.resolve()))
+
+    def lacks(self, own: Settings) -> str:
+        """Say that a file which its settings name cannot be had; "" if all can."""
+        lacking = next(filter(None, map(self.files.lacks, self.tree.paths_of(own))), None)
+        return f"not all of its files can be had: '{lacking}' is missing" if lacking else ""
 
 
 def _settings_file_of(folder: Path) -> tuple[SettingsFile, bool]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from turncheck.ci.base import BaseSearch
+from turncheck.ci.base import NO_CHECKOUT, BaseSearch
 from turncheck.ci.git import GitError, LinesOfChange, find_checkout
 from turncheck.ci.host import Base, Host
 from turncheck.evaluation.answers import ASKED_HERE, Answers
@@ -19,6 +19,7 @@ from turncheck.project.folder import MAX_FILE_BYTES, ProjectFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
 
     from turncheck.engines.base import Engine, Part
     from turncheck.messages.errors import UserError
@@ -43,7 +44,8 @@ class Inputs:
     refer to, if not to that; ``settings_file`` the ``turncheck.yml`` that was read,
     ``settings_folder`` where it is looked for, as is the quarantine; ``chooser`` the folder whose file
     may name several assistants, and ``projects`` those that it names; ``changed`` returns which lines a change
-    touches; ``cache`` is where trained models are kept, if at all.
+    touches; ``cache`` is where trained models are kept, if at all; ``at_commit`` has the files of another commit, as
+    long as the block lasts, and yields what is measured there.
     """
 
     settings: Settings
@@ -62,6 +64,7 @@ class Inputs:
     projects: tuple[str, ...] = ()
     changed: Callable[[], ChangedLines] | None = None
     cache: Cache | None = None
+    at_commit: Callable[[str], AbstractContextManager[Inputs]] | None = None
 
 
 # What is known before a run begins: answers from elsewhere, and descriptions of the engines that gave them.
@@ -105,7 +108,7 @@ def changed_lines(settings: Settings, host: Host) -> ChangedLines:
     folder = Path(settings.project)
     checkout = find_checkout(folder)
     if checkout is None:
-        return ChangedLines(unknown="the project is not in a git checkout")
+        return ChangedLines(unknown=NO_CHECKOUT)
     search = BaseSearch(settings, checkout, host, lambda _, __: None)
     found = search.find() if settings.base is None else search.find_named(settings.base)
     if not isinstance(found, Base) or found.commit is None:

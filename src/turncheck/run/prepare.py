@@ -42,13 +42,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Settings and environment of a run, before anything of the project is read."""
+    """Settings and environment of a run, before anything of the project is read.
+
+    ``past``: where the assistant is on the base, see :class:`BaselineSearch`.
+    """
 
     settings: Settings
     given: Mapping[str, Any]
     inputs: Inputs
     links: Links
     host: Host
+    past: str | None = None
 
 
 def prepare(
@@ -59,6 +63,7 @@ def prepare(
     host: Host | None = None,
     among: str = "",
     chooser: Path | None = None,
+    past: str | None = None,
 ) -> Prepared:
     """Combine the settings and inspect the environment.
 
@@ -70,6 +75,7 @@ def prepare(
         host: the CI host, if it is already known.
         among: the project's name among several, if it is not in a repository.
         chooser: the folder whose ``turncheck.yml`` names several; by default the project's.
+        past: where the assistant is on the base, see :class:`BaselineSearch`.
 
     Raises:
         UserError: no such project, or invalid settings.
@@ -114,7 +120,8 @@ def prepare(
         html_url=host.results_url(settings.out, HTML_NAME),
     )
     inputs = replace(inputs, changed=partial(changed_lines, settings, host))
-    return Prepared(settings, overrides, inputs, links, host)
+    prepared = Prepared(settings, overrides, inputs, links, host, past)
+    return replace(prepared, inputs=replace(inputs, at_commit=lambda commit: _search(prepared).at_commit(commit)))
 
 
 def _folder_of_one(settings: Settings, host: Host, *, by_file: bool) -> Path:
@@ -168,10 +175,8 @@ def _named_top(folder: Path) -> Path | None:
     return None
 
 
-def baseline_finder(prepared: Prepared, past: str | None = None) -> Callable[[Report], Baseline]:
+def baseline_finder(prepared: Prepared) -> Callable[[Report], Baseline]:
     """Return the function that finds the baseline these settings ask for; one that they name is read immediately.
-
-    ``past`` as for :class:`BaselineSearch`.
 
     Raises:
         UserError: a named file is missing, or is not a report.
@@ -182,26 +187,31 @@ def baseline_finder(prepared: Prepared, past: str | None = None) -> Callable[[Re
             "`baseline` already gives a report to compare with, and `base` names another state",
             hint="Give one of the two.",
         )
-    folder = Path(settings.project)
-    checkout = find_checkout(folder, outer=bool(host.name))
+    search = _search(prepared)
     # What the workflow names counts; what a change's own file names, and its files, are checked against the base's.
-    by_somebody = not host.name or (given.get("baseline") is not None and not is_tracked(settings.baseline, checkout))
+    by_somebody = not host.name or (
+        given.get("baseline") is not None and not is_tracked(settings.baseline, search.checkout)
+    )
     if settings.baseline not in SEARCHED and by_somebody:
         named = read_baseline(settings.baseline, Network.of(prepared.inputs.environment))
         if isinstance(named, Missing):
             named = replace(named, agreed=not host.run.of_a_change)
         return lambda _: named
-    search = BaselineSearch(
-        inputs=prepared.inputs,
-        given=given,
-        checkout=checkout,
-        top=_top_of_repository(folder, host) or (Path.cwd() if host.name else None),
-        host=host,
-        past=past,
-    )
     if base := given.get("base"):
         search.ensure_base_is_known(base)
     return search.find
+
+
+def _search(prepared: Prepared) -> BaselineSearch:
+    folder, host = Path(prepared.settings.project), prepared.host
+    return BaselineSearch(
+        inputs=prepared.inputs,
+        given=prepared.given,
+        checkout=find_checkout(folder, outer=bool(host.name)),
+        top=_top_of_repository(folder, host) or (Path.cwd() if host.name else None),
+        host=host,
+        past=prepared.past,
+    )
 
 
 def later_baseline_finder(prepared: Prepared) -> Callable[[Report], Baseline]:

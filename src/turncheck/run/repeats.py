@@ -14,6 +14,7 @@ from turncheck.comparison.repeats import RunBesideBase, alarm_at, rate_test, run
 from turncheck.evaluation.answers import units_of
 from turncheck.evaluation.e2e import case_units
 from turncheck.evaluation.e2e_repeats import turns_of
+from turncheck.evaluation.on_base import OnBase
 from turncheck.evaluation.repeats import Repeating
 from turncheck.evaluations.kind import FIGURES_OF_RUNS, OF_ONE, OF_RUNS, OF_THREE, REPEATED, section_of
 from turncheck.messages.errors import UserError
@@ -21,6 +22,7 @@ from turncheck.messages.phrasing import count
 from turncheck.process.screen import duration
 from turncheck.report.model import LONGEST_BASE
 from turncheck.run.assistant import asked_at_base, opened_engine
+from turncheck.run.base_assistant import can_be_started
 from turncheck.run.repeat_plan import RepeatedTests, RepeatPlan
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.gates import gate_settings
@@ -165,21 +167,24 @@ def repeating(run: RunInProgress, evaluation: Evaluation) -> Iterator[Repeating[
 
 
 @contextmanager
-def engine_of_base(run: RunInProgress, remark: Callable[[str], None]) -> Iterator[Engine | None]:
-    """Yield the base as it runs elsewhere, if the settings say where; if nobody knows how to ask it, say so instead."""
+def engine_of_base(run: RunInProgress, remark: Callable[[str], None]) -> Iterator[OnBase[Engine] | None]:
+    """Yield the base as it runs elsewhere, if the settings say where, or as it is started here when it is first asked.
+
+    If nobody knows how to ask it where it runs, say so instead.
+    """
     there = asked_at_base(run.settings)
     if there is not None and run.settings.baseline != "none":
         there = _as_on_base(run, there)
         if there is None:
             remark(OTHER_BOT)
     if there is None or run.settings.baseline == "none":
-        yield None
+        yield run.base_to_start if asked_at_base(run.settings) is None and can_be_started(run) else None
         return
     inputs = run.inputs
     with opened_engine(
         there, run.project, inputs.environment, run.screen, hosts=inputs.hosts, variables=inputs.file_variables
     ) as engines:
-        yield engines
+        yield OnBase(lambda: engines)
 
 
 def _as_on_base(run: RunInProgress, there: Settings) -> Settings | None:
@@ -246,7 +251,7 @@ def _ensure_the_dead_are_found(run: RunInProgress, rules: RepeatRules) -> None:
     cases = sum(one.number for one in tests)
     first = min(one.rules.first for one in tests)
     level = rules.false_alarms / cases
-    is_beside = run.settings.baseline != "none" and asked_at_base(run.settings) is not None
+    is_beside = can_be_started(run) or (run.settings.baseline != "none" and asked_at_base(run.settings) is not None)
     of_report = rate_test(0, LONGEST_BASE, rules.worth)
 
     def is_found(most: int) -> bool:

@@ -168,10 +168,16 @@ class AssistantTask:
         if baseline is not None and baseline not in {*SEARCHED, "none"}:
             given["baseline"] = _report_among(str(baseline), self.folder)
         prepared = prepare(
-            given, self.environment, in_action=self.in_action, host=host, among=self.folder, chooser=self.chooser
+            given,
+            self.environment,
+            in_action=self.in_action,
+            host=host,
+            among=self.folder,
+            chooser=self.chooser,
+            past=self.past,
         )
         screen = replace(screen, timings={})
-        return run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared, self.past), screen)
+        return run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import structs
 
 from turncheck.evaluation.answers import ASKED_HERE, Answers, DelegatedError, answered
+from turncheck.evaluation.on_base import OnBase
 from turncheck.evaluations.kinds import KINDS
 from turncheck.messages.errors import INTERRUPTED, CutShortError, UserError
 from turncheck.messages.phrasing import at_paths, first_line
@@ -21,6 +23,7 @@ from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import Config, Project
 from turncheck.report.model import Batch, EngineInfo, Report, Skipped
 from turncheck.run.alone import quarantine_of, require_same_model, run_until_failure
+from turncheck.run.base_assistant import started_base
 from turncheck.run.inputs import NONE_PRECOMPUTED, Inputs, PrecomputedAnswers
 from turncheck.run.reading import Tests, fault_of, impossible, is_asked, not_asked, refused_training, unreadable
 from turncheck.run.repeat_plan import RepeatPlan
@@ -64,6 +67,7 @@ class RunInProgress:
         precomputed: PrecomputedAnswers = NONE_PRECOMPUTED,
         base_report: Callable[[], Report | None] = lambda: None,
         base_bot: Callable[[str | None], Bot | None] = lambda _: None,
+        until_its_end: ExitStack | None = None,
     ) -> None:
         self.inputs = inputs
         self.settings = inputs.settings
@@ -77,6 +81,10 @@ class RunInProgress:
         """Returns what the run is compared with, if there is anything: searched for when it is first asked for."""
         self.base_bot = base_bot
         """Returns the ``bot:`` of a commit, if it is at hand."""
+        self.base_to_start = OnBase(partial(started_base, self), only_known=True)
+        """The assistant of the base, trained and started here when it is first asked."""
+        self.until_its_end = until_its_end or ExitStack()
+        """What is closed at the end of the run."""
         self.refused: dict[Evaluation, UserError] = {}
         """Why evaluations could not be trained."""
         engines.recall(precomputed.parts)

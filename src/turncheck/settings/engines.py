@@ -18,6 +18,7 @@ class RegisteredEngine:
     setting, and its value, with which it has a batch suite run as a whole by a platform that limits their size.
     ``variants``: the setting, and its values, that name one of several assistants that it can ask (``kore:published``).
     ``on_base``: the setting that names where the assistant runs, and the one that names where its base runs.
+    ``command``: the setting with the command that makes an assistant of files and starts it: its base's, too.
     """
 
     module: str
@@ -27,13 +28,16 @@ class RegisteredEngine:
     uploads: tuple[str, str] | None = None
     variants: tuple[str, tuple[str, ...]] | None = None
     on_base: tuple[str, str] | None = None
+    command: str | None = None
 
 
 ENGINES: Final = Registry(
     "turncheck.engines",
     {
         "embedded": RegisteredEngine("turncheck.engines.embedded.engines"),
-        "rasa": RegisteredEngine("turncheck.engines.rasa_server.engines", from_files=False, kinds=("rasa",)),
+        "rasa": RegisteredEngine(
+            "turncheck.engines.rasa_server.engines", from_files=False, kinds=("rasa",), command="rasa_command"
+        ),
         "kore": RegisteredEngine(
             "turncheck.platforms.kore.engine.engines",
             from_files=False,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from turncheck.engines.conversation import ConversationEngine
+    from turncheck.evaluation.on_base import OnBase
     from turncheck.project.e2e.model import E2ECase
     from turncheck.run.under_way import RunInProgress
 
@@ -70,15 +71,15 @@ def _judged(run: RunInProgress, cases: Sequence[E2ECase]) -> EndToEnd:
     rules = rules_of(run)
     how = CaseRun(slot_order=slot_order_of(settings), workers=max(run.engines.at_once, settings.workers))
     engine: ConversationEngine | None = None
-    base_engine: ConversationEngine | None = None
+    on_base: OnBase[ConversationEngine] | None = None
     remarks: list[str] = []
     with ExitStack() as stack:
         if unanswered(answers, case_units(cases)):
             server = stack.enter_context(action_server(run.inputs, run.project, run.screen))
             engine = run.engines.assistant(server)
             if not rules.once:
-                on_base = stack.enter_context(engine_of_base(run, remarks.append))
-                base_engine = None if on_base is None else on_base.assistant(server)
+                base = stack.enter_context(engine_of_base(run, remarks.append))
+                on_base = None if base is None else base.then(lambda there: there.assistant(server))
             elif (executor := where_actions_are(server, run.work, settings, run.screen)).size:
                 answers = run_elsewhere(engine, cases, how, answers, executor)
         if not rules.once:
@@ -88,7 +89,7 @@ def _judged(run: RunInProgress, cases: Sequence[E2ECase]) -> EndToEnd:
                 how,
                 rules,
                 partial(section_of_base, run, "e2e"),
-                base_engine=base_engine,
+                on_base=on_base,
                 share=run.repeats.share("e2e") if "e2e" in run.repeats.tests else None,
                 spent=partial(run.repeats.spend, "e2e"),
                 say=run.screen.progress,

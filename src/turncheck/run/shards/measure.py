@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from contextlib import ExitStack
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -90,6 +91,7 @@ def measure_shard(
     with (
         engine_of_run(inputs, project, PrecomputedAnswers(answers), screen) as engines,
         workplace_of(inputs.settings, screen) as work,
+        ExitStack() as until_its_end,
     ):
         known = PrecomputedAnswers(answers)
         run = RunInProgress(
@@ -102,6 +104,7 @@ def measure_shard(
             precomputed=known,
             base_report=base_report,
             base_bot=partial(bot_of_base, inputs),
+            until_its_end=until_its_end,
         )
         ensure_repeats_are_possible(run)
         try:

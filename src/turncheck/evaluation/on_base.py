@@ -1,0 +1,49 @@
+"""The base as it is asked in turn with this side: it runs already, or is started when a test is first run there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from turncheck.messages.errors import EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Asked = TypeVar("Asked")
+Other = TypeVar("Other")
+
+
+@dataclass(eq=False)
+class OnBase(Generic[Asked]):
+    """What is asked on the base: ``open`` returns it.
+
+    ``only_known``: whether only tests are run there that the report of the base has. Starting it takes minutes, which
+    others are not worth: it lacks what they are about.
+    """
+
+    open: Callable[[], Asked]
+    only_known: bool = False
+    _opened: list[Asked] = field(default_factory=list, init=False)
+    _lost: EngineError | None = field(default=None, init=False)
+
+    @property
+    def engine(self) -> Asked:
+        """Return it, opened when it is first asked for; what fails is not tried again.
+
+        Raises:
+            EngineError: it cannot be opened.
+        """
+        if self._lost is not None:
+            raise self._lost
+        if not self._opened:
+            try:
+                self._opened.append(self.open())
+            except EngineError as error:
+                self._lost = error
+                raise
+        return self._opened[0]
+
+    def then(self, ask: Callable[[Asked], Other]) -> OnBase[Other]:
+        """Return what ``ask`` makes of it, as it is when it is first asked for."""
+        return OnBase(lambda: ask(self.engine), self.only_known)
