@@ -60,6 +60,7 @@ class EngineSettings(TypedDict, total=False):
     cluster: str
     model: AnyPath
     rasa_url: Words
+    rasa_url_base: Words
     rasa_token: str
     rasa_jwt: str
     rasa_command: str

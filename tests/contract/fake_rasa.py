@@ -4,7 +4,8 @@
 ``python fake_rasa.py run … --port N --model FILE`` serves. What is understood: the first word of a sentence is its
 intent. What is predicted: ``utter_<intent>`` after a message, else listening. ``act NAME`` calls the action server for
 this action first, whatever comes of it. Faults are named by the environment
-variable ``FAULT`` or by the test.
+variable ``FAULT`` or by the test; intents in the variable ``DEAD``, or in the project's ``dead.txt``, are answered
+wrongly, and a project with ``untrainable.txt`` cannot be trained.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ class FakeRasa:
     core: bool = True
     welcomes: bool = False
     action_endpoint: str = ""
+    dead: frozenset[str] = frozenset()
     fault: Callable[[str, Json], Fault | None] = lambda _path, _body: None
     url: str = ""
     calls: list[tuple[str, str, Json]] = field(default_factory=list, repr=False)
@@ -116,7 +118,7 @@ class FakeRasa:
         events = self.trackers.get(body["sender"]) or self.started()
         starts = [n for n, event in enumerate(events) if event.get("name") == "action_session_start"]
         parse = parsed(body["message"])
-        response = f"utter_{parse['intent']['name']}"
+        response = "utter_wrong" if parse["intent"]["name"] in self.dead else f"utter_{parse['intent']['name']}"
         if response == "utter_act":
             call = {"sender_id": body["sender"], "next_action": body["message"].split()[1], "tracker": {}}
             import requests  # the program is started many times, and rarely calls
@@ -280,7 +282,7 @@ def main(arguments: list[str]) -> int:
         calls.write(json.dumps({"arguments": arguments, "environment": dict(os.environ), "pid": os.getpid()}) + "\n")
     if arguments[0] == "train":
         sys.stdout.write("Training ...\n")
-        if fault == "training":
+        if fault == "training" or Path("untrainable.txt").exists():
             sys.stdout.write("InvalidRule: the rules contradict each other\n")
             return 1
         sentences = Path(given["--nlu"], "nlu.yml").read_text() if "--nlu" in given else ""
@@ -291,7 +293,9 @@ def main(arguments: list[str]) -> int:
         return 3
     sys.stderr.write(Path(given["--endpoints"]).read_text())
     endpoint = re.search(r"action_endpoint:\s+url: *(\S+)", Path(given["--endpoints"]).read_text())
-    fake = FakeRasa(model=given["--model"], action_endpoint=endpoint[1] if endpoint else "")
+    here = Path("dead.txt").read_text() if Path("dead.txt").exists() else ""
+    dead = frozenset(f"{here} {os.environ.get('DEAD', '')}".split())
+    fake = FakeRasa(model=given["--model"], action_endpoint=endpoint[1] if endpoint else "", dead=dead)
     if fault == "late":
         fake.fault = lambda path, _body: "die" if path.startswith("/webhooks") else None
     told = map(json.loads, Path(os.environ["CALLS"]).read_text().splitlines())

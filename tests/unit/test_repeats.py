@@ -6,7 +6,7 @@ import random
 import re
 from itertools import combinations, product
 from math import comb, exp, prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 import pytest
@@ -614,6 +614,36 @@ def test_a_dead_case_is_found_without_any_history_if_the_base_can_be_asked() -> 
     assert found.outcome == "regressed"
     assert found.base == "p" * (len(found.runs) - 2)
     assert of(section, "b").base == "", "only suspicious cases are run there"
+
+
+def test_a_base_that_has_to_be_started_is_opened_once_for_a_case_that_its_report_has_and_costs_no_time() -> None:
+    now, opened = [0.0], []
+
+    def coins() -> Coins:
+        opened.append(now[0])
+        now[0] += 3600
+        return Coins({"a": 0.0})
+
+    def judged(base: EndToEnd | None, rates: Mapping[str, float]) -> EndToEnd:
+        return evaluated(rates, base, on_base=OnBase(coins, only_known=True), clock=lambda: now[0])
+
+    known = with_base(evaluated({"a": 0.0}), "P" * 20)
+    assert of(judged(None, {"a": 1.0}), "a").outcome == "failed"
+    assert of(judged(known, {"a": 0.0}), "a").outcome == "passed"
+    assert not opened
+    assert of(judged(known, {"a": 1.0}), "a").outcome == "regressed", "its start takes nothing of the budget"
+    assert len(opened) == 1
+
+
+def test_an_interrupt_while_the_base_starts_keeps_what_was_run() -> None:
+    def interrupted() -> Coins:
+        raise KeyboardInterrupt
+
+    known = with_base(evaluated({"a": 0.0, "b": 0.0}), "P" * 20)
+    with pytest.raises(CutShortError) as cut:
+        evaluated({"a": 1.0, "b": 0.0}, known, on_base=OnBase(interrupted))
+    finished = cast("EndToEnd", cut.value.finished)
+    assert [of(finished, name).runs for name in "ab"] == ["FF", "PP"]
 
 
 def test_what_fails_on_both_sides_does_not_regress() -> None:

@@ -68,7 +68,7 @@ GROUPS = {
         ),
     ),
     "engine and action server": (
-        *("rasa-url", "rasa-token", "rasa-jwt", "rasa-command", "rasa-servers"),
+        *("rasa-url", "rasa-url-base", "rasa-token", "rasa-jwt", "rasa-command", "rasa-servers"),
         *("kore-host", "kore-bot-id", "kore-bot-name", "kore-client-id", "kore-client-secret"),
         *("kore-version", "kore-way", "kore-timeout", "notes"),
         *("bot-url", "bot-url-base", "bot-callback", "bot-token", "bot-parallel"),

@@ -209,7 +209,7 @@ _OF_ALL: Final = (
     *("junit_flavour", "output_format", "accept_gone"),
 )
 """Settings about the common output, which the file at the top may have besides ``projects``."""
-_OF_ONE: Final = ("model", "rasa_url", "kore_bot_id", "kore_bot_name")
+_OF_ONE: Final = ("model", "rasa_url", "rasa_url_base", "kore_bot_id", "kore_bot_name")
 """Settings that name something in one assistant."""
 _MOST_SHOWN: Final = 5
 _AT_ONCE_PER_PROCESSOR: Final = 2

@@ -36,7 +36,11 @@ ENGINES: Final = Registry(
     {
         "embedded": RegisteredEngine("turncheck.engines.embedded.engines"),
         "rasa": RegisteredEngine(
-            "turncheck.engines.rasa_server.engines", from_files=False, kinds=("rasa",), command="rasa_command"
+            "turncheck.engines.rasa_server.engines",
+            from_files=False,
+            kinds=("rasa",),
+            on_base=("rasa_url", "rasa_url_base"),
+            command="rasa_command",
         ),
         "kore": RegisteredEngine(
             "turncheck.platforms.kore.engine.engines",

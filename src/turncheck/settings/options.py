@@ -375,6 +375,15 @@ class Settings:
         metavar="URL",
         engine="rasa",
     )
+    rasa_url_base: str | None = setting(
+        None,
+        read_addresses,
+        "address of the Rasa server, or of several, as it is on the base, to be measured as well",
+        file_key=False,
+        many=True,
+        metavar="URL",
+        engine="rasa",
+    )
     rasa_token: Secret | None = setting(
         None, read_hidden, "token of the Rasa server", file_key=False, metavar="TOKEN", engine="rasa"
     )

@@ -227,6 +227,8 @@ def opened(  # noqa: PLR0917 - as of all engines
             "the engine 'rasa' needs a server: its address, or the command that starts it (and not both)",
             hint="Give --rasa-url URL, or --rasa-command rasa.",
         )
+    if settings.rasa_url is None and settings.rasa_url_base is not None:
+        raise UserError("--rasa-url-base goes with --rasa-url: with --rasa-command, the base is started as well")
     if settings.rasa_url is not None:
         if settings.rasa_servers > 1:
             raise UserError(
@@ -235,7 +237,8 @@ def opened(  # noqa: PLR0917 - as of all engines
             )
         if models is not None and models.storage is not None:
             raise UserError("--remote-storage does not go with --rasa-url: a running server has its model loaded")
-        clients = [RasaClient(access, at_once=at_once) for access in _accesses(settings, environment)]
+        _accesses("rasa_url_base", settings, environment)  # it is refused before anything is measured
+        clients = [RasaClient(access, at_once=at_once) for access in _accesses("rasa_url", settings, environment)]
         server = clients[0] if len(clients) == 1 else RasaPool(clients)
         yield RasaEngines(project, server, server.at_once)
         return
@@ -300,12 +303,13 @@ def _stub_server(
     return StubServer(HttpActionServer(server, hosts=None if endpoints.is_given else hosts), known)
 
 
-def _accesses(settings: Settings, environment: Mapping[str, str]) -> list[Access]:
-    """Return the addresses of the servers that the settings name, each once."""
-    return [_access(url, settings, environment) for url in dict.fromkeys((settings.rasa_url or "").split())]
+def _accesses(setting: str, settings: Settings, environment: Mapping[str, str]) -> list[Access]:
+    """Return the addresses of the servers that a setting names, each once."""
+    urls = dict.fromkeys((getattr(settings, setting) or "").split())
+    return [_access(url, f"--{setting.replace('_', '-')}", settings, environment) for url in urls]
 
 
-def _access(url: str, settings: Settings, environment: Mapping[str, str]) -> Access:
+def _access(url: str, given_by: str, settings: Settings, environment: Mapping[str, str]) -> Access:
     if not is_http(url):
         shown = without_login(url)
         raise UserError(f"'{shown}' is not an address of a Rasa server", hint="Write it as http://host:5005.")
@@ -321,10 +325,10 @@ def _access(url: str, settings: Settings, environment: Mapping[str, str]) -> Acc
     if settings.rasa_token and settings.rasa_jwt:
         raise UserError("--rasa-token and --rasa-jwt cannot be combined", hint="Give the one that the server requires.")
     for secret, flag in ((settings.rasa_token, "--rasa-token"), (settings.rasa_jwt, "--rasa-jwt")):
-        ensure_hideable(secret, flag, url, "--rasa-url")
+        ensure_hideable(secret, flag, url, given_by)
     if settings.rasa_jwt and login_of(url):
         raise UserError(
-            "the login in the address of --rasa-url and --rasa-jwt would be the same header, Authorization",
+            f"the login in the address of {given_by} and --rasa-jwt would be the same header, Authorization",
             hint="Omit one of them.",
         )
     return Access(

@@ -225,7 +225,16 @@ _OF_A_JOB: Final = frozenset(
             "allow_custom_code",
         ),
         *("base", "baseline", "comment", "check_run", "annotations", "artifact_name", "retention_days"),
-        *("junit_flavour", "output_format", "rasa_url", "rasa_command", "kore_host", "kore_bot_id", "kore_bot_name"),
+        *(
+            "junit_flavour",
+            "output_format",
+            "rasa_url",
+            "rasa_url_base",
+            "rasa_command",
+            "kore_host",
+            "kore_bot_id",
+            "kore_bot_name",
+        ),
         *("bot_url", "bot_url_base", "bot_callback", "bot_parallel"),
         *("kore_client_id", "kore_way", "model", "action_endpoint", "action_server", "allow_hosts"),
     }
