@@ -109,7 +109,7 @@ def test_why_a_test_has_no_answer_is_said_by_the_gate(gate: str) -> None:
 
 
 @pytest.mark.parametrize(("engine", "told_so"), [("embedded", True), ("http", False)])
-def test_an_action_server_is_only_advised_where_it_would_help(engine: str, told_so: bool) -> None:  # noqa: FBT001
+def test_an_action_server_is_only_advised_where_it_would_help(engine: str, told_so: bool) -> None:
     left_out = replace(case("b", "a"), passed=False, outcome="skipped", reason="no", actions={"action_b": "missing"})
     made = with_changes(report(cases=[case("a", "a"), left_out]), engine=EngineInfo(name=engine, version="1"))
     _, comment = told(made, made)
