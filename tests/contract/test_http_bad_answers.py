@@ -79,7 +79,7 @@ def test_a_bad_answer_is_an_error_of_its_case_alone(name: str, tmp_path: Path) -
     answer, expected = BAD[name]
     fake = FakeBot(lambda call: answer(call) if call.body["message"] == "bad" else echo(call))
     with serving(fake):
-        section = hold(tmp_path, fake, sleep=lambda _: None)
+        section = hold(tmp_path, fake, timeout=60.0, sleep=lambda _: None)
     bad = result_of(section, "bad")
     assert bad.outcome == "error"
     assert expected in (bad.reason or "")

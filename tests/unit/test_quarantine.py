@@ -115,6 +115,16 @@ def test_a_test_is_listed_once(tmp_path: Path, golden: Golden) -> None:
     golden(*found)
 
 
+def test_an_entry_that_a_later_commit_ends_is_not_said_to_have_ended_in_the_past(
+    tmp_path: Path, golden: Golden
+) -> None:
+    (tmp_path / QUARANTINE_FILE).write_text(_yaml(until="2026-12-07"))
+    file = read_quarantine(tmp_path, tmp_path, date(2026, 12, 17), clock=date(2026, 11, 27))
+    assert file is not None
+    (finding,) = file.findings
+    golden(finding.message, finding.hint)
+
+
 def test_a_link_out_of_the_project_is_not_followed(tmp_path: Path) -> None:
     inside, outside = tmp_path / "bot", tmp_path / "elsewhere.yml"
     inside.mkdir()

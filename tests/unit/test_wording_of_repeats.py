@@ -91,6 +91,18 @@ def test_where_nothing_else_says_what_is_new_its_runs_do() -> None:
 
 def test_a_test_whose_base_was_unclear_does_not_fail_as_before() -> None:
     unclear = ran(greet=Repeats(runs="PFFP", outcome="unclear"))
-    said, _ = told(ran(greet=Repeats(runs="FFFF", outcome="failed", base="PFFP")), unclear, "new-failures")
+    said, comment = told(ran(greet=Repeats(runs="FFFF", outcome="failed", base="PFFP")), unclear, "new-failures")
     assert "1 end-to-end case newly fails" in said
     assert "as before" not in said
+    assert "the base did not run" not in comment
+
+
+@pytest.mark.parametrize("gate", ["test-failures", "new-failures"])
+def test_why_a_test_has_no_answer_is_said_by_the_gate(gate: str) -> None:
+    now = ran(greet=Repeats(runs="FF", outcome="failed"))
+    assert now.e2e
+    (failed,) = now.e2e.cases
+    runs = Repeats(runs="", errors=3, outcome="unclear")
+    erred = replace(failed, outcome="error", repeats=runs, reason="the bot answers 502 to POST /chat")
+    _, comment = told(replace(now, e2e=replace(now.e2e, cases=(erred,))), ran(**OLD), gate)
+    assert "end-to-end case greet: 3 runs ended in an error (the bot answers 502 to POST /chat)" in comment

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 from msgspec import UnsetType, structs
 
 from turncheck.evaluation.answers import ASKED_HERE, DelegatedError, UnfitAnswerError, answers_here
-from turncheck.evaluation.e2e import EXPECTS_NOTHING, NOT_FINISHED, case_units, section_of
+from turncheck.evaluation.e2e import EXPECTS_NOTHING, case_units, section_of
 from turncheck.evaluation.e2e_case import CaseOutcome, run_case, skipped_case
 from turncheck.evaluation.e2e_steps import Exercised
 from turncheck.evaluation.repeated import NO_RUNS, BaseRuns, Repeated, RepeatedRuns, Run
 from turncheck.evaluation.repeats import Rounds, Share, raise_if_stopped
-from turncheck.messages.errors import PassingError
+from turncheck.messages.errors import INTERRUPTED, PassingError
 from turncheck.messages.phrasing import first_line
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def evaluate_repeatedly(
         for number, outcome in enumerate(outcomes):
             if outcome.seconds is not None:
                 timed(number, outcome.seconds)
-    remarks = (NOT_FINISHED,) if rounds.interrupt is not None else ()
+    remarks = (INTERRUPTED,) if rounds.interrupt is not None else ()
     section = structs.replace(section_of(outcomes, (*rounds.remarks, *remarks)), repeats=rounds.how)
     raise_if_stopped(rounds, section)
     if len(own) < len(cases):
@@ -235,7 +235,7 @@ def _outcome(case: E2ECase, test: Repeated[CaseOutcome], why_unclear: str, *, is
         last = test.answers[-1] if test.answers else None
         if last is not None and (is_over or last.sign == "left out"):
             return CaseOutcome(last.answer.result, exercised, test.seconds)
-        not_run = skipped_case(case, f"not run: {test.why_unclear(why_unclear)}")
+        not_run = skipped_case(case, test.why_unclear(why_unclear))
         return CaseOutcome(not_run, exercised, test.seconds)
     repeats, result = test.repeats(), test.shown.result
     words = "" if repeats.outcome == "passed" else test.in_words(why_unclear)

@@ -303,6 +303,8 @@ def _is_true(value: Any) -> bool:
 def kind_of(value: Any) -> str:
     """Return what a value is, in words."""
     match value:
+        case None:
+            return "null"
         case bool():
             return f"the truth value {_written(value)}"
         case int() | float():
