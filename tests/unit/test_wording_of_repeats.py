@@ -14,7 +14,7 @@ from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
 from turncheck.render.wording.gates import judge
 from turncheck.render.wording.repeats import repeats_in_words
-from turncheck.report.model import GateSettings, Repeats
+from turncheck.report.model import EngineInfo, GateSettings, Repeats
 
 if TYPE_CHECKING:
     from turncheck.report.model import Report
@@ -106,3 +106,11 @@ def test_why_a_test_has_no_answer_is_said_by_the_gate(gate: str) -> None:
     erred = replace(failed, outcome="error", repeats=runs, reason="the bot answers 502 to POST /chat")
     _, comment = told(replace(now, e2e=replace(now.e2e, cases=(erred,))), ran(**OLD), gate)
     assert "end-to-end case greet: 3 runs ended in an error (the bot answers 502 to POST /chat)" in comment
+
+
+@pytest.mark.parametrize(("engine", "told_so"), [("embedded", True), ("http", False)])
+def test_an_action_server_is_only_advised_where_it_would_help(engine: str, told_so: bool) -> None:
+    left_out = replace(case("b", "a"), passed=False, outcome="skipped", reason="no", actions={"action_b": "missing"})
+    made = with_changes(report(cases=[case("a", "a"), left_out]), engine=EngineInfo(name=engine, version="1"))
+    _, comment = told(made, made)
+    assert ("--action-server" in comment) == told_so
