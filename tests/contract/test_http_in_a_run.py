@@ -6,6 +6,7 @@ import json
 import subprocess
 import time
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -100,6 +101,20 @@ def test_the_base_is_asked_where_it_runs(project: Path) -> None:
     assert document(project, "baseline")["e2e"]["passed"] == 3
     assert document(project)["e2e"]["passed"] == 0
     assert "3 end-to-end cases" in both.stdout or "new-failures" in both.stdout
+
+
+def test_on_a_branch_whose_base_is_not_known_entries_count_and_that_is_said(project: Path, golden: Golden) -> None:
+    git(project, "switch", "--quiet", "--create", "change")
+    until = (datetime.now(UTC).date() + timedelta(days=9)).isoformat()
+    entry = f"- {{case: one, because: slow, owner: ana, until: {until}, expect: flaky}}\n"
+    (project / "turncheck.quarantine.yml").write_text(entry)
+    git(project, "add", ".")
+    git(project, "commit", "--quiet", "--message", "In quarantine")
+    with serving(FakeBot(understanding)) as fake:
+        alone = run(project, fake.url, "--base", "main")
+        beside = run(project, fake.url, "--base", "main", "--bot-url-base", fake.url)
+    golden(alone.stdout, only="turncheck.quarantine.yml count")
+    assert "count here" not in beside.stdout
 
 
 def test_a_change_of_how_the_bot_is_asked_is_said(project: Path) -> None:

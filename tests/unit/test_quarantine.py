@@ -31,7 +31,7 @@ from turncheck.render.links import Links
 from turncheck.render.wording.gates import judge
 from turncheck.render.wording.verdict import GateResult, Verdict
 from turncheck.report.codec import decode, encode
-from turncheck.report.model import CaseMessage, CaseResult, GateSettings, HowRepeated, Repeats, Report
+from turncheck.report.model import CaseMessage, CaseResult, GateSettings, HowRepeated, Repeats, Report, Skipped
 from turncheck.report.quarantine import Quarantine, QuarantinedTest
 from turncheck.validation.catalogue_suites import QUARANTINE_CHECKS
 from turncheck.validation.checks import Check
@@ -460,6 +460,15 @@ def test_neither_a_small_budget_nor_errors_excuse_a_test_that_never_passes_any_m
         assert not _verdict(_report(cases=[worse, other], quarantine=entries), base).passed
     as_usual = structs.replace(failed, repeats=Repeats(runs="FF", outcome="failed", base="FPFFPF"))
     assert _verdict(_report(cases=[as_usual, other], quarantine=entries), base).passed
+
+
+def test_beside_tests_that_were_not_run_those_in_quarantine_have_not_passed() -> None:
+    entries = _quarantine("pays")
+    not_run = Skipped(evaluation="e2e", reason="no server")
+    head = _report(FAILS, OTHER, quarantine=entries, skipped=[not_run])
+    base = _report(PASSES, OTHER, quarantine=entries, skipped=[not_run])
+    summary = _verdict(head, base).summary
+    assert "1 of 2 stories passed, 1 story in quarantine fails" in summary
 
 
 def test_a_run_whose_tests_are_all_in_quarantine_tested_nothing(golden: Golden) -> None:

@@ -186,7 +186,12 @@ def reason_of_error(case: CaseResult | BatchCase) -> str:
 
 
 def lacks_actions(report: Report) -> bool:
-    """Whether end-to-end cases were skipped since their custom actions could not be run."""
+    """Whether end-to-end cases were skipped since their custom actions could not be run.
+
+    A bot over HTTP runs its own, and no action server can take their place.
+    """
+    if report.engine is not None and report.engine.name == "http":
+        return False
     cases = report.e2e.cases if report.e2e else ()
     return any(case.outcome == "skipped" and "missing" in case.actions.values() for case in cases)
 

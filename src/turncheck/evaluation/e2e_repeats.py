@@ -170,7 +170,6 @@ def evaluate_repeatedly(
         share=share,
         say=say,
         clock=clock,
-        reason_of=lambda outcome: first_line(outcome.result.reason or ""),
     )
     rounds.run()
     rounds.ensure_still_there(len(own), must_answer=False)
@@ -215,7 +214,7 @@ def _why_not_run(case: E2ECase) -> str | None:
 
 
 def _run(outcome: CaseOutcome) -> Run[CaseOutcome]:
-    return Run(outcome, _SIGNS.get(outcome.result.outcome, "left out"))
+    return Run(outcome, _SIGNS.get(outcome.result.outcome, "left out"), why=first_line(outcome.result.reason or ""))
 
 
 def _error_of(test: Repeated[CaseOutcome]) -> CaseResult:

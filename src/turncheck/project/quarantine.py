@@ -124,7 +124,7 @@ def _expired(test: QuarantinedTest, node: YamlNode, today: str, clock: date | No
     """Yield that an entry has ended; ``clock``: what the clock says, if the run counts as on the day of its commit."""
     since = count(-days_left(test, today), "day")
     if days_left(test, today) < 0:
-        when = f"{since} ago" if clock is None else f"{since} before its commit, which is of {today}"
+        when = f"{since} ago" if clock is None else f"{since} before the commit that is tested, which is of {today}"
         message = f"The quarantine of '{test.case[:200]}' ended on {test.until}, {when}."
         hint = f"{test.owner[:80]} looks after it: mend the test and remove the entry, or name another day."
         if clock is not None:
