@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turncheck.ci.host import exact_commit
+from turncheck.evaluation.on_base import OnBase
 from turncheck.messages.errors import EngineError, UserError
 from turncheck.process.child_process import split_command
 from turncheck.process.screen import Console
@@ -32,7 +34,14 @@ def can_be_started(run: RunInProgress) -> bool:
     return run.settings.baseline != "none" and run.settings.model is None and has_command
 
 
-def started_base(run: RunInProgress) -> Engine:
+def base_to_start(run: RunInProgress) -> OnBase[Engine] | None:
+    """Return the assistant of the base, which is started when it is first asked; ``None`` if nobody says how."""
+    if run.base_to_start is None and can_be_started(run):
+        run.base_to_start = OnBase(partial(_started, run), only_known=True)
+    return run.base_to_start
+
+
+def _started(run: RunInProgress) -> Engine:
     """Train and start the assistant of the commit that the report of the base is of; it runs until the run ends.
 
     Its custom actions are run by the action server of this run.

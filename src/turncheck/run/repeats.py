@@ -22,7 +22,7 @@ from turncheck.messages.phrasing import count
 from turncheck.process.screen import duration
 from turncheck.report.model import LONGEST_BASE
 from turncheck.run.assistant import asked_at_base, opened_engine
-from turncheck.run.base_assistant import can_be_started
+from turncheck.run.base_assistant import base_to_start, can_be_started
 from turncheck.run.repeat_plan import RepeatedTests, RepeatPlan
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.gates import gate_settings
@@ -178,7 +178,7 @@ def engine_of_base(run: RunInProgress, remark: Callable[[str], None]) -> Iterato
         if there is None:
             remark(OTHER_BOT)
     if there is None or run.settings.baseline == "none":
-        yield run.base_to_start if asked_at_base(run.settings) is None and can_be_started(run) else None
+        yield base_to_start(run) if asked_at_base(run.settings) is None else None
         return
     inputs = run.inputs
     with opened_engine(

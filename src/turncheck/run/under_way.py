@@ -5,14 +5,13 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date
-from functools import cached_property, partial
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import structs
 
 from turncheck.evaluation.answers import ASKED_HERE, Answers, DelegatedError, answered
-from turncheck.evaluation.on_base import OnBase
 from turncheck.evaluations.kinds import KINDS
 from turncheck.messages.errors import INTERRUPTED, CutShortError, UserError
 from turncheck.messages.phrasing import at_paths, first_line
@@ -23,7 +22,6 @@ from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import Config, Project
 from turncheck.report.model import Batch, EngineInfo, Report, Skipped
 from turncheck.run.alone import quarantine_of, require_same_model, run_until_failure
-from turncheck.run.base_assistant import started_base
 from turncheck.run.inputs import NONE_PRECOMPUTED, Inputs, PrecomputedAnswers
 from turncheck.run.reading import Tests, fault_of, impossible, is_asked, not_asked, refused_training, unreadable
 from turncheck.run.repeat_plan import RepeatPlan
@@ -37,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.engines.base import Engine
+    from turncheck.evaluation.on_base import OnBase
     from turncheck.evaluation.repeats import Repeating
     from turncheck.evaluations.kind import EvaluationKind
     from turncheck.messages.finding import Finding, Location
@@ -81,8 +80,8 @@ class RunInProgress:
         """Returns what the run is compared with, if there is anything: searched for when it is first asked for."""
         self.base_bot = base_bot
         """Returns the ``bot:`` of a commit, if it is at hand."""
-        self.base_to_start = OnBase(partial(started_base, self), only_known=True)
-        """The assistant of the base, trained and started here when it is first asked."""
+        self.base_to_start: OnBase[Engine] | None = None
+        """The assistant of the base, trained and started here when it is first asked: one for all evaluations."""
         self.until_its_end = until_its_end or ExitStack()
         """What is closed at the end of the run."""
         self.refused: dict[Evaluation, UserError] = {}
