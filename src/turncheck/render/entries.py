@@ -210,7 +210,9 @@ def _test(kind: str, case: CaseChange) -> Line:
 
 def quarantined(failing: HeldTest) -> Entry:
     """A test that fails and does not count, with who looks after it, until when, and why."""
-    spans = line(f"{failing.kind} ", Code(failing.name), ", ", Prose(quarantine_in_words(failing.entry), 300))
+    runs = "" if isinstance(failing.repeats, UnsetType) else f" ({runs_in_words(failing.repeats)})"
+    held = Prose(quarantine_in_words(failing.entry), 300)
+    spans = line(f"{failing.kind} ", Code(failing.name), f"{runs}, ", held)
     key = "" if failing.kind == "sentence" else key_of_test(failing.kind, failing.name)
     return Entry(spans, _at(failing.location), case=key)
 
