@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, cast
+
+from msgspec import Struct
 
 from turncheck.registry import Registry
 from turncheck.web.addresses import is_same_server
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from turncheck.process.environment import Secret
 
 
-@dataclass(frozen=True, slots=True)
-class RegisteredHost:
+class RegisteredHost(Struct, frozen=True):
     """A registered host: the class ``of`` in ``module``, imported only if one of ``marks`` is among the variables.
 
     The class has ``detect``, which looks at the variables of a process, and returns the host if they are those of one
@@ -46,8 +46,7 @@ class RegisteredHost:
         return getattr(import_module(self.module), self.of)
 
 
-@dataclass(frozen=True, slots=True)
-class CodeHost(RegisteredHost):
+class CodeHost(RegisteredHost, frozen=True):
     """A host that has repositories and pull requests and can be asked from anywhere: its class also has
     ``of_repository``.
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+
+from msgspec.structs import replace
 
 from turncheck.commands.flags import shared
 from turncheck.commands.flags.engine import add_cache_flags, add_engine_flags, models_of, settings_of
@@ -153,7 +155,7 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
     if options.how.name is not None and len(read.suites) > 1:
         raise UserError("--name is for one suite", hint="Run the suites one by one to name them.")
     training = {example.text for example in project.nlu.examples}
-    measured, settings = now(), replace(settings, notes=options.notes)
+    measured, settings = now(), dataclasses.replace(settings, notes=options.notes)
     run = SuiteRun(names, training, options.notes, setting=setting_of(project))
 
     def measure(bench: Bench) -> Batch:

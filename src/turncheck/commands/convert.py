@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import sys
 from collections import defaultdict
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+from msgspec.structs import replace
 
 from turncheck.commands.flags.shared import add_project, add_verbosity, output_path, screen_of
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
@@ -502,7 +504,7 @@ def _without_new_fallback(before: Project, after: Project) -> Project:
     if any(component.name == _FALLBACK for component in before.config.pipeline or ()):
         return after
     pipeline = tuple(component for component in after.config.pipeline or () if component.name != _FALLBACK)
-    return replace(after, config=replace(after.config, pipeline=pipeline))
+    return dataclasses.replace(after, config=replace(after.config, pipeline=pipeline))
 
 
 def _understood(parse: Parse) -> str:

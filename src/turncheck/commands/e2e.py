@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
+
+from msgspec.structs import replace
 
 from turncheck.commands.flags import shared
 from turncheck.commands.flags.engine import add_assistant, add_engine_flags, assistant_of

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
 
 from turncheck.commands.flags.shared import add_project, add_verbosity, output_path, screen_of, share, whole_number
 from turncheck.messages.errors import EXIT_OK, UserError

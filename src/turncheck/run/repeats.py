@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
+
+from msgspec.structs import replace
 
 from turncheck.comparison.judged import Regression, Threshold, read_rules
 from turncheck.comparison.losses import without_runs_before_losses
@@ -192,7 +194,7 @@ def _as_on_base(run: RunInProgress, there: Settings) -> Settings | None:
     if there.bot is None or base is None or base.settings.bot == there.bot.lines:
         return there
     own = run.base_bot(base.source.commit)
-    return None if own is None else replace(there, bot=own)
+    return None if own is None else dataclasses.replace(there, bot=own)
 
 
 def ensure_repeats_are_possible(run: RunInProgress) -> None:

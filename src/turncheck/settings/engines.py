@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from turncheck.registry import Registry
 
 
-@dataclass(frozen=True, slots=True)
-class RegisteredEngine:
+class RegisteredEngine(Struct, frozen=True):
     """A registered engine: a module with the function ``opened``, imported when the engine is used.
 
     ``from_files``: it needs only a project's files, so that it can measure any commit. ``has_languages``: it can be
