@@ -23,7 +23,6 @@ from msgspec import Struct, field
 from turncheck import __version__
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
-from turncheck.messages.value_classes import field_names
 from turncheck.process.cache import MOST_BYTES, Cache
 from turncheck.process.output_files import whole_file
 from turncheck.process.packed import BoundedGzip, UnpacksToTooMuchError
@@ -466,7 +465,7 @@ def components_from_json(shape: Sequence[Mapping[str, Any]]) -> tuple[model.Comp
 def _listed(things: Mapping[str, Any]) -> list[Json]:
     # The places of single values are not needed in a model.
     return [
-        {name: getattr(thing, name) for name in field_names(type(thing)) or () if name != "places"}
+        {name: value for name, value in msgspec.to_builtins(thing).items() if name != "places"}
         for thing in things.values()
     ]
 
