@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 AZURITE = "3.37.0"
+UNUSED = ("applicationinsights", "mysql2", "tedious")
+"""Telemetry, which is off, and databases, as it keeps all in memory."""
 GCP_STORAGE_EMULATOR = "2026.7.19"
 ACCOUNT = "devstoreaccount1"
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
@@ -37,9 +39,9 @@ def _gcs_emulator() -> Path:
     home = CACHE / f"gcp-storage-emulator-{GCP_STORAGE_EMULATOR}"
     with alone(home):
         if not (home / "complete").exists():
-            venv.EnvBuilder(with_pip=True, clear=True).create(home)
-            pip = [str(home / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-            subprocess.run([*pip, f"gcp-storage-emulator=={GCP_STORAGE_EMULATOR}"], check=True)
+            venv.EnvBuilder(clear=True).create(home)
+            pip = [sys.executable, "-m", "pip", "--python", str(home), "--quiet", "--disable-pip-version-check"]
+            subprocess.run([*pip, "install", f"gcp-storage-emulator=={GCP_STORAGE_EMULATOR}"], check=True)
             (home / "complete").touch()
     return home / "bin" / "gcp-storage-emulator"
 
@@ -48,7 +50,7 @@ def _gcs_emulator() -> Path:
 def azurite(container: str, blobs: dict[str, bytes]) -> Iterator[str]:
     """Run Azurite with these blobs in a container; yields the connection string."""
     port = _free_port()
-    main = npm_package("azurite", AZURITE) / "dist" / "src" / "blob" / "main.js"
+    main = npm_package("azurite", AZURITE, UNUSED) / "dist" / "src" / "blob" / "main.js"
     flags = ["--blobHost", "127.0.0.1", "--blobPort", str(port), "--inMemoryPersistence", "--skipApiVersionCheck"]
     flags += ["--disableTelemetry", "--silent"]
     connection = (

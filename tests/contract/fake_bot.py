@@ -52,7 +52,7 @@ class Call:
 @dataclass(frozen=True)
 class Reply:
     """An answer. ``body``: bytes, or what is sent as JSON; ``how``: "cut" (none at all), "endless", "short" (its
-    headers say how long it should be).
+    headers say how long it should be), "cut after" (whole, and the connection is cut a moment later, without a word).
     """
 
     body: Any = b""
@@ -177,6 +177,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
+        if reply.how == "cut after":
+            self.close_connection = True
+            self.wfile.flush()
+            time.sleep(0.1)
 
     def log_message(self, *_: object) -> None:
         """It would not be read."""

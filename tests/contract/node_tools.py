@@ -20,23 +20,36 @@ from tools.build_page import node_folder
 __all__ = ["CACHE", "alone", "node_folder", "npm_package"]
 
 CACHE = Path(__file__).parents[2] / ".cache"
+NOTHING = "exports.shim = () => {};\n"
+"""A package without contents; what would add to old Node.js what ours has adds nothing."""
 
 
 @cache
-def npm_package(name: str, version: str, overrides: tuple[tuple[str, str], ...] = ()) -> Path:
-    """Return the folder of an npm package; install it if need be, with other versions of what it depends on."""
+def npm_package(name: str, version: str, unused: tuple[str, ...] = ()) -> Path:
+    """Return the folder of an npm package; install it if need be, with nothing in place of what no test uses of it."""
     home = CACHE / "npm" / f"{name.replace('/', '_')}-{version}"
     folder = node_folder()
     with alone(home):
         if not (home / "complete").exists():
-            wanted = {"private": True, "type": "module", "overrides": dict(overrides), "dependencies": {name: version}}
-            (home / "package.json").write_text(json.dumps(wanted), "utf-8")
+            _describe(home, {name: version}, unused)
             npm = folder / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
             environment = {**os.environ, "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
-            command = [str(folder / "bin" / "node"), str(npm), "install", "--no-audit", "--no-fund", "--silent"]
+            flags = ["--no-audit", "--no-fund", "--silent", "--ignore-scripts", "--prefer-offline", "--no-package-lock"]
+            command = [str(folder / "bin" / "node"), str(npm), "install", *flags]
             subprocess.run(command, cwd=home, env=environment, check=True, stdout=sys.stderr)
             (home / "complete").touch()
     return home / "node_modules" / name
+
+
+def _describe(home: Path, wanted: dict[str, str], unused: tuple[str, ...]) -> None:
+    """Write what npm installs: most of its time is for unpacking thousands of files that are never read."""
+    nothing = home / "nothing"
+    nothing.mkdir(exist_ok=True)
+    (nothing / "package.json").write_text(json.dumps({"name": "nothing", "version": "1.0.0"}), "utf-8")
+    (nothing / "index.js").write_text(NOTHING, "utf-8")
+    overrides = dict.fromkeys(unused, "file:./nothing")
+    whole = {"private": True, "type": "module", "overrides": overrides, "dependencies": wanted}
+    (home / "package.json").write_text(json.dumps(whole), "utf-8")
 
 
 @contextmanager

@@ -27,7 +27,7 @@ _START = 120.0
 @contextmanager
 def prism_before(upstream: str) -> Iterator[str]:
     """Run Prism in front of a server and give its address."""
-    package = npm_package("@stoplight/prism-cli", VERSION)
+    package = npm_package("@stoplight/prism-cli", VERSION, ("postman-collection",))
     node = node_folder() / "bin" / "node"
     port = free_port()
     preload = str(Path(__file__).with_name("prism_redirects.cjs"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -79,13 +80,23 @@ def test_a_bad_answer_is_an_error_of_its_case_alone(name: str, tmp_path: Path) -
     answer, expected = BAD[name]
     fake = FakeBot(lambda call: answer(call) if call.body["message"] == "bad" else echo(call))
     with serving(fake):
-        section = hold(tmp_path, fake, sleep=lambda _: None)
+        section = hold(tmp_path, fake, timeout=60.0, sleep=lambda _: None)
     bad = result_of(section, "bad")
     assert bad.outcome == "error"
     assert expected in (bad.reason or "")
     assert len(bad.reason or "") < 1500
     assert [case.outcome for case in section.cases] == ["passed", "error", "passed"]
     assert (section.passed, section.failed) == (2, 1)
+
+
+def test_a_bot_that_cuts_connections_it_offered_to_keep_is_given_new_ones(tmp_path: Path) -> None:
+    turns = "".join(f"  - user: {text}\n  - bot: You said {text}\n" for text in "abc")
+    cases = "".join(f"- test_case: {name}\n  steps:\n{turns}" for name in ("one", "two"))
+    fake = FakeBot(lambda call: replace(echo(call), how="cut after"))
+    with serving(fake):
+        section = hold(tmp_path, fake, f"test_cases:\n{cases}", sleep=lambda _: None)
+    assert [case.outcome for case in section.cases] == ["passed", "passed"]
+    assert len(fake.calls) <= 8, "only the conversation that was cut is held again"
 
 
 def test_a_bot_that_says_nothing_fails_what_is_expected(tmp_path: Path, golden: Golden) -> None:

@@ -87,7 +87,7 @@ bot:
 
 
 SILENT = {
-    "nothing comes": (None, "no message came for 0.1 seconds: nothing was posted to http://127.0.0.1:"),
+    "nothing comes": (None, "no message came for 0.1 s: nothing was posted to http://127.0.0.1:"),
     "what is not JSON": (b"Hello!", "the bot called back with what is not JSON (no JSON"),
     "another field": ({"texts": "x"}, "the answer has nothing at $.text; it has $.texts"),
     "a number": ({"text": 42}, "has the number 42 at `replies: $.text` (turncheck.yml:3:12)"),

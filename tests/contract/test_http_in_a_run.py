@@ -6,6 +6,7 @@ import json
 import subprocess
 import time
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -102,6 +103,20 @@ def test_the_base_is_asked_where_it_runs(project: Path) -> None:
     assert "3 end-to-end cases" in both.stdout or "new-failures" in both.stdout
 
 
+def test_on_a_branch_whose_base_is_not_known_entries_count_and_that_is_said(project: Path, golden: Golden) -> None:
+    git(project, "switch", "--quiet", "--create", "change")
+    until = (datetime.now(UTC).date() + timedelta(days=9)).isoformat()
+    entry = f"- {{case: one, because: slow, owner: ana, until: {until}, expect: flaky}}\n"
+    (project / "turncheck.quarantine.yml").write_text(entry)
+    git(project, "add", ".")
+    git(project, "commit", "--quiet", "--message", "In quarantine")
+    with serving(FakeBot(understanding)) as fake:
+        alone = run(project, fake.url, "--base", "main")
+        beside = run(project, fake.url, "--base", "main", "--bot-url-base", fake.url)
+    golden(alone.stdout, only="turncheck.quarantine.yml count")
+    assert "count here" not in beside.stdout
+
+
 def test_a_change_of_how_the_bot_is_asked_is_said(project: Path) -> None:
     git(project, "switch", "--quiet", "--create", "change")
     file = project / "turncheck.yml"
@@ -155,8 +170,8 @@ def test_the_opening_of_a_conversation_is_tried_again_in_its_next_turn(tmp_path:
         where = ("--engine", "http", "--project", tmp_path, "--bot-url", fake.url)
         done = turncheck("shell", *where, stdin="one\ntwo\n")
     assert done.returncode == 2
-    assert "you> one\n  (error: the bot at" in done.stdout
-    assert done.stdout.endswith("you> two\nbot> /chat/s7?m=two\n")
+    assert done.stdout.startswith("  (error: the bot at")
+    assert done.stdout.endswith("\nyou> one\nbot> /chat/s7?m=one\nyou> two\nbot> /chat/s7?m=two\n")
 
 
 @pytest.mark.parametrize("repeats", ["off", "auto"])

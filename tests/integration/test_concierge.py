@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import runpy
 import signal
 import subprocess
@@ -12,8 +13,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
-RUN = Path(__file__).parents[2] / "examples" / "concierge" / "run.py"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+RUN = EXAMPLES / "concierge" / "run.py"
 
 
 @pytest.mark.slow
@@ -88,3 +91,15 @@ def test_the_bot_asks_the_model_where_it_is(
     with pytest.raises(AskedError) as asked:
         bot["ask"]([])
     assert asked.value.args == expected
+
+
+def test_the_workflow_starts_the_base_with_a_model_of_its_own() -> None:
+    """Else a change of the model would be one of both sides, and excused."""
+    workflow = yaml.safe_load((EXAMPLES / "workflows" / "http.yml").read_text("utf-8"))
+    (starts,) = (step["run"] for step in workflow["jobs"]["turncheck"]["steps"] if step.get("id") == "bots")
+    models = dict(re.findall(r"python (\S*)bot/model\.py (\d+)", starts))
+    asked = re.findall(r"MODEL_URL=http://127\.0\.0\.1:(\d+) python (\S*)bot/bot\.py", starts)
+    bots = {side: model for model, side in asked}
+    assert models == bots
+    assert set(bots) == {"", "base/"}
+    assert len(set(bots.values())) == 2

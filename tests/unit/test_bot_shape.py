@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from golden_texts import Golden
 
-from turncheck.engines.http.answers import AnswerError, Matched, read_answer
+from turncheck.engines.http.answers import AnswerError, Matched, Said, read_answer
 from turncheck.engines.http.signature import AwsKey, signed
 from turncheck.messages.errors import UserError
 from turncheck.settings.bot import Bot
@@ -280,6 +280,13 @@ def test_what_is_for_later_messages_is_said_to_have_no_effect_where_none_comes_l
     poll = "  poll: {path: '/m?after={session}'}\n"
     assert Matched(shape(tmp_path, f"{GOOD}{poll}  quiet: 2s\n")).nothing_at() == ()
     assert Matched(shape(tmp_path, "bot: {kind: directline}\n")).nothing_at() == ()
+
+
+@pytest.mark.parametrize(("answer", "notes"), [({"nlp": {"entities": []}}, 0), ({"nlp": {}}, 1), ({}, 1)])
+def test_a_path_that_leads_to_an_empty_list_is_right(answer: Any, notes: int, tmp_path: Path) -> None:
+    matched = Matched(shape(tmp_path, f"{GOOD}  entities: $.nlp.entities\n"))
+    matched.note(Said(), answer)
+    assert len(matched.nothing_at()) == notes
 
 
 def test_a_session_a_path_and_an_intent_all_at_once(tmp_path: Path) -> None:

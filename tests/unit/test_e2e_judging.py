@@ -610,7 +610,7 @@ def test_interrupted_what_was_finished_is_kept_and_nobody_waits_for_the_rest(tim
     assert raised.value.interrupted
     result = raised.value.finished
     assert [c.outcome for c in result.cases] == ["passed", "skipped", "passed", "passed"]
-    assert result.remarks == ("not run: interrupted",)
+    assert result.remarks == ("interrupted",)
 
 
 def test_any_number_of_workers_gives_the_same_result() -> None:

@@ -31,7 +31,7 @@ from turncheck.render.links import Links
 from turncheck.render.wording.gates import judge
 from turncheck.render.wording.verdict import GateResult, Verdict
 from turncheck.report.codec import decode, encode
-from turncheck.report.model import CaseMessage, CaseResult, GateSettings, HowRepeated, Repeats, Report
+from turncheck.report.model import CaseMessage, CaseResult, GateSettings, HowRepeated, Repeats, Report, Skipped
 from turncheck.report.quarantine import Quarantine, QuarantinedTest
 from turncheck.validation.catalogue_suites import QUARANTINE_CHECKS
 from turncheck.validation.checks import Check
@@ -113,6 +113,16 @@ def test_a_test_is_listed_once(tmp_path: Path, golden: Golden) -> None:
     tests, found = _read(tmp_path, _yaml() + _yaml(until="2027-01-31"))
     assert tests == ["pays"]
     golden(*found)
+
+
+def test_an_entry_that_a_later_commit_ends_is_not_said_to_have_ended_in_the_past(
+    tmp_path: Path, golden: Golden
+) -> None:
+    (tmp_path / QUARANTINE_FILE).write_text(_yaml(until="2026-12-07"))
+    file = read_quarantine(tmp_path, tmp_path, date(2026, 12, 17), clock=date(2026, 11, 27))
+    assert file is not None
+    (finding,) = file.findings
+    golden(finding.message, finding.hint)
 
 
 def test_a_link_out_of_the_project_is_not_followed(tmp_path: Path) -> None:
@@ -450,6 +460,15 @@ def test_neither_a_small_budget_nor_errors_excuse_a_test_that_never_passes_any_m
         assert not _verdict(_report(cases=[worse, other], quarantine=entries), base).passed
     as_usual = structs.replace(failed, repeats=Repeats(runs="FF", outcome="failed", base="FPFFPF"))
     assert _verdict(_report(cases=[as_usual, other], quarantine=entries), base).passed
+
+
+def test_beside_tests_that_were_not_run_those_in_quarantine_have_not_passed() -> None:
+    entries = _quarantine("pays")
+    not_run = Skipped(evaluation="e2e", reason="no server")
+    head = _report(FAILS, OTHER, quarantine=entries, skipped=[not_run])
+    base = _report(PASSES, OTHER, quarantine=entries, skipped=[not_run])
+    summary = _verdict(head, base).summary
+    assert "1 of 2 stories passed, 1 story in quarantine fails" in summary
 
 
 def test_a_run_whose_tests_are_all_in_quarantine_tested_nothing(golden: Golden) -> None:

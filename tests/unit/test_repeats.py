@@ -831,7 +831,7 @@ def test_the_setting_is_read(given: Any, rules: RepeatRules) -> None:
     [
         ({"first": 5, "most": 4}, "`first` (5) is more than `most` (4)"),
         ({"firts": 5}, "Did you mean 'first'?"),
-        ({"first": 0}, "`first`: expected a whole number"),
+        ({"first": 0, "most": 4}, "`first`: expected a whole number from 1 to 1,000, not 0"),
         ({"first": True}, "`first`: expected a whole number"),
         ({"most": 100000}, "`most`: expected a whole number from 1 to 1,000"),
         ({"worth": "150%"}, "`worth`: expected a share above 0"),

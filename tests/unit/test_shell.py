@@ -49,7 +49,7 @@ def test_each_line_of_a_pipe_gives_one_line_of_json_and_nothing_else() -> None:
 
 
 def test_a_pipe_shows_both_sides() -> None:
-    assert shown(["hello\n"]) == "you> hello\nbot> hello\n"
+    assert shown(["hello\n"]) == "bot> welcome\nyou> hello\nbot> hello\n"
 
 
 def test_what_a_custom_action_did_not_do_is_said() -> None:

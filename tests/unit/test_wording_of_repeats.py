@@ -14,7 +14,7 @@ from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
 from turncheck.render.wording.gates import judge
 from turncheck.render.wording.repeats import repeats_in_words
-from turncheck.report.model import GateSettings, Repeats
+from turncheck.report.model import EngineInfo, GateSettings, Repeats
 
 if TYPE_CHECKING:
     from turncheck.report.model import Report
@@ -91,6 +91,26 @@ def test_where_nothing_else_says_what_is_new_its_runs_do() -> None:
 
 def test_a_test_whose_base_was_unclear_does_not_fail_as_before() -> None:
     unclear = ran(greet=Repeats(runs="PFFP", outcome="unclear"))
-    said, _ = told(ran(greet=Repeats(runs="FFFF", outcome="failed", base="PFFP")), unclear, "new-failures")
+    said, comment = told(ran(greet=Repeats(runs="FFFF", outcome="failed", base="PFFP")), unclear, "new-failures")
     assert "1 end-to-end case newly fails" in said
     assert "as before" not in said
+    assert "the base did not run" not in comment
+
+
+@pytest.mark.parametrize("gate", ["test-failures", "new-failures"])
+def test_why_a_test_has_no_answer_is_said_by_the_gate(gate: str) -> None:
+    now = ran(greet=Repeats(runs="FF", outcome="failed"))
+    assert now.e2e
+    (failed,) = now.e2e.cases
+    runs = Repeats(runs="", errors=3, outcome="unclear")
+    erred = replace(failed, outcome="error", repeats=runs, reason="the bot answers 502 to POST /chat")
+    _, comment = told(replace(now, e2e=replace(now.e2e, cases=(erred,))), ran(**OLD), gate)
+    assert "end-to-end case greet: 3 runs ended in an error (the bot answers 502 to POST /chat)" in comment
+
+
+@pytest.mark.parametrize(("engine", "told_so"), [("embedded", True), ("http", False)])
+def test_an_action_server_is_only_advised_where_it_would_help(engine: str, told_so: bool) -> None:
+    left_out = replace(case("b", "a"), passed=False, outcome="skipped", reason="no", actions={"action_b": "missing"})
+    made = with_changes(report(cases=[case("a", "a"), left_out]), engine=EngineInfo(name=engine, version="1"))
+    _, comment = told(made, made)
+    assert ("--action-server" in comment) == told_so

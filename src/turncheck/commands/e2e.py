@@ -211,7 +211,7 @@ def run_test_e2e(
 
     alone = measured_alone("e2e", settings, project, screen, measure, environment=environment, models=assistant.models)
     stopped = alone.result.stopped
-    result = alone.finished or none_run(read.cases, f"not run: {cause(stopped)}" if stopped is not None else "")
+    result = alone.finished or none_run(read.cases, cause(stopped) if stopped is not None else "")
     reached = reached_by_conversations(result.exercised)
     report = alone.report(result, coverage=coverage_of(project, reached, code_of_actions(project.root)))
     held = with_quarantine(report, project.root, screen, environment)

@@ -422,11 +422,14 @@ def talk(conversation: Conversation, shell: ShellOptions, ends: Terminal) -> int
     Raises:
         EngineError: no turn will have an answer.
     """
-    if shell.output_format == "jsonl":
+    if shell.output_format == "jsonl":  # a line for each message: what the assistant says unasked is in its events
         return _talk(conversation, ends, _write_json_and_troubles)
-    if not ends.interactive:
-        return _talk(conversation, ends, write_text)
-    return _talk_interactively(conversation, ends.lines, ends.output)
+    if ends.interactive:
+        return _talk_interactively(conversation, ends.lines, ends.output)
+    opening, code = _opening(conversation)
+    if opening.responses or opening.remarks:  # what it lacks, if it cannot be held, is said with each message
+        _write_answers(opening, ends.output)
+    return max(code, _talk(conversation, ends, write_text))
 
 
 def read_fixtures(written: Sequence[str], slots: Iterable[str] | None) -> dict[str, Any]:
@@ -464,6 +467,14 @@ def _talk(conversation: Conversation, ends: Terminal, write: Callable[[Turn, Tex
         write(turn, ends.output)
         ends.output.flush()
     return code
+
+
+def _opening(conversation: Conversation) -> tuple[Turn, int]:
+    """Open the conversation; where that has no usable answer, the first message tries again."""
+    try:
+        return conversation.open(), EXIT_OK
+    except UserError as error:
+        return _unanswered(None, error), EXIT_NOT_DONE
 
 
 def _unanswered(message: str | None, error: UserError) -> Turn:
@@ -537,7 +548,7 @@ def message_lines(message: Mapping[str, Any]) -> Iterator[str]:
 
 def _talk_interactively(conversation: Conversation, lines: Iterable[str], output: TextIO) -> int:
     output.write("Type a message, or :help. To end, type :quit.\n")
-    turn = conversation.open()
+    turn, _ = _opening(conversation)
     _write_answers(turn, output)
     for typed in lines:
         line = typed.strip()

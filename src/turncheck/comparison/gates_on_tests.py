@@ -123,6 +123,8 @@ def _new_failures(
 ) -> tuple[tuple[FailedTest, ...], tuple[BadFinding, ...]]:
     """Failed tests, and errors in the data."""
     if comparison and comparison.judged:
+        failed = (test for tally in tallies(report) for test in (*tally.failed, *tally.tolerated))
+        reasons = {(test.evaluation, test.name): test.reason for test in failed}
         new = tuple(
             FailedTest(
                 name,
@@ -131,6 +133,7 @@ def _new_failures(
                 case.copies,
                 case.repeats,
                 is_new=case.base_location is None,
+                reason=reasons.get((name, case.name), ""),
                 location=case.location,
             )
             for name, cases in tests_of(comparison)
@@ -144,9 +147,8 @@ def _new_failures(
         finding for finding in (report.validation.findings if report.validation else ()) if finding.severity == "error"
     ]
     found = tallies(report)
-    failed = tuple(cause for tally in found for cause in (*tally.failed, *tally.tolerated, *tally.unexpected))
-    failed += tuple(unanswered_sentences(report))
-    return failed, tuple(_bad(finding, finding.message) for finding in findings)
+    causes = tuple(cause for tally in found for cause in (*tally.failed, *tally.tolerated, *tally.unexpected))
+    return (*causes, *unanswered_sentences(report)), tuple(_bad(finding, finding.message) for finding in findings)
 
 
 def regressed_sentences(report: Report, comparison: Comparison) -> Iterator[FailedTest]:

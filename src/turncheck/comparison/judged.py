@@ -48,6 +48,8 @@ class FailedTest(_Placed):
     """Whether it passes although its quarantine says that it fails."""
     is_new: bool = field(default=False, compare=False)
     """Whether the base does not have it."""
+    reason: str = field(default="", compare=False)
+    """Why its runs ended in an error, as its report says."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -414,13 +414,18 @@ def base_lacks(base: Report, head: Report, tests: dict[Evaluation, Matched]) -> 
             continue
         if not has_results(base, evaluation):
             found.append(OneSided(evaluation=evaluation, reason=why_not_run(base, evaluation)))
-        elif evaluation in tests and (newly := [one for one in tests[evaluation].newly_run if not _failed_before(one)]):
+        elif evaluation in tests and (newly := [one for one in tests[evaluation].newly_run if _lacked_by_base(one)]):
             reason = newly[0].base.actual or _NOT_SAID
             found.append(OneSided(evaluation=evaluation, reason=reason, cases=len(newly)))
         elif base.stopped is not None and evaluation in tests and tests[evaluation].added:
             reason = f"its run ended before its end: {first_line(base.stopped)}"
             found.append(OneSided(evaluation=evaluation, reason=reason, cases=len(tests[evaluation].added)))
     return tuple(found)
+
+
+def _lacked_by_base(pair: Pair) -> bool:
+    """Whether the base did not run a test: one that is unclear there was run."""
+    return not pair.base.unclear and not _failed_before(pair)
 
 
 def base_faults(base: Report) -> tuple[OneSided, ...]:

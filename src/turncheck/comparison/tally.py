@@ -20,6 +20,8 @@ from turncheck.report.evaluations import EVALUATIONS, Evaluation
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
 
+    from turncheck.report.batch import BatchCase
+    from turncheck.report.conversations import CaseResult
     from turncheck.report.model import Report, Skipped
 
 _NOT_GIVEN: Final = "no reason was given"
@@ -131,7 +133,7 @@ def _end_to_end(report: Report) -> Tally:
     cases = report.e2e.cases if report.e2e else ()
     skipped = [case for case in cases if case.outcome == "skipped"]
     failed = [
-        FailedTest("e2e", case.name, repeats=case.repeats, location=case.location)
+        FailedTest("e2e", case.name, repeats=case.repeats, reason=reason_of_error(case), location=case.location)
         for case in cases
         if case.outcome in {"failed", "error"}
     ]
@@ -165,7 +167,7 @@ def _end_to_end(report: Report) -> Tally:
 def _batch(report: Report) -> Tally:
     cases = [case for suite in (report.batch.suites if report.batch else ()) for case in suite.cases]
     failed = tuple(
-        FailedTest("batch", case.text, repeats=case.repeats, location=case.location)
+        FailedTest("batch", case.text, repeats=case.repeats, reason=reason_of_error(case), location=case.location)
         for case in cases
         if not case.passed and not case.unclear
     )
@@ -180,8 +182,18 @@ def _batch(report: Report) -> Tally:
     return Tally("batch", len(cases), failed, reason=reason, unclear=unclear)
 
 
+def reason_of_error(case: CaseResult | BatchCase) -> str:
+    """Why the runs of a case or utterance ended in an error; empty if they did not."""
+    return case.reason or "" if not isinstance(case.repeats, UnsetType) and case.repeats.is_unanswered else ""
+
+
 def lacks_actions(report: Report) -> bool:
-    """Whether end-to-end cases were skipped since their custom actions could not be run."""
+    """Whether end-to-end cases were skipped since their custom actions could not be run.
+
+    A bot over HTTP runs its own, and no action server can take their place.
+    """
+    if report.engine is not None and report.engine.name == "http":
+        return False
     cases = report.e2e.cases if report.e2e else ()
     return any(case.outcome == "skipped" and "missing" in case.actions.values() for case in cases)
 

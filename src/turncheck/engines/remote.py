@@ -144,6 +144,7 @@ class RemoteClient:
         self._local = threading.local()
         self._places = threading.BoundedSemaphore(self.at_once)
         self._was_there = False
+        self._keeps_connections = True
         self._waited = self._waits_until = 0.0
         self._waiting = threading.Lock()
 
@@ -164,6 +165,7 @@ class RemoteClient:
                 what = f"does not answer {question.shown} within {seconds:g} seconds"
                 failure = SlowAnswerError(f"the {self.noun} at {self.name} {what}")
             except (requests.ConnectionError, requests.exceptions.ChunkedEncodingError, HTTPError) as error:
+                self._keeps_connections = False  # it may cut those that it offers to keep: each call has its own now
                 failure = self._unreachable(error, question)
             except requests.RequestException as error:  # an invalid address, an answer that cannot be decoded
                 raise self._failure(question, f"cannot be asked ({type(error).__name__})") from None
@@ -229,6 +231,8 @@ class RemoteClient:
             body=question.body,
         )
         connect = limit if self._was_there else CONNECT_TIMEOUT
+        if not self._keeps_connections:
+            self._session.close()
         try:
             with self._places, exchange(self._session, call, limit, connect=connect) as answer:
                 body = self.masks.body(read_body(answer, self.most_bytes))

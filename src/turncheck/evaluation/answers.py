@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from msgspec import Struct
 
 from turncheck.messages.errors import CutShortError
+from turncheck.messages.phrasing import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -149,23 +150,25 @@ def answered(
     return kept
 
 
-def asked_twice(ask: Callable[[], Answer]) -> Answer | None:
-    """Ask an engine that several things can be asked at once for one of them; ``None``: it went wrong, twice.
+def asked_twice(ask: Callable[[], Answer]) -> tuple[Answer | None, str]:
+    """Ask an engine that several things can be asked at once for one of them; ``None``: it went wrong, twice, and why.
 
     An engine that asks again itself is not asked again: many questions in a row without an answer end a run.
 
     Raises:
         CutShortError: the engine is gone.
     """
+    why = ""
     for _ in range(2):
         try:
-            return ask()
+            return ask(), ""
         except CutShortError as error:
             if not error.passing:
                 raise
+            why = first_line(error.message)
             if error.unanswered:
-                return None
-    return None
+                break
+    return None, why
 
 
 def first_answers(

@@ -13,7 +13,7 @@ from turncheck.evaluation.botium_texts import CannotCompareError
 from turncheck.evaluation.e2e_steps import json_text
 from turncheck.project.botium.vocabulary import ORDERED_LIST, as_pattern
 from turncheck.web.json_path import JsonPath, PathError
-from turncheck.yaml_tree.shapes import SEARCH_SECONDS
+from turncheck.yaml_tree.shapes import SEARCH_SECONDS, as_re_reads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -151,7 +151,7 @@ class Message(Struct, frozen=True):
 
         try:
             found = regex.finditer(
-                as_pattern(pattern or ORDERED_LIST),
+                as_re_reads(as_pattern(pattern or ORDERED_LIST)),
                 self.text,
                 flags=regex.VERSION0 | re.MULTILINE,
                 timeout=SEARCH_SECONDS,

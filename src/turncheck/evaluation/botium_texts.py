@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from turncheck.project.botium.vocabulary import as_pattern
-from turncheck.yaml_tree.shapes import SEARCH_SECONDS, EndlessSearchError, is_found
+from turncheck.yaml_tree.shapes import SEARCH_SECONDS, EndlessSearchError, as_re_reads, is_found
 
 if TYPE_CHECKING:
     from turncheck.project.botium.model import Capabilities
@@ -42,7 +42,9 @@ def _without(pattern: str, text: str) -> str:
     import regex  # only where there are patterns
 
     try:
-        return str(regex.sub(pattern, "", text, flags=regex.VERSION0, timeout=SEARCH_SECONDS, concurrent=True))
+        return str(
+            regex.sub(as_re_reads(pattern), "", text, flags=regex.VERSION0, timeout=SEARCH_SECONDS, concurrent=True)
+        )
     except TimeoutError:
         return text
 

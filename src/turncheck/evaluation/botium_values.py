@@ -14,7 +14,7 @@ from turncheck.evaluation.botium_dates import INVALID, milliseconds, moved, writ
 from turncheck.evaluation.botium_message import as_text
 from turncheck.project.botium.functions import ANSWERED, CALL, FUNCTIONS, arguments
 from turncheck.project.botium.vocabulary import VARIABLE, as_pattern
-from turncheck.yaml_tree.shapes import SEARCH_SECONDS
+from turncheck.yaml_tree.shapes import SEARCH_SECONDS, as_re_reads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -147,7 +147,7 @@ def _search(pattern: str, text: str) -> tuple[str | None, ...] | None:
     import regex  # only where there are variables
 
     try:
-        match = regex.search(pattern, text, flags=regex.VERSION0, timeout=SEARCH_SECONDS, concurrent=True)
+        match = regex.search(as_re_reads(pattern), text, flags=regex.VERSION0, timeout=SEARCH_SECONDS, concurrent=True)
     except (regex.error, TimeoutError):
         return None
     return None if match is None else match.groups()

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from turncheck.project.e2e.model import E2ECase
 
 
-NOT_RUN: Final = "not run: an earlier case failed (--fail-fast)"
-NOT_FINISHED: Final = f"not run: {INTERRUPTED}"
+NOT_RUN: Final = "an earlier case failed (--fail-fast)"
 EXPECTS_NOTHING: Final = "the case expects nothing"
 
 
@@ -93,7 +92,7 @@ def evaluate_cases(
             timed(index, outcome.seconds)
         if ended is not None:
             ended(outcome)
-    section = section_of(outcomes, (NOT_FINISHED,) if interrupt is not None else ())
+    section = section_of(outcomes, (INTERRUPTED,) if interrupt is not None else ())
     if interrupt is not None:
         raise CutShortError(interrupt, section)
     if first_lost is not None:
@@ -120,7 +119,7 @@ def _waited_for(
     except KeyboardInterrupt as interrupt:
         rest = list(zip(cases, futures, strict=True))[len(outcomes) :]
         outcomes += [
-            (future.done() and future.result()) or CaseOutcome(skipped_case(case, NOT_FINISHED), Exercised())
+            (future.done() and future.result()) or CaseOutcome(skipped_case(case, INTERRUPTED), Exercised())
             for case, future in rest
         ]
         return outcomes, interrupt
@@ -155,7 +154,7 @@ def _outcome(
 
 def _not_run(case: E2ECase, lost: Mapping[int, EngineError]) -> CaseOutcome:
     # All before this one are done: the first lost case determines the reason for all, however many run at a time.
-    return CaseOutcome(skipped_case(case, f"not run: {lost[min(lost)].message}"), Exercised())
+    return CaseOutcome(skipped_case(case, lost[min(lost)].message), Exercised())
 
 
 def section_of(outcomes: Sequence[CaseOutcome], remarks: tuple[str, ...]) -> EndToEnd:
@@ -318,12 +317,12 @@ def run_elsewhere(
                 answers.keep(unit, outcome)
     except (EngineError, KeyboardInterrupt) as error:
         stopped = CutShortError(error)
-        reason = NOT_FINISHED if stopped.interrupted else f"not run: {stopped.message}"
+        reason = INTERRUPTED if stopped.interrupted else stopped.message
         known = CasesRun(answers, outcomes)
         all_of_them = [
             known.known(unit) or CaseOutcome(skipped_case(case, reason), Exercised()) for unit, case in by_unit.items()
         ]
-        raise CutShortError(error, section_of(all_of_them, (NOT_FINISHED,) if stopped.interrupted else ())) from error
+        raise CutShortError(error, section_of(all_of_them, (INTERRUPTED,) if stopped.interrupted else ())) from error
     return CasesRun(answers, outcomes)
 
 

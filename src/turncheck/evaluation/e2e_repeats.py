@@ -11,12 +11,12 @@ from msgspec import UnsetType, structs
 from msgspec.structs import replace
 
 from turncheck.evaluation.answers import ASKED_HERE, DelegatedError, UnfitAnswerError, answers_here
-from turncheck.evaluation.e2e import EXPECTS_NOTHING, NOT_FINISHED, case_units, section_of
+from turncheck.evaluation.e2e import EXPECTS_NOTHING, case_units, section_of
 from turncheck.evaluation.e2e_case import CaseOutcome, run_case, skipped_case
 from turncheck.evaluation.e2e_steps import Exercised
 from turncheck.evaluation.repeated import NO_RUNS, BaseRuns, Repeated, RepeatedRuns, Run
 from turncheck.evaluation.repeats import Rounds, Share, raise_if_stopped
-from turncheck.messages.errors import PassingError
+from turncheck.messages.errors import INTERRUPTED, PassingError
 from turncheck.messages.phrasing import first_line
 
 if TYPE_CHECKING:
@@ -165,7 +165,6 @@ def evaluate_repeatedly(
         share=share,
         say=say,
         clock=clock,
-        reason_of=lambda outcome: first_line(outcome.result.reason or ""),
     )
     rounds.run()
     rounds.ensure_still_there(len(own), must_answer=False)
@@ -180,7 +179,7 @@ def evaluate_repeatedly(
         for number, outcome in enumerate(outcomes):
             if outcome.seconds is not None:
                 timed(number, outcome.seconds)
-    remarks = (NOT_FINISHED,) if rounds.interrupt is not None else ()
+    remarks = (INTERRUPTED,) if rounds.interrupt is not None else ()
     section = structs.replace(section_of(outcomes, (*rounds.remarks, *remarks)), repeats=rounds.how)
     raise_if_stopped(rounds, section)
     if len(own) < len(cases):
@@ -210,7 +209,7 @@ def _why_not_run(case: E2ECase) -> str | None:
 
 
 def _run(outcome: CaseOutcome) -> Run[CaseOutcome]:
-    return Run(outcome, _SIGNS.get(outcome.result.outcome, "left out"))
+    return Run(outcome, _SIGNS.get(outcome.result.outcome, "left out"), why=first_line(outcome.result.reason or ""))
 
 
 def _error_of(test: Repeated[CaseOutcome]) -> CaseResult:
@@ -235,7 +234,7 @@ def _outcome(case: E2ECase, test: Repeated[CaseOutcome], why_unclear: str, *, is
         last = test.answers[-1] if test.answers else None
         if last is not None and (is_over or last.sign == "left out"):
             return CaseOutcome(last.answer.result, exercised, test.seconds)
-        not_run = skipped_case(case, f"not run: {test.why_unclear(why_unclear)}")
+        not_run = skipped_case(case, test.why_unclear(why_unclear))
         return CaseOutcome(not_run, exercised, test.seconds)
     repeats, result = test.repeats(), test.shown.result
     words = "" if repeats.outcome == "passed" else test.in_words(why_unclear)

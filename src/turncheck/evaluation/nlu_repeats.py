@@ -91,7 +91,8 @@ def repeat_sentences(
 
     def ask(asked: Engine, number: int) -> Run[Parse]:
         nlu, example = asked.nlu, examples[number]
-        return _run(example, None if nlu is None else asked_twice(lambda: shortened(nlu.parse([example.text])[0])))
+        parse, why = (None, "") if nlu is None else asked_twice(lambda: shortened(nlu.parse([example.text])[0]))
+        return _run(example, parse)._replace(why=why)
 
     def find_base(_: Sequence[Repeated[Parse]]) -> None:
         keys = [(example.text, example.base_intent, example.retrieval_label) for example in examples]

@@ -66,12 +66,16 @@ def by_key(keys: Iterable[Hashable], known: Iterable[tuple[Hashable, BaseRuns]])
 
 
 class Run(NamedTuple, Generic[Answer]):
-    """One run of a test; ``base``: how the base fared directly after it, ``p`` or ``f``, if it was asked."""
+    """One run of a test; ``base``: how the base fared directly after it, ``p`` or ``f``, if it was asked.
+
+    ``why``: why it ended in an error, in one line.
+    """
 
     answer: Answer
     sign: Sign
     seconds: float = 0.0
     base: Beside = ""
+    why: str = ""
 
 
 class RepeatedRun(Struct, frozen=True):

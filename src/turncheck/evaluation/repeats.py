@@ -151,8 +151,6 @@ class Rounds(Generic[Answer]):
     """What a test is called."""
     must_pass: bool = True
     """Whether a test that never passes has failed, also if more runs could show that this is a chance."""
-    reason_of: Callable[[Answer], str] = lambda _: ""
-    """Says why a run ended in an error, where that is known."""
     begin: float = field(init=False)
     turns: int = 0
     is_short: bool = False
@@ -308,13 +306,13 @@ class Rounds(Generic[Answer]):
         others = [*(test.number for test in good), *(one for one in range(number) if one not in own)]
         if not others and not must_answer:
             return
-        last = ""
+        last = next((run.why for test in self.tests for run in reversed(test.answers) if run.why), "")
         try:
             for other in others[:MOST_ERRORS]:
                 run = self.here(other, 0)
                 if run.sign != "error":
                     return
-                last = self.reason_of(run.answer)
+                last = run.why or last
         except EngineError as error:
             self.lost[broken[0]] = error
             return

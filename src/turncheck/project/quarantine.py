@@ -93,7 +93,7 @@ def quarantine_in(source: YamlSource, today: date, clock: date | None = None) ->
             findings.append(Finding(SYNTAX, "error", message, test.location, "Keep one entry.", others=others))
             continue
         tests[test.case] = test
-        findings += _expired(test, node, nothing.today)
+        findings += _expired(test, node, nothing.today, clock)
     return QuarantineFile(nothing.with_tests(tests.values()), tuple(findings))
 
 
@@ -120,11 +120,15 @@ def _entry(node: YamlNode, today: date) -> tuple[QuarantinedTest | None, list[Fa
     return (None if faults else QuarantinedTest(**entry, location=node.location)), faults
 
 
-def _expired(test: QuarantinedTest, node: YamlNode, today: str) -> Iterator[Finding]:
-    ago = -days_left(test, today)
-    if ago > 0:
-        message = f"The quarantine of '{test.case[:200]}' ended on {test.until}, {count(ago, 'day')} ago."
+def _expired(test: QuarantinedTest, node: YamlNode, today: str, clock: date | None) -> Iterator[Finding]:
+    """Yield that an entry has ended; ``clock``: what the clock says, if the run counts as on the day of its commit."""
+    since = count(-days_left(test, today), "day")
+    if days_left(test, today) < 0:
+        when = f"{since} ago" if clock is None else f"{since} before the commit that is tested, which is of {today}"
+        message = f"The quarantine of '{test.case[:200]}' ended on {test.until}, {when}."
         hint = f"{test.owner[:80]} looks after it: mend the test and remove the entry, or name another day."
+        if clock is not None:
+            hint = f"The clock says {clock.isoformat()}: it is wrong, or that of whoever committed was. {hint}"
         yield Finding(EXPIRED, "error", message, _place(node, "until"), hint, subject=test.case)
 
 

@@ -193,6 +193,8 @@ class BaselineSearch(Struct):
         if isinstance(found, Missing):
             if wanted != asked:
                 self._warnings.append(f"`baseline: {shown}` of {FILE_NAME} is ignored: this change may have set it")
+            if not self.host.name and base.commit not in {None, report.source.commit} and _has_quarantine(report):
+                self._warnings.append(_COUNT_HERE)
             return replace(found, warnings=tuple(self._warnings))
         changes = [] if wanted == asked else [SettingChange(name="baseline", base=wanted, value=shown)]
         if there is not None and there.project.path != self._named:
@@ -523,6 +525,17 @@ def _settings_file_of(folder: Path) -> tuple[SettingsFile, bool]:
         return read_settings_file(folder, faulty=True), True
     except UserError:
         return SettingsFile(), True
+
+
+_COUNT_HERE: Final = (
+    "all entries of turncheck.quarantine.yml count here, as nothing is known of the base; on a pull request only those"
+    " do that the base has"
+)
+
+
+def _has_quarantine(report: Report) -> bool:
+    """Whether any test is in quarantine."""
+    return not isinstance(report.quarantine, msgspec.UnsetType) and bool(report.quarantine.tests)
 
 
 def _cannot_measure(engine: str) -> str:

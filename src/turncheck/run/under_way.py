@@ -168,11 +168,15 @@ class RunInProgress:
 
     def not_now(self, evaluation: Evaluation) -> Skipped | None:
         """It was not requested, or the engine has failed."""
-        if not is_asked(self.settings, evaluation):
-            return not_asked(self.settings, evaluation)
+        if why_not := self.not_requested(evaluation):
+            return why_not
         if self.stopped is not None:
             return Skipped(evaluation=evaluation, reason=first_line(self.stopped))
         return None
+
+    def not_requested(self, evaluation: Evaluation) -> Skipped | None:
+        """Other evaluations were requested."""
+        return None if is_asked(self.settings, evaluation) else not_asked(self.settings, evaluation)
 
     def note_part(self, evaluation: Evaluation, findings: Iterable[Finding]) -> None:
         """Record that an evaluation runs without the tests that cannot be read."""

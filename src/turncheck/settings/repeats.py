@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from turncheck.messages.phrasing import not_one_of
-from turncheck.settings.parsers import WrongWordError
+from turncheck.settings.parsers import WrongWordError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,7 +125,7 @@ def _fields(named: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _whole(name: str, value: Any, least: int, most: int) -> int:
     text = str(value).strip()
     if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,9}", text) or not least <= int(text) <= most:
-        raise ValueError(f"`{name}`: expected a whole number from {least} to {most:,}")
+        raise WrongWordError(f"`{name}`: expected a whole number from {least} to {most:,}, not {shown(value)}")
     return int(text)
 
 
@@ -133,7 +133,8 @@ def _share(name: str, value: Any, most: float) -> float:
     match = re.fullmatch(r"([0-9]{0,9}\.?[0-9]{0,9})\s*(%?)", str(value).strip())
     number = float(match[1]) / (100 if match[2] else 1) if match and match[1].strip(".") else 0.0
     if isinstance(value, bool) or not 0.0001 <= number <= most:
-        raise ValueError(f"`{name}`: expected a share above 0 and up to {most:g}, such as 0.1 or 10%")
+        expected = f"a share above 0 and up to {most:g}, such as 0.1 or 10%"
+        raise WrongWordError(f"`{name}`: expected {expected}, not {shown(value)}")
     return round(number, 6)
 
 
@@ -141,5 +142,5 @@ def _time(value: Any) -> int:
     match = re.fullmatch(r"([0-9]{1,6})\s*([smh])", str(value).strip())
     seconds = int(match[1]) * _UNITS[match[2]] if match else 0
     if not 1 <= seconds <= _MOST_SECONDS:
-        raise ValueError("`time`: expected a duration of up to a day, such as 90s, 15m or 1h")
+        raise WrongWordError(f"`time`: expected a duration of up to a day, such as 90s, 15m or 1h, not {shown(value)}")
     return seconds

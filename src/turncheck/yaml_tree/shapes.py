@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from functools import lru_cache
 from re import _constants as opcodes  # type: ignore[attr-defined] # CPython's own parser of patterns: no other knows its syntax
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import TYPE_CHECKING, Any, Final
@@ -49,7 +50,7 @@ def pattern_problem(pattern: str) -> str | None:
             re.compile(pattern)
             if _size(parser.parse(pattern)) > MAX_SIZE:
                 return "it repeats more than can be searched for"
-            regex.compile(pattern, flags=regex.VERSION0)
+            regex.compile(as_re_reads(pattern), flags=regex.VERSION0)
     except (re.error, regex.error, OverflowError, RecursionError) as error:
         return str(error) or type(error).__name__
     return None
@@ -66,9 +67,36 @@ def is_found(pattern: str, text: str) -> bool:
     import regex  # only where there are patterns
 
     try:
-        return regex.search(pattern, text, flags=regex.VERSION0, timeout=SEARCH_SECONDS, concurrent=True) is not None
+        searched = as_re_reads(pattern)
+        return regex.search(searched, text, flags=regex.VERSION0, timeout=SEARCH_SECONDS, concurrent=True) is not None
     except TimeoutError:
         raise EndlessSearchError from None
+
+
+_LITERAL: Final = re.compile(
+    r"(?P<as_it_is>\\N\{[^}]*\}|\\.|\{(?:\d+(?:,\d*)?|,\d*)\})|\[(?P<characters>\^?\]?(?:\\.|[^\]\\])*)\]|\{",
+    re.DOTALL,
+)
+_IN_CHARACTERS: Final = re.compile(r"\\.|\[", re.DOTALL)
+
+
+@lru_cache
+def as_re_reads(pattern: str) -> str:
+    """Return a pattern with what is literal in :mod:`re`, and is not in ``regex``, escaped.
+
+    A brace that begins no repetition is there a fuzzy match (``{e}``), and ``[:`` in a set a class of POSIX.
+    """
+
+    def bracket(match: re.Match[str]) -> str:
+        return r"\[" if match[0] == "[" else match[0]
+
+    def escaped(match: re.Match[str]) -> str:
+        if match["as_it_is"]:
+            return match[0]
+        characters = match["characters"]
+        return r"\{" if characters is None else f"[{_IN_CHARACTERS.sub(bracket, characters)}]"
+
+    return _LITERAL.sub(escaped, pattern)
 
 
 def _size(tree: Any) -> int:

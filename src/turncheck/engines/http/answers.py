@@ -80,9 +80,12 @@ class Matched:
             **{kind: any(kind in message.data for message in said.messages) for kind in KINDS},
         }
         self.found.update(name for name, value in has.items() if value)
+        for name, path in self._own_paths().items():  # an empty list is there, and holds nothing yet
+            if name not in self.found and JsonPath(path.text.removesuffix("[*]")).found(answer):
+                self.found.add(name)
 
-    def nothing_at(self) -> tuple[str, ...]:
-        """Say which paths have never matched, and which keys have no effect, a sentence each."""
+    def _own_paths(self) -> dict[str, JsonPath]:
+        """The paths that the project's file names, by their keys."""
         bot = self.bot
         paths = {
             "intent": bot.intent,
@@ -95,6 +98,11 @@ class Matched:
             "media": bot.media,
             "cards": bot.cards,
         }
+        return {name: path for name, path in paths.items() if path is not None and path.is_written}
+
+    def nothing_at(self) -> tuple[str, ...]:
+        """Say which paths have never matched, and which keys have no effect, a sentence each."""
+        bot = self.bot
         idle = tuple(
             f"`{name}` under `bot:` ({location}) has no effect: no message comes later, as there is neither `poll` nor"
             " {callback}."
@@ -105,8 +113,8 @@ class Matched:
             none, last = "The bot's answer had nothing", "it"
         return idle + tuple(
             f"{none} at `{name}: {path.text}` ({path.location}); {last} had {outline(self.last)}."
-            for name, path in paths.items()
-            if path is not None and path.is_written and self.answers and name not in self.found
+            for name, path in self._own_paths().items()
+            if self.answers and name not in self.found
         )
 
 
@@ -303,6 +311,8 @@ def _is_true(value: Any) -> bool:
 def kind_of(value: Any) -> str:
     """Return what a value is, in words."""
     match value:
+        case None:
+            return "null"
         case bool():
             return f"the truth value {_written(value)}"
         case int() | float():

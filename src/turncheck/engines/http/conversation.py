@@ -235,7 +235,9 @@ class BotConversation:
             raise self._client.fault(f"the bot's answer cannot be searched for `id: {path.text}`: {error}") from None
         if isinstance(found, bool) or not isinstance(found, str | int) or found == "":
             where = f"`id: {path.text}` ({path.location})"
-            if found in (None, ""):
+            if found == "":
+                what = f"with an empty id at {where}"
+            elif found is None and not path.found(answer):
                 what = f"without an id at {where}; its answer has {shown_outline(answer)}"
             else:
                 what = f"with {kind_of(found)} at {where}, where a string or an integer was expected"
@@ -358,7 +360,7 @@ class BotConversation:
             had = self._client.shown(stray) if stray else f"nothing was posted to {self._engine.callbacks.url}"
         else:
             return ""
-        return f"no message came for {wait:g} seconds: {had}"
+        return f"no message came for {wait:g} s: {had}"
 
     def _move_cursor(self, answer: Any) -> None:
         poll = self._bot.poll

@@ -16,9 +16,11 @@ from turncheck.evaluation.repeated import (
     RepeatedRun,
     RepeatedRuns,
     Run,
+    Sign,
     base_runs,
     by_key,
 )
+from turncheck.messages.phrasing import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -92,10 +94,12 @@ def repeat_utterances(
     def told(number: int, answer: UtteranceAnswer) -> Run[_Told]:
         case = judge(single[number].cases[0], answer)
         is_unknown = case.result == "not-evaluated"
-        return Run(_Told(answer, case), "error" if is_unknown else "passed" if case.passed else "failed")
+        sign: Sign = "error" if is_unknown else "passed" if case.passed else "failed"
+        return Run(_Told(answer, case), sign, why=first_line(answer.error or ""))
 
     def ask(asked: Engine, number: int) -> Run[_Told]:
-        return told(number, asked_twice(lambda: ask_one(asked, single[number])) or NO_ANSWER)
+        answer, why = asked_twice(lambda: ask_one(asked, single[number]))
+        return told(number, answer or UtteranceAnswer(error=why or NO_ANSWER.error))
 
     def test_of(number: int, index: int, place: int) -> Repeated[_Told]:
         suite = here[index]

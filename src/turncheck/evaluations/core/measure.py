@@ -22,7 +22,7 @@ def measure(run: RunInProgress) -> Core | None:
     """Judge the stories as users experience them: with their sentences as the engine understands them."""
     stories = run.tests.stories
     listed = [story for story in stories if story.kind == "story"]
-    why_not = run.not_now("core") or elsewhere("core", run.project, run.engines)
+    why_not = run.not_requested("core") or elsewhere("core", run.project, run.engines)
     if why_not is None and not listed:
         nothing = (
             "the test files hold rules alone, no stories"
@@ -32,7 +32,7 @@ def measure(run: RunInProgress) -> Core | None:
         none = Skipped(evaluation="core", reason=nothing, no_tests=True)
         why_not = unreadable("core", run.tests.story_findings) or none
     has_sentences = any(map(_has_text, listed))
-    why_not = why_not or run.not_possible("core")
+    why_not = why_not or run.why_not("core")
     why_not = why_not or not_understood("core", run.project, run.engines, has_sentences=has_sentences)
     if why_not is not None:
         whole = not any(finding.severity == "error" for finding in run.tests.story_findings)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def measure(run: RunInProgress) -> EndToEnd | None:
     """Run the cases, custom actions by the action server that the settings or the project name."""
-    why_not = run.not_now("e2e")
+    why_not = run.not_requested("e2e")
     if why_not is None and not run.tests.e2e:
         why_not = elsewhere("e2e", run.project, run.engines)
     if why_not is None and not run.tests.e2e:
@@ -39,7 +39,7 @@ def measure(run: RunInProgress) -> EndToEnd | None:
         if others := run.tests.e2e_elsewhere:
             nothing += f" below {CASES_BELOW}, but some{at_paths(others[:3])}: name them in the setting `e2e`"
         why_not = Skipped(evaluation="e2e", reason=nothing, no_tests=True)
-    why_not = why_not or run.not_possible("e2e")
+    why_not = why_not or run.why_not("e2e")
     if why_not is not None:
         whole = why_not.fault and not any(finding.severity == "error" for finding in run.cases.findings)
         run.skip(with_tests(why_not, [case.name for case in run.cases.cases] if whole else None))

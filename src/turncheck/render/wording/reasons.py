@@ -363,7 +363,9 @@ def _gone(facts: Sequence[judged.Fact], compared: Comparison | None) -> str:
     unseen = "".join(
         f"; {change.message.rstrip('.')}" for change in (no_longer_checked(compared) if lines and compared else ())
     )
-    return f"{'; '.join(lines or kept_from)} (`accept-gone` lists what may be deleted){unseen}"
+    only_not_run = all(isinstance(fact, judged.GoneTests) and fact.run for fact in facts)
+    remedy = "" if only_not_run else " (`accept-gone` lists what may be deleted)"
+    return f"{'; '.join(lines or kept_from)}{remedy}{unseen}"
 
 
 def lost_assistant(path: str) -> str:

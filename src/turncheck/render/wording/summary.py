@@ -48,6 +48,7 @@ from turncheck.render.wording.tests import (
     misunderstood_in_words,
     newly_failing,
     not_run_in_words,
+    passed_in_words,
     quarantined_in_words,
     tolerated_in_words,
     unanswered_in_words,
@@ -97,8 +98,9 @@ def _passed(report: Report, compared: Comparison | None) -> Clause:
     found = tallies(report)
     if none_ran := [tally for tally in found if tally.none_ran]:
         others = [tally for tally in found if tally.ran and not tally.failed]
-        passed = [f"{joined(counted(tally, tally.ran) for tally in others)} passed"] if others else []
-        words = ", ".join([*(not_run_in_words(tally) for tally in none_ran), *passed])
+        passed = [f"{joined(map(passed_in_words, others))} passed"] if others else []
+        held = [quarantined_in_words(tally) for tally in others if tally.quarantined]
+        words = ", ".join([*map(not_run_in_words, none_ran), *passed, *held])
         return Clause(words, frozenset({"not run"}))
     if any(tally.failed for tally in found):
         nothing_new = compared is not None and not newly_failing(report, compared)

@@ -135,7 +135,9 @@ def failed_test(test: FailedTest) -> str:
     if test.misunderstood is None:
         if isinstance(test.repeats, UnsetType):
             return name
-        return f"{name}{' (new)' if test.is_new else ''}: {runs_in_words(test.repeats, is_new=test.is_new)}"
+        runs = runs_in_words(test.repeats, is_new=test.is_new)
+        reason = f" ({test.reason})" if test.reason else ""
+        return f"{name}{' (new)' if test.is_new else ''}: {runs}{reason}"
     parts = [_difference(misunderstanding, case=test.evaluation != "core") for misunderstanding in test.misunderstood]
     return f"{name}, misunderstood: {'; '.join(parts) or 'the imported files do not say which sentence'}"
 
