@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, cast
-
-from msgspec import Struct
 
 from turncheck.registry import Registry
 from turncheck.web.addresses import is_same_server
@@ -19,7 +18,8 @@ if TYPE_CHECKING:
     from turncheck.process.environment import Secret
 
 
-class RegisteredHost(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class RegisteredHost:
     """A registered host: the class ``of`` in ``module``, imported only if one of ``marks`` is among the variables.
 
     The class has ``detect``, which looks at the variables of a process, and returns the host if they are those of one
@@ -46,7 +46,8 @@ class RegisteredHost(Struct, frozen=True):
         return getattr(import_module(self.module), self.of)
 
 
-class CodeHost(RegisteredHost, frozen=True):
+@dataclass(frozen=True, slots=True)
+class CodeHost(RegisteredHost):
     """A host that has repositories and pull requests and can be asked from anywhere: its class also has
     ``of_repository``.
 

@@ -8,8 +8,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
-from msgspec.structs import replace
-
 from turncheck.commands.flags import shared
 from turncheck.commands.flags.engine import add_cache_flags, add_engine_flags, models_of, settings_of
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
@@ -131,6 +129,8 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
             up, all that was finished is written before.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
+    from msgspec.structs import replace
+
     from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites, evaluate_suites_times
     from turncheck.project.batch.known import known_names, setting_of
     from turncheck.project.batch.reader import find_suites, read_suites

@@ -10,8 +10,6 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from msgspec.structs import replace
-
 from turncheck.commands.flags.shared import add_project, add_verbosity, output_path, screen_of
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
 from turncheck.messages.phrasing import count
@@ -501,6 +499,8 @@ def compare_understanding(before: Project, after: Project, left_out: Collection[
 
 
 def _without_new_fallback(before: Project, after: Project) -> Project:
+    from msgspec.structs import replace
+
     if any(component.name == _FALLBACK for component in before.config.pipeline or ()):
         return after
     pipeline = tuple(component for component in after.config.pipeline or () if component.name != _FALLBACK)

@@ -8,8 +8,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
-from msgspec.structs import replace
-
 from turncheck.commands.flags import shared
 from turncheck.commands.flags.engine import add_assistant, add_engine_flags, assistant_of
 from turncheck.commands.flags.parser import holds_test_cases
@@ -166,6 +164,8 @@ def run_test_e2e(
             Where the engine gave up, all that was finished is written before.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
+    from msgspec.structs import replace
+
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.evaluation.coverage import coverage as coverage_of
     from turncheck.evaluation.coverage import reached_by_conversations

@@ -6,8 +6,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec.structs import replace
-
 from turncheck.commands.flags.shared import add_project, add_verbosity, output_path, screen_of, share, whole_number
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.phrasing import count
@@ -148,6 +146,8 @@ def needed_responses(examples: Iterable[Example], responses: Mapping[str, Respon
 
 
 def _split_files(data: NluData, split: Split, responses: Mapping[str, Response], major: int) -> Iterator[Rendered]:
+    from msgspec.structs import replace
+
     from turncheck.project.folder import YAML_SUFFIXES
     from turncheck.project.formats.rasa_nlu_writer import (
         write_nlu_json,

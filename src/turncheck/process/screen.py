@@ -6,9 +6,8 @@ import re
 import sys
 import time
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TextIO
-
-from msgspec import Struct, field
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.plain_text import plain
@@ -107,7 +106,8 @@ def duration(seconds: float) -> str:
     return f"{round(seconds / _MINUTE)} minutes"
 
 
-class Console(Struct):
+@dataclass(slots=True)
+class Console:
     """Where progress goes: to standard error, so that standard output only has results.
 
     What it is given may quote files and answers of others: it shows all of it as mere text.

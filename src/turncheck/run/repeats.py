@@ -8,8 +8,6 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from msgspec.structs import replace
-
 from turncheck.comparison.judged import Regression, Threshold, read_rules
 from turncheck.comparison.losses import without_runs_before_losses
 from turncheck.comparison.repeats import RunBesideBase, alarm_at, rate_test, runs_needed, weigh_pairs
@@ -84,7 +82,7 @@ def plan_of(run: RunInProgress) -> RepeatPlan:
     if too_many is None:
         too_many = rules.first * cases.size + more > rules.turns or _least_seconds(run, more) > rules.seconds
     too_many = too_many and run.settings.repeats == AUTO
-    of_one = replace(rules, first=1) if too_many else rules
+    of_one = dataclasses.replace(rules, first=1) if too_many else rules
     if of_one.first < rules.first and number:
         run.screen.note(
             f"repeats: {count(number, 'sentence or utterance', 'sentences and utterances')} are too many for the"

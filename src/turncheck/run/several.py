@@ -172,7 +172,7 @@ class AssistantTask(msgspec.Struct, frozen=True):
         prepared = prepare(
             given, self.environment, in_action=self.in_action, host=host, among=self.folder, chooser=self.chooser
         )
-        screen = replace(screen, timings={})
+        screen = dataclasses.replace(screen, timings={})
         return run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared, self.past), screen)
 
 

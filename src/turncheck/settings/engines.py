@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
-
-from msgspec import Struct
 
 from turncheck.registry import Registry
 
 
-class RegisteredEngine(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class RegisteredEngine:
     """A registered engine: a module with the function ``opened``, imported when the engine is used.
 
     ``from_files``: it needs only a project's files, so that it can measure any commit. ``has_languages``: it can be

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from hashlib import blake2b
 from typing import Any, Final
-
-from msgspec import Struct
 
 from turncheck.messages.phrasing import not_one_of
 from turncheck.process.environment import Secret, read_secret, remember_guessed
@@ -258,7 +257,8 @@ def read_hidden(value: Any) -> Secret:
 MOST_SHARDS: Final = 1000
 
 
-class Shard(Struct, frozen=True, order=True):
+@dataclass(frozen=True, slots=True, order=True)
+class Shard:
     """The ``number``-th of ``count`` parts, counted from 1."""
 
     number: int

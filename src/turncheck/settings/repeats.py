@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
-
-from msgspec import Struct
 
 from turncheck.messages.phrasing import not_one_of
 from turncheck.settings.parsers import WrongWordError, shown
@@ -24,7 +23,8 @@ _UNITS: Final = {"s": 1, "m": 60, "h": 3600}
 _NAMES: Final = ("first", "most", "false-alarms", "worth", "turns", "time")
 
 
-class RepeatRules(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class RepeatRules:
     """How cases are repeated: each ``first`` times, those that failed until that is judged, at most ``most`` times.
 
     ``false_alarms``: how often a run without any change may fail. ``worth``: by how much a case must fail more often to
