@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import count, suggestion
@@ -43,8 +44,7 @@ ENTRY: Final = Record(
 _LONGEST_TEXT: Final = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class QuarantineFile:
+class QuarantineFile(Struct, frozen=True):
     """A quarantine file as it was read; entries with a fault are not among the tests."""
 
     quarantine: Quarantine

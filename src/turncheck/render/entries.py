@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from msgspec import UnsetType
+from msgspec.structs import replace
 
 from turncheck.comparison.changes import (
     SINGULAR,
