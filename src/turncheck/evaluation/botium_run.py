@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.evaluation.botium_conditions import Group, conditions_of, ends_group, is_met
 from turncheck.evaluation.botium_message import Message, NotJudgedError, as_text
@@ -466,8 +468,7 @@ def _unread(number: int) -> str:
     return "one message was not read" if number == 1 else f"{number} messages were not read"
 
 
-@dataclass(frozen=True, slots=True)
-class _Choice:
+class _Choice(Struct, frozen=True):
     """Whether a section applies, whether it leaves its message to the next one, and what the report says of that."""
 
     applies: bool = True
@@ -478,8 +479,7 @@ class _Choice:
 # Steps of the report.
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
+class _Step(Struct, frozen=True):
     """The kind of a step of the report, the expectation as written, and its line."""
 
     kind: str
