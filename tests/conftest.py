@@ -4,10 +4,12 @@ import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from uuid import uuid4
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal import entropy
 from timing import Timing
 from tools.interrupts import heed_interrupts
 
@@ -17,6 +19,8 @@ UNIT = Path(__file__).parent / "unit"
 # A busy machine makes a single example slow now and then; what must be fast has a test or a benchmark of its own.
 settings.register_profile("turncheck", deadline=None)
 settings.load_profile("turncheck")
+# Nothing draws from numpy's own generator: with this in its place Hypothesis does not keep its state for each example.
+entropy.NP_RANDOM = Random()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -2,9 +2,9 @@
 
     make pictures
 
-Needs Chromium with fonts (Debian: chromium, fonts-dejavu-core, fonts-noto-color-emoji) and what `make test` installs.
-What the pictures show is noted in tools/pictures/noted.json; tests say when it has changed since. The reports that two
-of them show are kept beside it, so that a test can have their page written anew without measuring.
+Needs Chromium with fonts (Debian: chromium-headless-shell, fonts-dejavu-core, fonts-noto-color-emoji), and what
+`make test` installs. What the pictures show is noted in tools/pictures/noted.json; tests say when it has changed since.
+The reports that two of them show are kept beside it, so that a test can have their page written anew without measuring.
 """
 
 from __future__ import annotations

@@ -422,8 +422,9 @@ from turncheck.platforms.base import Platform, Refusal
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from turncheck.messages.finding import Finding
 from turncheck.messages.finding import Location
@@ -440,8 +441,7 @@ if TYPE_CHECKING:
     from turncheck.project.nlu_data import Example
 
 
-@dataclass(frozen=True, slots=True)
-class Assistant:
+class Assistant(Struct, frozen=True):
     """TODO: what only the platform knows of an assistant: :class:`turncheck.project.model.Native` says what for."""
 
     name: str = ""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from turncheck.ci.github.context import GitHubContext, read_context
 from turncheck.ci.github.host import GitHub

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.comparison.compare import as_compared, compare
 from turncheck.comparison.model import Baseline, Comparison, Present
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
     from turncheck.settings.options import JunitFlavour
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """The result of a run. Nothing of it has been written or published yet.
 
     ``report`` is what was measured; what depends on the base is in ``comparison``, and ``run`` has both as shown.
@@ -137,24 +137,21 @@ def conclude(
     return Outcome(report, baseline, comparison, verdict, links, flavour, tuple(formats))
 
 
-@dataclass(frozen=True, slots=True)
-class NamedOutcome:
+class NamedOutcome(Struct, frozen=True):
     """An assistant among several: the folder below the output folder that its files go to, and what it made."""
 
     folder: str
     outcome: Outcome
 
 
-@dataclass(frozen=True, slots=True)
-class UnmeasuredAssistant:
+class UnmeasuredAssistant(Struct, frozen=True):
     """An assistant among several that could not be measured: its folder, and a report without anything but why."""
 
     folder: str
     report: Report
 
 
-@dataclass(frozen=True, slots=True)
-class Outcomes:
+class Outcomes(Struct, frozen=True):
     """The results of several assistants: files for all, and below them a folder for each.
 
     ``links`` are those of the run, ``flavour`` and ``formats`` are of the files of all; ``fork`` as for one.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from fake_github import ACTIONS_TOKEN, READ_ONLY_TOKEN, FakeGitHub, refuse
 from fake_host import Answer, Trouble
+from msgspec.structs import replace
 
 from turncheck.ci.github.client import CheckAnnotation, CheckRun, GitHubClient, MissingPermissionError, post_check_run
 from turncheck.ci.rest import RestError, RetryBudget

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from golden_texts import Golden
+from msgspec.structs import replace
 
 from turncheck.cli import run_command_line
 from turncheck.commands.convert import compare_understanding
@@ -79,6 +80,6 @@ def test_a_sentence_is_compared_unless_the_conversion_lists_it_as_left_out(proje
     before = read_project(project)
     lost = next(one for one in before.nlu.examples if one.intent)
     kept = tuple(one for one in before.nlu.examples if one is not lost)
-    after = replace(before, nlu=replace(before.nlu, examples=kept))
+    after = dataclasses.replace(before, nlu=replace(before.nlu, examples=kept))
     assert any(f"“{lost.text}”" in line for line in compare_understanding(before, after, frozenset()).differences)
     assert compare_understanding(before, after, {lost.location}).differences == ()

@@ -6,14 +6,16 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from numpy._core._multiarray_umath import __cpu_dispatch__  # type: ignore[import-not-found]
+from once import once
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
 CPU = Path("/proc/cpuinfo")
@@ -36,46 +38,66 @@ MORE = (
 )
 """What takes long is run as on the newest and the oldest processor."""
 FRACTION = 1e-4
+MANY = "examples/clinic"
+"""With more than 800 sentences only some of them are learnt by all classifiers."""
 MEASURE = """
 import json, sys
+from pathlib import Path
 import numpy, threadpoolctl
 print(threadpoolctl.threadpool_info()[0]["architecture"], file=sys.stderr)
 from turncheck.cli import run_command_line
-folder, runs = sys.argv[1], json.loads(sys.argv[2])
+folder, runs, many = Path(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3:]
 for number, words in enumerate(runs):
-    place = f"{folder}/{number}"
-    run_command_line(["run", "--no-cache", "--out", place, "--json", f"{place}.json", "--project", *words])
+    place = folder / str(number)
+    run_command_line(["run", "--no-cache", "--out", str(place), "--json", f"{place}.json", "--project", *words])
+for project in many:
+    from turncheck.engines.embedded.nlu.intent_model import IntentModel
+    from turncheck.process.one_thread import one_thread
+    from turncheck.project.reader import read_project
+    examples = read_project(Path(project)).nlu.in_order().examples
+    learnt, judged = [one for number, one in enumerate(examples) if number % 8 < 5], examples[7::8]
+    with one_thread("blas"):  # as every engine trains
+        model = IntentModel.train([one.text for one in learnt], [one.intent for one in learnt], 42)
+    rows = model.confidences([one.text for one in judged])
+    answers = [[model.names[row.argmax()], float(row.max())] for row in rows]
+    (folder / "answers.json").write_text(json.dumps({"sentences": len(learnt), "answers": answers}))
 """
-"""Names the kernel with which it computes, and measures one assistant after the other."""
-OF_MANY_SENTENCES = """
-import json, sys
-from pathlib import Path
-from turncheck.engines.embedded.nlu.intent_model import IntentModel
-from turncheck.process.one_thread import one_thread
-from turncheck.project.reader import read_project
-examples = read_project(Path(sys.argv[1])).nlu.in_order().examples
-learnt, judged = [one for number, one in enumerate(examples) if number % 8 < 5], examples[7::8]
-with one_thread("blas"):  # as every engine trains
-    model = IntentModel.train([one.text for one in learnt], [one.intent for one in learnt], 42)
-rows = model.confidences([one.text for one in judged])
-answers = [[model.names[row.argmax()], float(row.max())] for row in rows]
-json.dump({"sentences": len(learnt), "answers": answers}, sys.stdout)
-"""
-"""Trains on part of an assistant's sentences, and answers others."""
+"""Names the kernel with which it computes, measures one assistant after the other, and answers after many sentences."""
 
 
 def environment(kernel: str) -> dict[str, str]:
     """As on such a processor: the oldest has one core, and NumPy's own loops for it are others, too."""
-    usual = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
     of_numpy = {"NPY_DISABLE_CPU_FEATURES": " ".join(__cpu_dispatch__), "OPENBLAS_NUM_THREADS": "1"}
+    usual = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
     return {**usual, "OPENBLAS_CORETYPE": kernel, **(of_numpy if kernel == OLDEST else {})}
 
 
-def reports_under(kernel: str, runs: Sequence[tuple[str, ...]], folder: Path) -> list[Any]:
-    """Return the reports of these runs, made by one process: what takes long is to start it."""
-    runs = [(str(ROOT / project), *flags) for project, *flags in runs]
+class Measured(NamedTuple):
+    """What one processor makes of the assistants; of what takes long on the newest and the oldest alone."""
+
+    reports: list[Any]
+    of_more: list[Any]
+    answers: Any
+
+
+Measuring = Callable[[str], Measured]
+
+
+@pytest.fixture
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Measuring:
+    """Give what is measured as on a processor: by one process for all tests, as what takes long is to start it."""
+    return lambda kernel: Measured(
+        *once(f"processor-{kernel}", tmp_path_factory, lambda: measure(kernel, tmp_path_factory.mktemp(kernel)))
+    )
+
+
+def measure(kernel: str, folder: Path) -> Measured:
+    longer = kernel in {NEWEST, OLDEST}
+    runs = [
+        (str(ROOT / project), *flags) for project, *flags in (*((one,) for one in PROJECTS), *(MORE if longer else ()))
+    ]
     done = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(folder), json.dumps(runs)],
+        [sys.executable, "-c", MEASURE, str(folder), json.dumps(runs), *([str(ROOT / MANY)] if longer else [])],
         env=environment(kernel),
         capture_output=True,
         text=True,
@@ -84,12 +106,9 @@ def reports_under(kernel: str, runs: Sequence[tuple[str, ...]], folder: Path) ->
     assert done.returncode == 0, done.stderr
     assert done.stderr.split()[0] == KERNELS[kernel]
     reports = [json.loads((folder / f"{number}.json").read_bytes()) for number in range(len(runs))]
-    return [{name: part for name, part in one.items() if name not in {"timings", "source"}} for one in reports]
-
-
-@pytest.fixture(scope="module")
-def of_the_newest(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
-    return reports_under(NEWEST, [(one,) for one in PROJECTS], tmp_path_factory.mktemp(NEWEST))
+    reports = [{name: part for name, part in one.items() if name not in {"timings", "source"}} for one in reports]
+    answers = json.loads((folder / "answers.json").read_bytes()) if longer else None
+    return Measured(reports[: len(PROJECTS)], reports[len(PROJECTS) :], answers)
 
 
 def differences(one: Any, other: Any, where: str = "") -> Iterator[str]:
@@ -108,27 +127,20 @@ def differences(one: Any, other: Any, where: str = "") -> Iterator[str]:
 
 
 @pytest.mark.parametrize("kernel", [one for one in KERNELS if one != NEWEST])
-def test_labels_outcomes_and_counts_are_the_same_and_fractions_nearly(
-    kernel: str, of_the_newest: list[Any], tmp_path: Path
-) -> None:
-    others = reports_under(kernel, [(one,) for one in PROJECTS], tmp_path)
-    for project, newest, other in zip(PROJECTS, of_the_newest, others, strict=True):
+def test_labels_outcomes_and_counts_are_the_same_and_fractions_nearly(kernel: str, measured: Measuring) -> None:
+    for project, newest, other in zip(PROJECTS, measured(NEWEST).reports, measured(kernel).reports, strict=True):
         assert list(differences(newest, other, project)) == []
 
 
 @pytest.mark.slow
-def test_faults_variations_and_sentence_vectors_are_the_same(tmp_path_factory: pytest.TempPathFactory) -> None:
-    newest, oldest = (reports_under(kernel, MORE, tmp_path_factory.mktemp(kernel)) for kernel in (NEWEST, OLDEST))
+def test_faults_variations_and_sentence_vectors_are_the_same(measured: Measuring) -> None:
+    newest, oldest = measured(NEWEST).of_more, measured(OLDEST).of_more
+    assert len(newest) == len(MORE)
     assert list(differences(newest, oldest)) == []
 
 
 @pytest.mark.slow
-def test_answers_after_many_sentences_are_the_same() -> None:
-    """With more than 800 sentences only some of them are learnt by all classifiers."""
-    command = [sys.executable, "-c", OF_MANY_SENTENCES, str(ROOT / "examples" / "clinic")]
-    newest, oldest = (
-        json.loads(subprocess.run(command, env=environment(kernel), capture_output=True, check=True).stdout)
-        for kernel in (NEWEST, OLDEST)
-    )
+def test_answers_after_many_sentences_are_the_same(measured: Measuring) -> None:
+    newest, oldest = measured(NEWEST).answers, measured(OLDEST).answers
     assert newest["sentences"] > 800
     assert list(differences(newest, oldest)) == []

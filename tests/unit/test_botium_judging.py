@@ -264,6 +264,13 @@ def test_what_cannot_be_judged_is_skipped_with_its_line_and_the_reason(line: str
     assert section.skipped == 1
 
 
+def test_a_message_of_another_channel_is_not_judged(tmp_path: Path) -> None:
+    read = _cases(tmp_path, {"a.convo.txt": "case\n\n#me\nhi\n\n#bot other\nHello\n"})
+
+    (result,) = _all(read).cases
+    assert (result.outcome, "'#bot other'" in (result.reason or "")) == ("skipped", True)
+
+
 def _all(read: E2ECases) -> EndToEnd:
     return evaluate_cases(ScriptedEngine([["Hello"]]), read.cases, CaseRun())  # type: ignore[arg-type]
 

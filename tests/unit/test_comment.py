@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from golden_texts import Golden
 from hostile import HOSTILE
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from pull_request import LINKS, base_report, head_report, pull_request
 from report_builder import BASE_COMMIT, HEAD_COMMIT, case, coverage, example, finding, report, story, training
 

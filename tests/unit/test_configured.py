@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import defaultdict
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from github_markdown import elements, to_html
 from msgspec import structs
+from msgspec.structs import replace
 from pull_request import LINKS
 from report_builder import BASE_COMMIT, report, with_changes
 from small_project import write_project
@@ -159,11 +160,11 @@ def test_policies_read_the_parameters_that_are_said_to_be_read(tmp_path: Path, r
     names += ["RulePolicy", "UnexpecTEDIntentPolicy"] if rasa == 3 else older
     stories = 'version: "3.1"\nstories:\n- story: one\n  steps:\n  - intent: greet\n  - action: utter_greet\n'
     project = read_project(write_project(tmp_path, **{"data/stories.yml": stories}))
-    project = replace(project, domain=replace(project.domain, rasa=rasa))
+    project = dataclasses.replace(project, domain=replace(project.domain, rasa=rasa))
     read: dict[str, set[str]] = defaultdict(set)
     given = {"deny_suggestion_intent_name": "greet"}  # one policy needs it, no other reads it
     policies_read = tuple(Component(one, _Watched(given, read[one]), Location("config.yml")) for one in names)
-    train_ensemble(replace(project, config=replace(project.config, policies=policies_read)))
+    train_ensemble(dataclasses.replace(project, config=replace(project.config, policies=policies_read)))
 
     for name in names:
         kept = set() if name == "UnexpecTEDIntentPolicy" else _ONLY_KEPT

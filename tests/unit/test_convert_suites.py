@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import shutil
 from collections import Counter
 from contextlib import suppress
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import pytest
 from golden_texts import Golden
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from report_builder import batch, report
 from test_batch_command import CONFIG, DATA, EXPORTS
 
@@ -265,8 +266,8 @@ def test_dialogs_without_entities_questions_and_small_talk_are_suggested(
     assert not training & {case.text for case in suite.cases}
     assert all(case.generated for case in suite.cases)
     without = read_project(BIKES)
-    plain = replace(without.nlu, examples=tuple(replace(one, entities=()) for one in without.nlu.examples))
-    dialogs = suggest_cases(replace(without, nlu=plain), intent="book_repair").cases
+    plain = replace(without.nlu, examples=tuple(dataclasses.replace(one, entities=()) for one in without.nlu.examples))
+    dialogs = suggest_cases(dataclasses.replace(without, nlu=plain), intent="book_repair").cases
     assert len(dialogs) >= 10
     assert {case.intents for case in dialogs} == {("Book Repair",)}
     assert not any(case.entities for case in dialogs)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 
 import pytest
 from golden_texts import Golden
+from msgspec.structs import replace
 from nlu_fakes import ScriptedEngine, WordTrainer, example_of, fallen_back, project_of
 
 from turncheck.engines.conversation import Parse, PredictedEntity, PredictedIntent, SelectedResponse
@@ -52,7 +53,9 @@ def test_a_message_that_says_its_intent_itself_has_no_tokens_to_score() -> None:
     annotated = example_of("inform", "in [Bonn]")
     answers["in Bonn"] = Parse("in Bonn", PredictedIntent("inform", 1.0))
     engine = ScriptedEngine(answers, ("CRFEntityExtractor",))
-    test_data = NluData(examples=(*(replace(annotated, text=text, entities=()) for text in texts), annotated))
+    test_data = NluData(
+        examples=(*(dataclasses.replace(annotated, text=text, entities=()) for text in texts), annotated)
+    )
     nlu = evaluate_held_out(project_of(greetings_and_orders()), engine, test_data).section
     assert {name: scores.tokens for name, scores in nlu.entities.items()} == {
         "CRFEntityExtractor": 4,
@@ -102,7 +105,7 @@ def test_held_out_sentences_that_were_trained_on_are_counted() -> None:
 
 
 def held_out(examples: list[Example], *parses: Parse, config: Config | None = None) -> Nlu:
-    project = replace(project_of([]), config=config or Config())
+    project = dataclasses.replace(project_of([]), config=config or Config())
     engine = ScriptedEngine({parse.text: parse for parse in parses}, ("A",))
     return evaluate_held_out(project, engine, NluData(tuple(examples))).section
 

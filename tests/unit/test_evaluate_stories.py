@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from dialogues import DIALOGUE, DOMAIN, HERE, story
 from golden_texts import Golden
+from msgspec.structs import replace
 from nlu_fakes import ScriptedEngine
 
 from turncheck.dialogue.domain import DialogueDomain
@@ -191,7 +192,7 @@ def test_what_can_be_learnt_is_what_examples_and_pipeline_teach() -> None:
 
     def known(*names: str) -> Learnable | None:
         pipeline = tuple(Component(name, {}, Location("config.yml")) for name in names)
-        return learnable(replace(project, config=replace(project.config, pipeline=pipeline)))
+        return learnable(dataclasses.replace(project, config=replace(project.config, pipeline=pipeline)))
 
     assert known("DIETClassifier") == Learnable(frozenset({"faq", "nlu_fallback"}), frozenset({"city"}))
     assert known("KeywordIntentClassifier") == Learnable(frozenset({"faq", "nlu_fallback"}), frozenset())

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
 from hostile import HOSTILE
 from jsonschema import Draft202012Validator
+from msgspec.structs import replace
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from pull_request import LINKS, pull_request
 from report_builder import finding, report

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import tarfile
-from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import pytest
 from golden_texts import Golden
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from scipy import sparse
 
 from turncheck.engines.embedded import model_archive
@@ -140,7 +141,7 @@ def test_what_a_step_has_to_say_is_said_each_time(tmp_path: Path, golden: Golden
     """Without retrieval intents the selector is left out, with a note."""
     project = bot(tmp_path / "bot")
     examples = tuple(one for one in project.nlu.examples if not one.retrieval_label)
-    none = replace(project, nlu=replace(project.nlu, examples=examples))
+    none = dataclasses.replace(project, nlu=replace(project.nlu, examples=examples))
     trainer = EmbeddedNluTrainer(cache=Cache(tmp_path / "cache"))
 
     notes = [trainer.fit(none).info.notes for _ in range(2)]
@@ -168,7 +169,7 @@ def step(kind: str, name: str = "", **parameters: Any) -> Step:
 
 
 def with_example(training: Training, **changes: Any) -> Training:
-    return replace(training, examples=(replace(training.examples[0], **changes), *training.examples[1:]))
+    return replace(training, examples=(dataclasses.replace(training.examples[0], **changes), *training.examples[1:]))
 
 
 def with_entity(training: Training, **changes: Any) -> Training:
@@ -239,8 +240,8 @@ def test_what_is_kept_of_a_step_is_all_that_it_is_given() -> None:
     in_key = {"examples", "batch", "seed", "label_split"}
     given_nothing = {"project", "duckling", "vectors"}
     outcome = {"notes", "left_out"}
-    assert {field.name for field in fields(Training)} == in_key | given_nothing | outcome
-    assert {field.name for field in fields(Batch)} == {
+    assert set(Training.__struct_fields__) == in_key | given_nothing | outcome
+    assert set(Batch.__struct_fields__) == {
         *("texts", "tokens", "sentence_features", "dense_token_features", "patterns"),
         *("intents", "rankings", "entities", "responses", "team_confidences"),
     }

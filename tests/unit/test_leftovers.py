@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from golden_texts import Golden
 from msgspec import structs
+from msgspec.structs import replace
 from small_project import write_project
 
 from turncheck.comparison.model import Missing, Present

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from sklearn.svm import LinearSVC
 
 from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from golden_texts import Golden
+from msgspec.structs import replace
 from msgspec.structs import replace as with_parts
 from report_builder import BASE_COMMIT, batch, finding, report, story, suite, with_changes
 

@@ -5,12 +5,12 @@ import io
 import json
 import pickle
 import tarfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from golden_texts import Golden
+from msgspec.structs import replace
 
 from turncheck.engines.embedded.model_archive import MemberWriter, read_model, write_model
 from turncheck.engines.embedded.nlu.batch import Batch

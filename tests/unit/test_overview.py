@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import partial
 
 import pytest
 from github_markdown import elements, links, to_html
 from golden_texts import Golden
 from msgspec import structs
+from msgspec.structs import replace
 from pull_request import LINKS, pull_request
 from report_builder import BASE_COMMIT, case, example, finding, report
 

@@ -8,7 +8,6 @@ import hashlib
 import html
 import json
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -16,6 +15,7 @@ import msgspec
 import pytest
 from golden_texts import Golden
 from hostile import HOSTILE
+from msgspec.structs import replace
 from pull_request import LINKS, base_report, head_report, pull_request
 from report_builder import case, coverage, example, finding, report, story, suite, training
 

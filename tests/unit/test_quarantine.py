@@ -28,6 +28,7 @@ from turncheck.project.quarantine import (
 )
 from turncheck.render.annotations import find_annotations
 from turncheck.render.links import Links
+from turncheck.render.markdown import render_comment
 from turncheck.render.wording.gates import judge
 from turncheck.render.wording.verdict import GateResult, Verdict
 from turncheck.report.codec import decode, encode
@@ -141,6 +142,23 @@ def test_a_test_that_does_not_exist_is_an_error(golden: Golden) -> None:
     (finding,) = unknown_tests(entries, known)
     golden(finding.message)
     assert (finding.code, finding.severity) == ("quarantine-unknown-test", "error")
+
+
+def test_a_conversation_that_is_several_cases_is_named_by_one_of_them() -> None:
+    known = {("breakfast/UTT-L2", "tests/a.convo.txt"), ("breakfast/UTT-L1", "tests/a.convo.txt")}
+    (finding,) = unknown_tests(_quarantine("breakfast"), known)
+    assert "'breakfast/UTT-L1'" in finding.suggestion
+
+
+def test_the_comment_says_how_often_a_test_in_quarantine_passes() -> None:
+    entries = _quarantine("pays")
+    other = case("o", "a")
+    base = _report(cases=[_repeated("PPPPPPPPPPFFFFFFFFFF", "flaky"), other], quarantine=entries)
+    now = structs.replace(_repeated("FF", "failed"), repeats=Repeats(runs="FF", outcome="failed", base="PPPPPFFFFF"))
+    head = _report(cases=[now, other], quarantine=entries)
+    compared = _compared(head, base)
+    comment = render_comment(head, compared, judge(head, compared, GateSettings()), Links()).content
+    assert "`pays` (0 of 2 runs pass; base 5 of 10), in quarantine until" in str(comment)
 
 
 def test_a_test_is_listed_once_with_its_file_or_without(golden: Golden) -> None:

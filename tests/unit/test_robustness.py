@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from golden_texts import Golden
+from msgspec.structs import replace
 from test_strength import small_bot
 
 from turncheck.cli import run_command_line
@@ -290,7 +291,7 @@ def test_a_variant_nearly_another_intents_sentence_is_dropped_however_near_its_o
     said = "please bring the large table to my room tonight"
     training = (Example(said, "bring"), Example(f"{said} now", "order"))
     project = read_project(small_bot(tmp_path))
-    project = replace(project, nlu=replace(project.nlu, examples=training))
+    project = dataclasses.replace(project, nlu=replace(project.nlu, examples=training))
 
     kept = make_variants([Example(said, "bring")], project, 42)
 

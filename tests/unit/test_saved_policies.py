@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from turncheck.cli import run_command_line
 from turncheck.dialogue.training import training_trackers
@@ -195,11 +196,11 @@ def test_two_policies_of_one_class_keep_their_own_parameters(tmp_path: Path) -> 
     project = read_project(write_assistant(tmp_path, 3, "MemoizationPolicy", "MemoizationPolicy", "TEDPolicy"))
     first, second, ted = project.config.policies or ()
     policies = (
-        replace(first, parameters={"max_history": 1, "priority": 4}),
-        replace(second, parameters={"max_history": 3, "priority": 2}),
-        replace(ted, parameters={"max_history": 2}),
+        dataclasses.replace(first, parameters={"max_history": 1, "priority": 4}),
+        dataclasses.replace(second, parameters={"max_history": 3, "priority": 2}),
+        dataclasses.replace(ted, parameters={"max_history": 2}),
     )
-    project = replace(project, config=replace(project.config, policies=policies))
+    project = dataclasses.replace(project, config=replace(project.config, policies=policies))
     assert_same_answers(project, train_ensemble(project))
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from turncheck.engines.embedded.training_key import NoDigestError, digest_of, nlu_inputs, policy_inputs, training_key
 from turncheck.messages.finding import Location
+from turncheck.messages.value_classes import field_names
 from turncheck.project.model import Component, Config, Project, Slot
 from turncheck.project.nlu_data import EntityAnnotation, Example, NluData, Synonym
 from turncheck.project.reader import read_project
@@ -70,19 +73,19 @@ def edited(project: Project) -> dict[str, Project]:
     first = nlu.examples[0]
     component = (config.pipeline or ())[-1]
     others = {
-        "text": replace(nlu, examples=(replace(first, text=first.text + "!"), *nlu.examples[1:])),
-        "intent": replace(nlu, examples=(replace(first, intent="other"), *nlu.examples[1:])),
+        "text": replace(nlu, examples=(dataclasses.replace(first, text=first.text + "!"), *nlu.examples[1:])),
+        "intent": replace(nlu, examples=(dataclasses.replace(first, intent="other"), *nlu.examples[1:])),
         "order": replace(nlu, examples=nlu.examples[::-1]),
         "twice": replace(nlu, examples=(first, *nlu.examples)),
         "removed": replace(nlu, examples=nlu.examples[1:]),
         "synonym": replace(nlu, synonyms=(*nlu.synonyms, Synonym("a", "b", PLACE))),
     }
     parameters = {**component.parameters, "threshold": 0.123}
-    pipeline = (*(config.pipeline or ())[:-1], replace(component, parameters=parameters))
+    pipeline = (*(config.pipeline or ())[:-1], dataclasses.replace(component, parameters=parameters))
     return {
-        **{name: replace(project, nlu=data) for name, data in others.items()},
-        "parameter": replace(project, config=replace(config, pipeline=pipeline)),
-        "language": replace(project, config=replace(config, language="xx")),
+        **{name: dataclasses.replace(project, nlu=data) for name, data in others.items()},
+        "parameter": dataclasses.replace(project, config=replace(config, pipeline=pipeline)),
+        "language": dataclasses.replace(project, config=replace(config, language="xx")),
     }
 
 
@@ -93,10 +96,12 @@ def edited_domain(project: Project) -> dict[str, Project]:
     variations = (replace(first.variations[0], content={"text": "Something else"}), *first.variations[1:])
     responses = {**domain.responses, name: replace(first, variations=variations)}
     return {
-        "slot": replace(project, domain=replace(domain, slots={**domain.slots, "new": Slot("new", "text", PLACE)})),
-        "text": replace(project, domain=replace(domain, responses=responses)),
-        "no responses": replace(project, domain=replace(domain, responses={})),
-        "intent": replace(project, domain=replace(domain, intents={})),
+        "slot": dataclasses.replace(
+            project, domain=replace(domain, slots={**domain.slots, "new": Slot("new", "text", PLACE)})
+        ),
+        "text": dataclasses.replace(project, domain=replace(domain, responses=responses)),
+        "no responses": dataclasses.replace(project, domain=replace(domain, responses={})),
+        "intent": dataclasses.replace(project, domain=replace(domain, intents={})),
     }
 
 
@@ -118,7 +123,7 @@ def test_any_edit_of_what_is_trained_on_changes_the_key() -> None:
 
 def test_a_story_is_nothing_to_language_understanding_and_all_to_the_policies() -> None:
     project = pizzeria()
-    shorter = replace(project, stories=project.stories[1:])
+    shorter = dataclasses.replace(project, stories=project.stories[1:])
 
     assert training_key("nlu", nlu_inputs(shorter)) == training_key("nlu", nlu_inputs(project))
     assert policy_key(shorter) != policy_key(project)
@@ -137,7 +142,7 @@ def test_nothing_is_learnt_from_the_texts_of_responses_and_policies_know_no_sent
 def test_a_retrieval_intent_is_something_to_the_policies() -> None:
     project = pizzeria()
     asked = Example("Are you open?", "faq/hours")
-    other = replace(project, nlu=replace(project.nlu, examples=(*project.nlu.examples, asked)))
+    other = dataclasses.replace(project, nlu=replace(project.nlu, examples=(*project.nlu.examples, asked)))
 
     assert policy_key(other) != policy_key(project)
 
@@ -146,10 +151,8 @@ def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """The ways to all plain values below, but for lines and columns."""
     if isinstance(value, Location):
         return [(*path, "path")]
-    if is_dataclass(value):
-        return [
-            way for one in fields(value) if one.compare for way in leaves(getattr(value, one.name), (*path, one.name))
-        ]
+    if (names := field_names(type(value), compared=True)) is not None:
+        return [way for name in names for way in leaves(getattr(value, name), (*path, name))]
     if isinstance(value, Mapping):
         return [way for key, item in value.items() for way in leaves(item, (*path, key))]
     if isinstance(value, (tuple, list)):
@@ -162,8 +165,9 @@ def changed(value: Any, path: tuple[Any, ...]) -> Any:
     if not path:
         return "something" if value is None else (not value if isinstance(value, bool) else f"{value}?")
     first, *rest = path
-    if is_dataclass(value):
-        return replace(value, **{first: changed(getattr(value, first), tuple(rest))})  # type: ignore[type-var]
+    if field_names(type(value)) is not None:
+        how = replace if isinstance(value, msgspec.Struct) else dataclasses.replace
+        return how(value, **{first: changed(getattr(value, first), tuple(rest))})
     if isinstance(value, Mapping):
         return {key: changed(item, tuple(rest)) if key == first else item for key, item in value.items()}
     return tuple(changed(item, tuple(rest)) if index == first else item for index, item in enumerate(value))
@@ -211,7 +215,9 @@ def test_lines_that_move_change_nothing_and_two_steps_do_not_become_one() -> Non
 def test_the_same_files_elsewhere_are_the_same_training(tmp_path: Path) -> None:
     project = pizzeria()
 
-    assert training_key("nlu", nlu_inputs(replace(project, root=tmp_path))) == training_key("nlu", nlu_inputs(project))
+    assert training_key("nlu", nlu_inputs(dataclasses.replace(project, root=tmp_path))) == training_key(
+        "nlu", nlu_inputs(project)
+    )
 
 
 @pytest.mark.parametrize("name", ["SpacyNLP", "DucklingEntityExtractor", "JiebaTokenizer", "components.Own"])

@@ -14,7 +14,7 @@ from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
 from turncheck.render.wording.gates import judge
 from turncheck.render.wording.repeats import repeats_in_words
-from turncheck.report.model import EngineInfo, GateSettings, Repeats
+from turncheck.report.model import EngineInfo, GateSettings, HowRepeated, Repeats
 
 if TYPE_CHECKING:
     from turncheck.report.model import Report
@@ -114,3 +114,23 @@ def test_an_action_server_is_only_advised_where_it_would_help(engine: str, told_
     made = with_changes(report(cases=[case("a", "a"), left_out]), engine=EngineInfo(name=engine, version="1"))
     _, comment = told(made, made)
     assert ("--action-server" in comment) == told_so
+
+
+@pytest.mark.parametrize(("in_turn", "drop"), [("", 0.5), ("FFPPFFPPFF", 0.0), ("FPFPFPPPFP", 0.8)])
+def test_a_share_of_runs_is_compared_in_turn_with_the_base_where_it_was_asked_so(in_turn: str, drop: float) -> None:
+    names = [f"case {number}" for number in range(9)]
+    before, now = (
+        replace(made, e2e=replace(made.e2e, repeats=HowRepeated(first=2, most=30, false_alarms=0.01)))
+        for made in (
+            ran(**{name: Repeats(runs="PP", outcome="passed") for name in names}),
+            ran(**{name: Repeats(runs="PF", outcome="flaky", base="PP", in_turn=in_turn) for name in names}),
+        )
+        if made.e2e is not None
+    )
+    compared = compare(now, Present(with_changes(before, source=replace(before.source, commit=BASE_COMMIT)), "git"))
+    metric = compared.metric("e2e.pass_at_1")
+    assert metric
+    assert (metric.base, metric.value) == (1.0, 0.5)
+    shared = metric.shared or metric
+    assert round(-(shared.delta or 0.0), 6) == drop
+    assert (metric.judgement == "worse") == (drop > 0)

@@ -10,9 +10,11 @@ meanwhile is not charged to this change; else it is where the change left its ba
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.ci.host import Base, Host, HostError, exact_commit
 from turncheck.comparison.model import Missing, Unreachable
@@ -33,8 +35,7 @@ _ADDRESS: Final = re.compile(r"(?:[a-z+]+://(?:[^@/]*@)?[^/]+/|(?:[^@/:]+@)?[^/:
 """An address of git as a URL or as ``user@host:path``; a path of this machine is neither."""
 
 
-@dataclass(frozen=True, slots=True)
-class BaseSearch:
+class BaseSearch(Struct, frozen=True):
     """Looks for the base of one run.
 
     Args:

@@ -16,10 +16,12 @@ import tarfile
 import tempfile
 import zlib
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, BinaryIO, Final
 from urllib.parse import urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.ci.git import Checkout, GitError
 from turncheck.ci.host import CloneAddress, CommitFiles, Host
@@ -121,8 +123,7 @@ _ENTRY: Final = re.compile(r"(?P<key>[A-Za-z][A-Za-z0-9-]*)\s*=\s*(?P<value>.*)"
 _REMARKS: Final = ("#", ";")
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(Struct, frozen=True):
     """What a ``.gitmodules`` says: the entries of each section by the name of its submodule, sections of the same name
     together, as git reads them; and the lines that only git understands."""
 
@@ -282,8 +283,7 @@ class NoFilesError(Exception):
     """The files of a commit cannot be had; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """Where git may fetch from: an address, and the settings of git that let it in."""
 
     url: str
@@ -486,8 +486,7 @@ MOST_SINGLE_FILES: Final = 1_000
 """Maximum number of files; each takes one request."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """A path of a commit: a file, a link, whose content is where it leads to, or what cannot be fetched here."""
 
     path: str

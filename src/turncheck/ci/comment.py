@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.ci.host import NO_RUN, CommentResult, RunStamp
 from turncheck.ci.rest import AnswerLostError, NotFoundError
@@ -26,8 +28,7 @@ _MOST_ROUNDS: Final = 3
 _NOTHING_TO_UPDATE: Final = "there was no comment to update"
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """An existing comment of any author.
 
     ``id`` is greater for what was written later; where it is a thread's, ``first`` is the comment that opens it, and

@@ -11,10 +11,11 @@ import tempfile
 import zipfile
 import zlib
 from collections import Counter
-from dataclasses import dataclass, field
 from io import SEEK_END
 from pathlib import PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, Protocol, TypeVar
+
+from msgspec import Struct, field
 
 from turncheck.ci.host import PAGE_SUFFIX, PLOTS_SUFFIX, PreviousReport, StoredReport
 from turncheck.ci.rest import NotFoundError, RestClient, RestError, TooLargeError
@@ -133,8 +134,7 @@ def _check(entries: list[zipfile.ZipInfo]) -> None:
         names.add(entry.filename)
 
 
-@dataclass(slots=True)
-class _Budget:
+class _Budget(Struct):
     """Bytes and values that may still be unpacked, all reports together.
 
     A value of two bytes takes some seventy in memory, and a report of a fork may hold nothing else.
@@ -184,8 +184,7 @@ _NOT_READABLE: Final = "not readable"
 _MOST_DOWNLOADS: Final = 10
 
 
-@dataclass(frozen=True, slots=True)
-class EarlierRun:
+class EarlierRun(Struct, frozen=True):
     """A run that measured a commit; ``unusable`` says why it is ignored: "of a fork"."""
 
     id: int
@@ -193,8 +192,7 @@ class EarlierRun:
     unusable: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Archive:
+class Archive(Struct, frozen=True):
     """A zip file that a run left, by the host's own identifier; ``unusable`` as for a run.
 
     ``run`` is what the page of its run is addressed by, where that is not the run's own number.
@@ -292,8 +290,7 @@ class AskedOnce:
             place += 1
 
 
-@dataclass(slots=True)
-class Reports:
+class Reports(Struct):
     """The reports that earlier runs left of one project.
 
     Args:

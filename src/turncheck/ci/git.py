@@ -14,10 +14,11 @@ import re
 import shlex
 import subprocess
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from turncheck.process.output_files import temporary_folder
 from turncheck.process.regular_file import is_file, is_there, read_regular
@@ -78,16 +79,14 @@ class GitMissingError(GitError):
     """git is not installed, or not on the PATH."""
 
 
-@dataclass(frozen=True, slots=True)
-class LinesOfChange:
+class LinesOfChange(Struct, frozen=True):
     """Lines of a file by number: those ``written`` anew, and those ``beside`` lines that were removed."""
 
     written: frozenset[int] = frozenset()
     beside: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Checkout:
+class Checkout(Struct, frozen=True):
     """A working tree. ``top`` is its folder."""
 
     top: Path

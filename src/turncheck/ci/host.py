@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol, Self
 
+from msgspec import Struct
+
 from turncheck.messages.errors import UserError
 from turncheck.messages.plain_text import log_line
 from turncheck.process.environment import Secret, secret_of, whole_number
@@ -48,8 +50,7 @@ class HostError(UserError):
         return f"{self.message}{f' ({self.hint})' if self.hint else ''}"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class RunStamp:
+class RunStamp(Struct, frozen=True, order=True):
     """Which run a comment came from; later runs, and later attempts of a run, compare as greater."""
 
     run_id: int
@@ -64,8 +65,7 @@ NO_RUN: Final = RunStamp(0, 0)
 """No run wrote it, or it is unknown which."""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """The current run according to the host's variables; what is unknown is ``None`` or empty.
 
     ``repository`` is its full name, ``commit`` the commit that people look at, ``checked_out`` the one whose files are
@@ -106,8 +106,7 @@ def exact_commit(text: object) -> str | None:
     return text if found and isinstance(text, str) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Base:
+class Base(Struct, frozen=True):
     """The commit to compare with, as a host names it: by full object ids, and by the name of a branch of the repository
     that the change is to be merged into.
 
@@ -126,8 +125,7 @@ class Base:
     of_a_change: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CloneAddress:
+class CloneAddress(Struct, frozen=True):
     """Where git fetches the repository that a change is to be merged into, and what it says there to be let in."""
 
     url: str
@@ -139,8 +137,7 @@ def login_with(user: str, token: Secret | None) -> Secret | None:
     return token and Secret(f"Basic {base64.b64encode(f'{user}:{token.reveal()}'.encode()).decode()}")
 
 
-@dataclass(frozen=True, slots=True)
-class CommitFiles:
+class CommitFiles(Struct, frozen=True):
     """The files of a commit in a temporary folder.
 
     ``left_out``: paths that the commit has and the folder has not: what an archive omits, the files of a submodule.
@@ -162,8 +159,7 @@ class CommitFiles:
         return not any(self.folder.iterdir())
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """The pull request to comment on. ``reads_only`` says why its runs cannot write, if so.
 
     ``other_base_refs``: what other pull requests of the same branch are to be merged into.
@@ -176,8 +172,7 @@ class Target:
     other_base_refs: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class StoredReport:
+class StoredReport(Struct, frozen=True):
     """A stored report, and the baseline that was stored beside it, or why that cannot be used."""
 
     report: Report
@@ -185,8 +180,7 @@ class StoredReport:
     baseline_fault: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PreviousReport:
+class PreviousReport(Struct, frozen=True):
     """A report that a run left, the commit it measured, and the run."""
 
     report: Report
@@ -218,8 +212,7 @@ class EarlierReports(Protocol):
         """What was found but could not be used, in one line: "2 expired, 1 of a fork"."""
 
 
-@dataclass(frozen=True, slots=True)
-class OtherRun:
+class OtherRun(Struct, frozen=True):
     """A run whose results are published by this one, whose token may write.
 
     ``stored`` are the reports of its own commit, each with the address of the artifact it came in. ``earlier`` gives
@@ -237,8 +230,7 @@ class OtherRun:
     fork: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CommentResult:
+class CommentResult(Struct, frozen=True):
     """The outcome of commenting. ``note`` says why nothing was written, if so."""
 
     url: str | None
@@ -259,8 +251,7 @@ class Comment(Protocol):
         """Check again, some time after writing: concurrent runs may have overwritten it."""
 
 
-@dataclass(frozen=True, slots=True)
-class UploadedArtifact:
+class UploadedArtifact(Struct, frozen=True):
     """An uploaded artifact; ``url`` is empty if it has no page."""
 
     name: str
@@ -291,8 +282,7 @@ class Artifacts(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """A verdict on a commit, with annotations; ``text`` is Markdown, ``key`` distinguishes assistants.
 
     ``by_fork``: the run of a fork measured it, so that it must not look like a verdict of the repository's own.
@@ -309,8 +299,7 @@ class Check:
     by_fork: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """Whether a check was created, and a note about it."""
 
     made: bool

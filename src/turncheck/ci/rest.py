@@ -8,11 +8,11 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Final, TypeVar
 from urllib.parse import urlencode
 
 import msgspec
+from msgspec import Struct
 
 from turncheck import __version__
 from turncheck.ci.host import HostError
@@ -91,8 +91,7 @@ def _say(text: str) -> None:
     Console().note(log_line(one_line(text, _LONGEST_LINE)))  # it may quote what the host says
 
 
-@dataclass(slots=True)
-class RetryBudget:
+class RetryBudget(Struct):
     """How long all calls may take together, with the waiting between them, in seconds.
 
     ``say`` is called with what is being waited for. It, clock and sleep can be replaced in tests.
@@ -146,8 +145,7 @@ class RetryBudget:
             self.spend(time.monotonic() - begun)
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """A request: ``needs`` is the permission that the token must have, in the host's own words."""
 
     method: str

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
@@ -129,6 +129,8 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
             up, all that was finished is written before.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
+    from msgspec.structs import replace
+
     from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites, evaluate_suites_times
     from turncheck.project.batch.known import known_names, setting_of
     from turncheck.project.batch.reader import find_suites, read_suites
@@ -153,7 +155,7 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
     if options.how.name is not None and len(read.suites) > 1:
         raise UserError("--name is for one suite", hint="Run the suites one by one to name them.")
     training = {example.text for example in project.nlu.examples}
-    measured, settings = now(), replace(settings, notes=options.notes)
+    measured, settings = now(), dataclasses.replace(settings, notes=options.notes)
     run = SuiteRun(names, training, options.notes, setting=setting_of(project))
 
     def measure(bench: Bench) -> Batch:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from collections import defaultdict
-from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from hashlib import sha256
 from itertools import combinations
 from math import fsum, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck import __version__
 from turncheck.commands.compare_policies import Configured, alike_in_words, alike_to
@@ -60,8 +63,7 @@ _Pair = tuple["Component", "ConfiguredComponent"]
 _MOST_NAMED: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
-class PipelineDifference:
+class PipelineDifference(Struct, frozen=True):
     """In what two pipelines differ: what the engine runs differently, and what makes no difference to it."""
 
     one: str
@@ -314,8 +316,7 @@ _MOST_OF_STATE: Final = 1 << 30
 _DONE: Final = "done.json"
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """One fit: a pipeline in one run at one percentage. ``project`` holds what it trains on."""
 
     pipeline: str
@@ -340,8 +341,7 @@ class Task:
         return f"run_{self.run}/{self.percentage}%_exclusion/{self.pipeline}_report"
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """The result of a fit: its score, and the files to write."""
 
     score: Score
@@ -360,7 +360,7 @@ def new_task(
     vectors: SentenceVectors | None,
 ) -> Task:
     """The project goes to other processes, and what it trains on with it."""
-    test = NluData(tuple(replace(example, origin=None) for example in plan.test))
+    test = NluData(tuple(dataclasses.replace(example, origin=None) for example in plan.test))
     light = project.light(replace(data, examples=plan.included[percentage]))
     pieces = (
         __version__,
@@ -478,7 +478,7 @@ def run_compare_nlu(
     ensure_apart_from_project(output.folder, options.settings)
     from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # imports NumPy
 
-    settings = replace(options.settings, config=str(configs[0]))
+    settings = dataclasses.replace(options.settings, config=str(configs[0]))
     project = read_assistant(settings)
     data = read_judged(options._replace(settings=settings, cross_validation=True), project, NLU_PARTS)
     pipelines = _pipelines(options, configs, screen)
@@ -499,7 +499,7 @@ def run_compare_nlu(
     vectors = chosen_vectors(settings.vectors, data)
     tasks = [
         new_task(
-            replace(project, config=config),
+            dataclasses.replace(project, config=config),
             data,
             name,
             plan,

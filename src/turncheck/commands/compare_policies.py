@@ -6,11 +6,13 @@ import json
 import re
 import sys
 from collections import Counter
-from dataclasses import dataclass, replace
 from itertools import combinations
 from math import fsum, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.commands.core import PartsUnderTest, judged, read_test_stories, ready
 from turncheck.comparison.changed_parts import differences, run_alike
@@ -97,8 +99,7 @@ _ENOUGH_POINTS: Final = 2
 # --- judging ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Correct:
+class _Correct(Struct, frozen=True):
     """How many test stories a model gets right, out of how many; its policies, and a digest of what they learnt."""
 
     right: int

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import sys
 from collections import defaultdict
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
@@ -499,10 +499,12 @@ def compare_understanding(before: Project, after: Project, left_out: Collection[
 
 
 def _without_new_fallback(before: Project, after: Project) -> Project:
+    from msgspec.structs import replace
+
     if any(component.name == _FALLBACK for component in before.config.pipeline or ()):
         return after
     pipeline = tuple(component for component in after.config.pipeline or () if component.name != _FALLBACK)
-    return replace(after, config=replace(after.config, pipeline=pipeline))
+    return dataclasses.replace(after, config=replace(after.config, pipeline=pipeline))
 
 
 def _understood(parse: Parse) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
 import yaml
+from msgspec import Struct
 
 from turncheck.evaluation.coverage import labelled_steps
 from turncheck.evaluation.e2e_steps import Exercised
@@ -34,8 +34,7 @@ _DOES: Final = ("collect", "action", "link", "call", "set_slots", "noop")
 """What a step of a flow does: the key that says it."""
 
 
-@dataclass(frozen=True, slots=True)
-class WalkedPath:
+class WalkedPath(Struct, frozen=True):
     """A flow, story or rule (``file::name``): how many steps it has, and the lines of those that no case reached."""
 
     name: str

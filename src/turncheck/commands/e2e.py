@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
@@ -165,6 +164,8 @@ def run_test_e2e(
             Where the engine gave up, all that was finished is written before.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
+    from msgspec.structs import replace
+
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.evaluation.coverage import coverage as coverage_of
     from turncheck.evaluation.coverage import reached_by_conversations

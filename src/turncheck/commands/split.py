@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -147,6 +146,8 @@ def needed_responses(examples: Iterable[Example], responses: Mapping[str, Respon
 
 
 def _split_files(data: NluData, split: Split, responses: Mapping[str, Response], major: int) -> Iterator[Rendered]:
+    from msgspec.structs import replace
+
     from turncheck.project.folder import YAML_SUFFIXES
     from turncheck.project.formats.rasa_nlu_writer import (
         write_nlu_json,

@@ -6,11 +6,11 @@ import hashlib
 import json
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from turncheck.comparison.misunderstood import expected_and_predicted, understanding_in_words
 from turncheck.messages.finding import SEVERITIES, Finding, Location
@@ -114,8 +114,7 @@ _REMEMBERED: Final = 10_000
 """This many different steps are kept in memory only once, however many stories have them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """A judged case, whatever its kind. ``name`` and ``expectation`` together identify it."""
 
     name: str

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
+from msgspec import Struct
 
 from turncheck.comparison.cases import findings_worst_first, is_read_in_part
 from turncheck.comparison.changes import (
@@ -189,8 +189,7 @@ def changed_findings(
     return tuple(_finding_change(finding, renamed) for finding in after), tuple(map(_finding_change, gone))
 
 
-@dataclass(frozen=True, slots=True)
-class NewSuppressions:
+class NewSuppressions(Struct, frozen=True):
     """What a change newly suppresses; ``known``: whether the base's report says what it suppresses."""
 
     found: tuple[FindingChange, ...] = ()

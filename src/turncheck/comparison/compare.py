@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec import UNSET, UnsetType, structs
+from msgspec.structs import replace
 
 from turncheck.comparison import matching
 from turncheck.comparison.cases import (

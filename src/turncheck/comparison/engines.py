@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, cast
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from turncheck.comparison.cases import batch_cases, end_to_end_cases, intent_cases, story_cases
@@ -29,8 +29,7 @@ _METRIC: Final = re.compile(r"(?P<what>agreement|right)(?:\[(?P<engine>.+)\])?")
 _KNOWN: Final = ("agreement", "agreement[ENGINE]", "right[ENGINE]")
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """An engine that was asked. ``problem``: why there is no report, or why it is not complete."""
 
     name: str
@@ -39,8 +38,7 @@ class Asked:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Answered:
+class _Answered(Struct, frozen=True):
     """A test as one engine answered it.
 
     Two engines say the same if ``said`` is equal, and so are the details that both know: entities that they judge, the

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from msgspec import Struct
 
 from turncheck.comparison.changes import CaseChange, Collision, SimilarSentences, TrainingChange
 from turncheck.comparison.mcnemar import LEVEL, mcnemar_exact
@@ -65,8 +65,7 @@ def paired(
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingDifference:
+class TrainingDifference(Struct, frozen=True):
     """What the change did to the training sentences: by index in the new list, and those that are gone."""
 
     changed: Mapping[int, TrainingChange]

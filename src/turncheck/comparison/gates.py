@@ -7,12 +7,12 @@ A gate that cannot be judged (no baseline, an evaluation that did not run) is a 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
+from msgspec.structs import replace
 
 from turncheck.comparison import gates_on_tests, judged
 from turncheck.comparison.cases import is_read_in_part

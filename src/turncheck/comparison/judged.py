@@ -14,7 +14,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from turncheck.comparison.metrics import Measured, MetricDelta, metric_of
 from turncheck.messages.errors import UserError
@@ -126,8 +126,7 @@ Cause = FailedTest | NotRunTest | GoneTest | BadFinding | FaultOf | WrongSentenc
 # Why a gate ended as it did, where the report and the comparison alone do not say it.
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """A figure and its limit; ``interval``: where a share of runs is, with a probability of 95 %."""
 
     rule: Threshold
@@ -135,16 +134,14 @@ class Value:
     interval: tuple[float, float] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Drop:
+class Drop(Struct, frozen=True):
     """A figure on both sides, and how much worse it may become."""
 
     rule: Regression
     delta: MetricDelta
 
 
-@dataclass(frozen=True, slots=True)
-class NoFigure:
+class NoFigure(Struct, frozen=True):
     """A figure or an evaluation that this side lacks: why, as the report says, and what the base has, if it matters."""
 
     why: str
@@ -153,8 +150,7 @@ class NoFigure:
     """The reason in short; empty: there is no shorter one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
+class Findings(Struct, frozen=True):
     """The findings of a severity that fail a gate, and the faults that no finding names at its place."""
 
     severity: Severity
@@ -162,8 +158,7 @@ class Findings:
     faults: tuple[Skipped, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class GoneTests:
+class GoneTests(Struct, frozen=True):
     """Tests of an evaluation that are gone, or exist and were not run (``because`` of what the first of them says)."""
 
     evaluation: Evaluation
@@ -173,23 +168,20 @@ class GoneTests:
     faulty: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class LostEvaluation:
+class LostEvaluation(Struct, frozen=True):
     """An evaluation that the base judged; ``faulty``: a fault, which another gate names, keeps it from running."""
 
     lost: OneSided
     faulty: bool
 
 
-@dataclass(frozen=True, slots=True)
-class LossesOverall:
+class LossesOverall(Struct, frozen=True):
     """More runs fail than on the base, over all cases, although no single case need have regressed."""
 
     losses: ManyLosses
 
 
-@dataclass(frozen=True, slots=True)
-class LostAssistant:
+class LostAssistant(Struct, frozen=True):
     """An assistant that only the base measures."""
 
     path: str
@@ -207,8 +199,7 @@ Why = Literal[
 """Why a gate ended as it did; empty: its facts say it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """A gate and its outcome; ``metric`` or ``requires``: the figure, or the evaluation, that it is about."""
 
     name: str
@@ -251,8 +242,7 @@ _REGRESSION: Final = re.compile(
 _FAIL_ON: Final = ("errors", "new-errors", "test-failures", "new-failures", "gone-tests", "new-suppressions", "none")
 
 
-@dataclass(frozen=True, slots=True)
-class Threshold:
+class Threshold(Struct, frozen=True):
     """A metric must be on the right side of a limit."""
 
     text: str
@@ -265,8 +255,7 @@ class Threshold:
         return _HOLDS[self.operator](value, self.limit)
 
 
-@dataclass(frozen=True, slots=True)
-class Regression:
+class Regression(Struct, frozen=True):
     """A metric must not become worse by more than ``limit``; with ``significant`` only a real drop counts."""
 
     text: str
@@ -275,8 +264,7 @@ class Regression:
     significant: bool
 
 
-@dataclass(frozen=True, slots=True)
-class GateRules:
+class GateRules(Struct, frozen=True):
     """All gates of a run, parsed and checked."""
 
     fail_on: tuple[str, ...]

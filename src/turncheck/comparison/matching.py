@@ -7,11 +7,12 @@ Matching uses ever weaker keys: the same in the same file, the same in another f
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.comparison.cases import Case, newly_wrong_first
 from turncheck.comparison.changes import CaseChange, ChangedCases, Edit
@@ -39,8 +40,7 @@ _MOST_EDITS: Final = 500
 """With more unmatched sentences than this, a file was rewritten: only what is new and what is gone can be said."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """The same case on both sides."""
 
     base: Case
@@ -53,8 +53,7 @@ class Pair:
         return min(self.base.number, self.head.number)
 
 
-@dataclass(frozen=True, slots=True)
-class Matched:
+class Matched(Struct, frozen=True):
     """All cases of one kind on both sides.
 
     Tests may exist without being run: ``not_run`` are those that only the base judged, ``newly_run`` those that only

@@ -33,7 +33,7 @@ from turncheck.comparison.significance import (
     tested_figures,
     tested_plugins,
 )
-from turncheck.evaluations.kind import OF_ONE, OF_THREE, REPEATED, figures_of_runs, first_runs
+from turncheck.evaluations.kind import OF_ONE, OF_THREE, REPEATED, figures_of_runs, first_runs, repeats_of
 from turncheck.report.batch import numbers_of
 from turncheck.report.model import BatchCase, Repeats, Report, StoryResult
 
@@ -50,7 +50,8 @@ def tested_runs(section: Evaluation, pairs: Iterable[Pair]) -> dict[str, Tested]
     """Judge the figures about runs of an evaluation on the tests that both sides ran several times.
 
     Shares of runs are judged by a permutation test in the direction of their difference, at half the level; flaky tests
-    by how many changed sides.
+    by how many changed sides. Of tests that were run again in turn with the base, those runs say how both sides fare: a
+    model that drifts lets more runs fail than in the base's report, and hits both alike.
     """
     sides = [
         (base, now)
@@ -63,6 +64,8 @@ def tested_runs(section: Evaluation, pairs: Iterable[Pair]) -> dict[str, Tested]
     tested = {
         f"{section}.flaky": flipped([_is_flaky(repeats) for repeats in before], [_is_flaky(one) for one in after])
     }
+    if any(repeats.in_turn for repeats in after):
+        before, after = map(list, zip(*map(_in_turn, before, after), strict=True))
     old, new = dict(figures_of_runs(section, before)), dict(figures_of_runs(section, after))
     p_value = min(1.0, 2 * min(_p_value(before, after), _p_value(after, before)))
     significance = Significance(
@@ -72,6 +75,20 @@ def tested_runs(section: Evaluation, pairs: Iterable[Pair]) -> dict[str, Tested]
         if old[name] is not None and new[name] is not None:
             tested[name] = old[name], new[name], significance, p_value < LEVEL
     return tested
+
+
+def _in_turn(base: Repeats, now: Repeats) -> tuple[Repeats, Repeats]:
+    """Return the runs of both sides that were made in turn; if there are none of a test, all."""
+    if not now.in_turn:
+        return base, now
+    here, there = now.in_turn[::2], now.in_turn[1::2]
+    return Repeats(runs=there, outcome="unclear"), Repeats(runs=here, outcome="unclear")
+
+
+def _judged_in_turn(report: Report) -> set[str]:
+    """The figures of runs that are judged by those made in turn with the base."""
+    sections = [name for name in REPEATED if any(repeats.in_turn for repeats in repeats_of(report, name))]
+    return {f"{section}.{figure}" for section in sections for figure in (OF_ONE, OF_THREE)}
 
 
 def _is_flaky(repeats: Repeats) -> bool:
@@ -180,6 +197,7 @@ def metric_deltas(
     same_intents = known and len(same) == len(intents.pairs) and intents.is_whole
     same_expectations = same_intents and {len(predictions(base)), len(predictions(head))} == {len(pairs)}
     same_cases = {name: matched.is_whole for name, matched in tests.items()}
+    in_turn = _judged_in_turn(head)
     counted = dict(_counted(tests))
     for section in ("core", "e2e"):
         tested |= _tested_by_sentences(section, tests[section], before, after) if section in tests else {}
@@ -192,7 +210,8 @@ def metric_deltas(
             before.get(name),
             after.get(name),
             tested.get(name),
-            same_examples=metric.noise == "counted" or _is_same(name, same_intents, same_expectations, same_cases),
+            same_examples=metric.noise == "counted"
+            or (name not in in_turn and _is_same(name, same_intents, same_expectations, same_cases)),
         )
         for name, metric in {**before, **after}.items()
     )

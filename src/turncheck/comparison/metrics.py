@@ -8,9 +8,10 @@ judged), about the comparison (``coverage.changed``), or unknown.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
+
+from msgspec import Struct
 
 from turncheck.evaluations.kind import Better, Metric, Noise, Unit, metric_named
 from turncheck.evaluations.kinds import KINDS
@@ -27,8 +28,7 @@ COVERAGE_OF_CHANGES: Final = "coverage.changed"
 """Share of the changed items that a test reaches: the only metric that exists only in a comparison."""
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """One figure of a report."""
 
     name: str
@@ -38,8 +38,7 @@ class Measured:
     noise: Noise
 
 
-@dataclass(frozen=True, slots=True)
-class NotMeasured:
+class NotMeasured(Struct, frozen=True):
     """A known metric without a value in this report, and why."""
 
     reason: str

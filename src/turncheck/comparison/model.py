@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Literal
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from turncheck.comparison import changes
 from turncheck.comparison.metrics import MetricDelta
@@ -21,8 +20,7 @@ from turncheck.report.quarantine import Quarantine
 Way = Literal["artifact", "git", "tarball", "ancestor", "run", "file", "url"]
 
 
-@dataclass(frozen=True, slots=True)
-class Present:
+class Present(Struct, frozen=True):
     """A report to compare with.
 
     ``commit`` is the state that it was found for; ``run_id`` is the workflow run that stored it; ``passed_over`` says
@@ -44,8 +42,7 @@ class Present:
     """Whether what is measured is on the branch of its base, so that nobody has to agree to its quarantine."""
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(Struct, frozen=True):
     """There is nothing to compare with; says why. ``warnings`` and ``agreed`` as for :class:`Present`."""
 
     reason: str
@@ -53,16 +50,14 @@ class Missing:
     agreed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Unreachable(Missing):
+class Unreachable(Missing, frozen=True):
     """There is a base, but its report is not available now: GitHub does not answer, or its commit is not in this clone.
 
     Unlike a base that does not exist yet, it can be obtained by another try, a permission or a deeper checkout.
     """
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(Struct, frozen=True):
     """Something was found, but it is not a report that can be trusted; says why."""
 
     reason: str

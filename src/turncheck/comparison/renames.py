@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from turncheck.comparison.model import Renamed
 from turncheck.messages.finding import SEVERITIES, Finding, Location, Name

@@ -17,10 +17,11 @@ exact, whatever the number of cases.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, comb, log, sqrt
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -57,8 +58,7 @@ class Weighed(NamedTuple):
     is_usual: bool
 
 
-@dataclass(frozen=True, slots=True)
-class RateTest:
+class RateTest(Struct, frozen=True):
     """The sequential test of one case: the rate at which it usually fails, and a worse one."""
 
     usual: float
@@ -200,8 +200,7 @@ def alarms(evidence: Mapping[int, float], false_alarms: float, cases: int, befor
 # All cases.
 
 
-@dataclass(frozen=True, slots=True)
-class Stratum:
+class Stratum(Struct, frozen=True):
     """The runs of one case on both sides, of which some failed."""
 
     failed: int

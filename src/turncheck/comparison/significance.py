@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from msgspec import Struct
 
 from turncheck.comparison.mcnemar import LEVEL, mcnemar_exact
 from turncheck.comparison.metrics import FEWEST_CHANGES, Significance
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 RESAMPLES: Final = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """One sentence (or word) as it should be labelled, and as each side labelled it; ``None`` is "no label"."""
 
     expected: str | None
@@ -44,8 +43,7 @@ class Judged:
     after: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class PairedScore:
+class PairedScore(Struct, frozen=True):
     """One score on the same examples before and after, and the 95 % interval of the difference."""
 
     before: float
@@ -66,8 +64,7 @@ class PairedScore:
         return enough and (self.low > 0 or self.high < 0)
 
 
-@dataclass(frozen=True, slots=True)
-class PairedScores:
+class PairedScores(Struct, frozen=True):
     """Weighted averages (``overall``) and each label's own scores, by ``precision``, ``recall``, ``f1``."""
 
     overall: Mapping[str, PairedScore]

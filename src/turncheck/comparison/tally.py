@@ -6,10 +6,11 @@ An evaluation that could not be run because of a fault is never a success, nor i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import dataclasses
 from typing import TYPE_CHECKING, Final
 
-from msgspec import UnsetType
+from msgspec import Struct, UnsetType
+from msgspec.structs import replace
 
 from turncheck.comparison.judged import Cause, FailedTest, FaultOf, Judged, NotRunTest
 from turncheck.comparison.quarantine import entry_of, is_excused
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
 _NOT_GIVEN: Final = "no reason was given"
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(Struct, frozen=True):
     """The tests of one evaluation. ``not_run`` lists those known individually; ``reason`` says why, "" if all ran.
 
     An evaluation that did not run at all, although it has tests, has a ``reason`` and no ``not_run``.
@@ -87,7 +87,9 @@ def _with_quarantine(tally: Tally, report: Report) -> Tally:
         unclear=tuple(test for test in tally.unclear if entry_of(report, test.name, test.location) is None),
         quarantined=tuple(test for test in known if is_excused(report, test)),
         unexpected=tuple(
-            replace(test, passes=True) for test, passed, entry in tests if passed and entry.expect == "failing"
+            dataclasses.replace(test, passes=True)
+            for test, passed, entry in tests
+            if passed and entry.expect == "failing"
         ),
         in_quarantine=len(tests),
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from turncheck.dialogue.events import SlotSet
 from turncheck.messages.finding import NOWHERE
@@ -82,8 +83,7 @@ SHOULD_NOT_BE_SET: Final = "should_not_be_set"
 """The value that a rule gives to a slot or loop which must be empty for the rule to apply."""
 
 
-@dataclass(frozen=True, slots=True)
-class DialogueDomain:
+class DialogueDomain(Struct, frozen=True):
     """What states and predictions are made of.
 
     ``slots`` by name in Rasa's order; ``actions`` as Rasa numbers them (the default ones, custom and response actions,

@@ -7,8 +7,9 @@ of slots, users, actions and entities; of the others it requires what Rasa needs
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from turncheck.dialogue import events
 from turncheck.dialogue.outward_events import (
@@ -29,8 +30,7 @@ class ShapeError(ValueError):
     """A JSON value of the wrong shape: where it is, and what is needed there."""
 
 
-@dataclass(frozen=True, slots=True)
-class JsonObject:
+class JsonObject(Struct, frozen=True):
     """A JSON object with its ``place`` in the document, such as ``events[0]``; it gives values of the type asked for.
 
     Each of its methods raises :class:`ShapeError` where the value is of another type.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+from msgspec import Struct
 
 from turncheck.dialogue import states as s
 from turncheck.dialogue.domain import ACTION_LISTEN, ACTION_UNLIKELY_INTENT, DialogueDomain
@@ -99,8 +100,7 @@ def _was_left_to_others(now: Situation, event: ActionExecuted) -> bool:
     return now.latest_action_name == ACTION_LISTEN and event.policy != FORM_POLICY
 
 
-@dataclass(frozen=True, slots=True)
-class RuleOnly:
+class RuleOnly(Struct, frozen=True):
     """Slots and loops that only occur in rules: policies that learn from stories do not see them."""
 
     slots: frozenset[str] = frozenset()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from msgspec import Struct, field
 
 from turncheck.dialogue import states as s
 from turncheck.dialogue.domain import ACTION_LISTEN, ACTION_RULE_SNIPPET, SHOULD_NOT_BE_SET, DialogueDomain
@@ -235,8 +236,7 @@ def restricted(rules: Iterable[StoryTracker]) -> list[Conflict]:
     ]
 
 
-@dataclass(slots=True)
-class _Effects:
+class _Effects(Struct):
     """What an action sets in any of the rules."""
 
     slots: set[str] = field(default_factory=set)

@@ -6,12 +6,15 @@ which end where the rest of the story begins.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import re
-from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from turncheck.dialogue.domain import (
     ACTION_DEACTIVATE_FORM,
@@ -69,16 +72,14 @@ EVENT_NAMES: Final[Mapping[str, type[Event]]] = {
 _MESSAGE_WITH_INTENT = re.compile(r"^/(?P<intent>[^{@]+)(?P<confidence>@[0-9.]+)?(?P<entities>{.+})?(?P<rest>.*)")
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(Struct, frozen=True):
     """A point where dialogues join and split; only those with the values in ``conditions`` continue from it."""
 
     name: str
     conditions: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class StoryStep:
+class StoryStep(Struct, frozen=True):
     """A piece of a story or rule. ``id`` gives its place in Rasa's order, which compares ids as texts."""
 
     id: str
@@ -97,7 +98,8 @@ class StoryStep:
                 _listen(events, event.location)
                 events.append(event)
                 events.extend(
-                    replace(slot, location=event.location) for slot in domain.slots_for_entities(event.entities)
+                    dataclasses.replace(slot, location=event.location)
+                    for slot in domain.slots_for_entities(event.entities)
                 )
             else:
                 events.append(event)
@@ -264,7 +266,7 @@ def _marked(step: StoryStep) -> StoryStep:
         if isinstance(event, UserUttered):
             break
         if isinstance(event, ActionExecuted):
-            marked = replace(event, is_unpredictable=True)
+            marked = dataclasses.replace(event, is_unpredictable=True)
             return replace(step, events=(*step.events[:index], marked, *step.events[index + 1 :]))
     return step
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Self
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from turncheck.dialogue.events import ActionExecuted, ActionReverted, Event, Restarted, UserUtteranceReverted
 from turncheck.dialogue.story_steps import GENERATED_PREFIX, STORY_START, Checkpoint, StoryStep, story_steps
@@ -26,8 +28,7 @@ if TYPE_CHECKING:
 _CYCLE_PREFIX: Final = f"{GENERATED_PREFIX}CYCL_"
 
 
-@dataclass(frozen=True, slots=True)
-class StoryGraph:
+class StoryGraph(Struct, frozen=True):
     """Steps in the order of the files. ``continued``: the checkpoint at which an end inside a cut cycle continues."""
 
     steps: tuple[StoryStep, ...]
@@ -241,8 +242,7 @@ class StoryTracker(Tracker):
         return tuple([state.text for state in self._states])
 
 
-@dataclass(frozen=True, slots=True)
-class Trackers:
+class Trackers(Struct, frozen=True):
     """The dialogues of a project's stories and rules, and those that Rasa drops as duplicates of earlier ones.
 
     ``unused``: the checkpoints of stories that nothing leads to, or that lead nowhere; ``begun``: the stories and rules

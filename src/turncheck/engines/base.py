@@ -9,11 +9,12 @@ import threading
 from abc import ABC, abstractmethod
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar, cast
+
+from msgspec import Struct, field
 
 from turncheck.evaluations.kinds import KINDS
 from turncheck.messages.errors import CutShortError, EngineError
@@ -56,8 +57,7 @@ DIALOGUE_PARTS: Final = frozenset({"domain", "nlu", "responses", "stories", "con
 NOTHING_TO_LEARN: Final = "the project has neither stories nor rules to learn from"
 
 
-@dataclass(frozen=True, slots=True)
-class Capabilities:
+class Capabilities(Struct, frozen=True):
     """What an engine can do with a project: reasons are those why it cannot (``None``: it can).
 
     ``no_nlu``, ``no_dialogue`` and ``no_conversation`` are about sentences, test stories and end-to-end cases;
@@ -109,8 +109,7 @@ class Capabilities:
         return cast("str | None", getattr(self, capability)) if capability else None
 
 
-@dataclass(frozen=True, slots=True)
-class Models:
+class Models(Struct, frozen=True):
     """Where a command may take a trained model from: the one that is ``named``, else the newest of ``folder``.
 
     ``named``: a model file, or a folder of them. With ``storage`` it is the name of a model kept there; see
@@ -334,8 +333,7 @@ class Workshop(Protocol):
 # An engine's answers to a batch suite.
 
 
-@dataclass(frozen=True, slots=True)
-class UtteranceAnswer:
+class UtteranceAnswer(Struct, frozen=True):
     """How one utterance of a batch suite was understood.
 
     ``matched``: the winning intents, several if the engine found them ambiguous; ``traits``: those found besides
@@ -361,8 +359,7 @@ class UtteranceAnswer:
     remark: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteAnswers:
+class SuiteAnswers(Struct, frozen=True):
     """The answers to a suite, one per case in its order. ``cancelled``: the engine's run was cancelled from outside.
 
     ``version``: the version of the assistant that answered: ``in-development`` or ``published``. ``setting``: what the

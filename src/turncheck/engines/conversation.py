@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -20,16 +22,14 @@ if TYPE_CHECKING:
     from turncheck.report.model import EngineInfo
 
 
-@dataclass(frozen=True, slots=True)
-class PredictedIntent:
+class PredictedIntent(Struct, frozen=True):
     """An intent and how sure the engine is of it (0 to 1)."""
 
     name: str | None
     confidence: float
 
 
-@dataclass(frozen=True, slots=True)
-class PredictedEntity:
+class PredictedEntity(Struct, frozen=True):
     """An entity that ``extractor`` found; offsets are code points."""
 
     start: int
@@ -44,8 +44,7 @@ class PredictedEntity:
     """Further keys of Rasa's entity dictionary (``processors``, Duckling's ``additional_info`` …)."""
 
 
-@dataclass(frozen=True, slots=True)
-class SelectedResponse:
+class SelectedResponse(Struct, frozen=True):
     """The choice of one response selector: the full intent response key, and its ranking of such keys."""
 
     selector: str
@@ -54,8 +53,7 @@ class SelectedResponse:
     ranking: tuple[PredictedIntent, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Parse:
+class Parse(Struct, frozen=True):
     """One sentence as it was understood. ``intent`` is after the fallback, ``ranking`` as Rasa's ``intent_ranking``."""
 
     text: str
@@ -119,8 +117,7 @@ gone.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class CustomAction:
+class CustomAction(Struct, frozen=True):
     """A custom action that a turn needed, its outcome and, if it did not run, the reason."""
 
     name: str
@@ -133,8 +130,7 @@ class CustomAction:
         return self.outcome in {"no server", "unreachable", "lost"}
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """The result of one user message.
 
     ``responses`` are the messages as Rasa's REST channel gives them; ``events`` are only that turn's, shaped as
@@ -234,8 +230,7 @@ class ActionServer(Protocol):
 # A decision of all policies together, and what makes it.
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """The next action, who decided it and how sure they are; ``events`` come before the action's own.
 
     ``alternatives``: further actions with their confidences, best first.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from turncheck.dialogue.events import ActionExecuted, SlotSet, UserUttered
 from turncheck.evaluation.scores import score_pairs
@@ -71,8 +72,7 @@ def _attributes(surface: str, entity: Mapping[str, Any]) -> dict[str, Any]:
 # not report what its policies found. So all of them count as missed, as they do in Rasa with any other policy.
 
 
-@dataclass(frozen=True, slots=True)
-class AnnotatedText:
+class AnnotatedText(Struct, frozen=True):
     """A message with its entities as in the story: ``{start, end, entity, value}``, optionally role and group."""
 
     text: str

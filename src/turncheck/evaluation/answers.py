@@ -8,9 +8,10 @@ answers come from elsewhere has the same report.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+from msgspec import Struct
 
 from turncheck.messages.errors import CutShortError
 from turncheck.messages.phrasing import first_line
@@ -68,8 +69,7 @@ class LocalAnswers:
 ASKED_HERE = LocalAnswers()
 
 
-@dataclass(frozen=True, slots=True)
-class EngineFacts:
+class EngineFacts(Struct, frozen=True):
     """What a report says about the NLU engine: its name and version, and its entity extractors."""
 
     info: EngineInfo

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from msgspec import Struct
 
 from turncheck.evaluation import botium_values
 from turncheck.evaluation.botium_dates import written
@@ -33,8 +34,7 @@ def conditions_of(reply: Reply) -> list[Called]:
     return [hook for hook in reply.section.hooks if hook.name.startswith(CONDITION)]
 
 
-@dataclass(slots=True)
-class Group:
+class Group(Struct):
     """The group of sections that is being judged. ``is_met``: one of them applied, or it could not be said which."""
 
     is_met: bool = False

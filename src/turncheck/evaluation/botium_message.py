@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from turncheck.evaluation.botium_texts import CannotCompareError
 from turncheck.evaluation.e2e_steps import json_text
@@ -26,8 +28,7 @@ class NotJudgedError(Exception):
     """Something that cannot be judged with this engine; says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """A message, and how the user's message before it was understood; ``None`` if there is none.
 
     ``unseen``: what the engine does not report, with the reason. ``listed``: buttons that were made of its text.

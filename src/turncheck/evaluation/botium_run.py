@@ -10,9 +10,11 @@ import json
 import re
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.evaluation.botium_conditions import Group, conditions_of, ends_group, is_met
 from turncheck.evaluation.botium_message import Message, NotJudgedError, as_text
@@ -487,8 +489,7 @@ def _number(name: str, written: str) -> int:
     return int(written)
 
 
-@dataclass(frozen=True, slots=True)
-class _Choice:
+class _Choice(Struct, frozen=True):
     """Whether a section applies, whether it leaves its message to the next one, and what the report says of that."""
 
     applies: bool = True
@@ -499,8 +500,7 @@ class _Choice:
 # Steps of the report.
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
+class _Step(Struct, frozen=True):
     """The kind of a step of the report, the expectation as written, and its line."""
 
     kind: str

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import secrets
 import uuid
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from turncheck.evaluation.botium_dates import INVALID, milliseconds, moved, written
 from turncheck.evaluation.botium_message import as_text
@@ -49,8 +50,7 @@ def now() -> datetime:
     return datetime.now().astimezone()
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
+class Values(Struct, frozen=True):
     """What `$name` stands for: values of variables, the settings for `$cap`, and the message for `$msg`."""
 
     memory: Mapping[str, str]

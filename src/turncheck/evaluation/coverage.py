@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
+from turncheck.messages.value_classes import field_names
 from turncheck.project.model import (
     ActionStep,
     ActiveLoopStep,
@@ -35,8 +37,7 @@ _NOT_CONTENT = {"location", "places", "origin", "index"}
 _IN_ANY_ORDER = {"use_entities", "ignore_entities", "roles", "groups", "ignored_intents", "intents", "not_intents"}
 
 
-@dataclass(frozen=True, slots=True)
-class Reached:
+class Reached(Struct, frozen=True):
     """What tests reach, by name; ``intents`` as written (``faq/hours`` reaches ``faq`` too), ``pairs`` of steps."""
 
     intents: frozenset[str] = frozenset()
@@ -49,7 +50,7 @@ class Reached:
 
     def __or__(self, other: Reached) -> Reached:
         """What either of them reaches."""
-        return Reached(*(getattr(self, f.name) | getattr(other, f.name) for f in fields(Reached)))
+        return Reached(*(getattr(self, name) | getattr(other, name) for name in Reached.__struct_fields__))
 
 
 def reached_by_examples(examples: Iterable[Example]) -> Reached:
@@ -284,8 +285,8 @@ def _digest(text: str) -> str:
 
 def _plain(value: Any) -> Any:
     """The value as JSON data, without locations."""
-    if is_dataclass(value) and not isinstance(value, type):
-        parts = {f.name: _plain(getattr(value, f.name)) for f in fields(value) if f.name not in _NOT_CONTENT}
+    if (names := field_names(type(value))) is not None:
+        parts = {name: _plain(getattr(value, name)) for name in names if name not in _NOT_CONTENT}
         return {
             name: sorted(part, key=str) if name in _IN_ANY_ORDER and part.__class__ is list else part
             for name, part in parts.items()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
-from dataclasses import dataclass
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import UnsetType
+from msgspec import Struct, UnsetType
 from msgspec.structs import replace
 
 from turncheck.engines.base import Workers
@@ -192,7 +190,7 @@ def run_unless_lost(
     except EngineError as error:
         lost[number] = error
         return None
-    return dataclasses.replace(outcome, seconds=time.perf_counter() - begin)
+    return replace(outcome, seconds=time.perf_counter() - begin)
 
 
 def _run_and_note(  # noqa: PLR0917 - as of one case, and where errors are noted
@@ -245,8 +243,7 @@ def _telling(outcome: CaseOutcome) -> int:
 # End-to-end cases that are run by the workers of a cluster.
 
 
-@dataclass(frozen=True, slots=True)
-class CasesRun:
+class CasesRun(Struct, frozen=True):
     """The answers of ``others``, and the outcomes of the cases that workers ran."""
 
     others: Answers

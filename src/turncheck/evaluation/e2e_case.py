@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from turncheck.evaluation import e2e_steps
@@ -38,15 +36,13 @@ NOT_IN_TRACKER: Final = "what a clarification offers is not in the server's trac
 NO_JUDGE: Final = "it needs a language model as judge, and none is asked here"
 
 
-@dataclass(frozen=True, slots=True)
-class _Met:
+class _Met(Struct, frozen=True):
     """The assertion was met, most recently by the event at ``place``."""
 
     place: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _NotMet:
+class _NotMet(Struct, frozen=True):
     """It was not met: the reason in words, and what was found instead, as lines of the difference without signs."""
 
     reason: str
@@ -309,8 +305,7 @@ _REASONED: Final = ("ran", "stubbed", "failed", "timed out")
 """The outcomes of an action whose reason the case has to name."""
 
 
-@dataclass(frozen=True, slots=True)
-class CaseRun:
+class CaseRun(Struct, frozen=True):
     """How cases are run. ``workers``: number of parallel conversations; ``repeat``: how often each case is run."""
 
     slot_order: e2e_steps.SlotOrder = "strict"
@@ -321,8 +316,7 @@ class CaseRun:
     channel: str = DEFAULT_CHANNEL
 
 
-@dataclass(frozen=True, slots=True)
-class CaseOutcome:
+class CaseOutcome(Struct, frozen=True):
     """A case's result, the parts of the project that it exercised, and how long it took if it was run.
 
     ``left_out``: an earlier case failed, and the others were not to be run then.
@@ -538,7 +532,7 @@ def _explained(judged: e2e_steps.Judged, turn: Turn) -> e2e_steps.Judged:
     step, why = judged.step, turn.stopped or "; ".join(turn.remarks)
     if not (why and judged.failed and step.actual is None and step.kind in _MESSAGES):
         return judged
-    return dataclasses.replace(judged, step=replace(step, reason=f"{step.reason}: {why}" if step.reason else why))
+    return replace(judged, step=replace(step, reason=f"{step.reason}: {why}" if step.reason else why))
 
 
 def _how(action: CustomAction) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from msgspec import UnsetType, structs
+from msgspec.structs import replace
 
 from turncheck.evaluation.answers import ASKED_HERE, DelegatedError, UnfitAnswerError, answers_here
 from turncheck.evaluation.e2e import EXPECTS_NOTHING, case_units, section_of

@@ -9,10 +9,10 @@ from __future__ import annotations
 import difflib
 import json
 import unicodedata
-from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from turncheck.report.model import CaseResult, CaseStep, TurnEvent, TurnTrace
@@ -32,8 +32,7 @@ NEAR: Final = 0.75
 """Two texts need at least this similarity (0 to 1, by :mod:`difflib`) for their differences to be marked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """A step with its outcome, and its lines in the difference: what was expected, and what was found instead."""
 
     step: CaseStep
@@ -45,16 +44,14 @@ class Judged:
         return self.step.outcome == "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class _Message:
+class _Message(Struct, frozen=True):
     """The part of a bot message that steps compare: its text, or the name of its response."""
 
     said: str
     response: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Happened:
+class Happened(Struct, frozen=True):
     """What matters to steps in a turn: messages, each with its response, and slots in order."""
 
     texts: tuple[_Message, ...]
@@ -415,8 +412,7 @@ _BETWEEN_STEPS: Final = frozenset({"action_listen", "action_session_start", "act
 """Actions that stories and rules omit between their steps."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exercised:
+class Exercised(Struct, frozen=True):
     """Names by kind, as in the report's coverage.
 
     ``steps`` are pairs of consecutive steps, ``"intent greet > action utter_greet"``; ``last`` is the step that the
@@ -480,7 +476,7 @@ class Exercised:
         return {kind: tuple(sorted(getattr(self, kind))) for kind in _KINDS if getattr(self, kind)}
 
 
-_KINDS: Final = tuple(field.name for field in fields(Exercised) if field.name not in {"last", "stack"})
+_KINDS: Final = tuple(name for name in Exercised.__struct_fields__ if name not in {"last", "stack"})
 
 
 def _commands(parse_data: Mapping[str, Any]) -> Iterator[str]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import structs
+from msgspec import Struct, field, structs
 
 from turncheck.evaluation.nlu_remarks import find_insights
 from turncheck.evaluation.scores import EntityCase, Pairs, score_every_label, score_spans
@@ -160,8 +159,7 @@ _AVERAGES: Final = frozenset({"micro avg", "macro avg", "weighted avg", "no_enti
 _KNOWN: Final = {"start", "end", "entity", "value", "role", "group", "extractor", "confidence_entity"}
 
 
-@dataclass(frozen=True, slots=True)
-class Results:
+class Results(Struct, frozen=True):
     """The three files about one subject: the report and the entries; ``None`` if a file is missing."""
 
     report: Mapping[str, Json] | None
@@ -174,8 +172,7 @@ class Results:
         return [*(self.errors or ()), *(self.successes or ())]
 
 
-@dataclass(slots=True)
-class _Sentence:
+class _Sentence(Struct):
     """A judged sentence, assembled from several files."""
 
     text: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 import yaml
 
 from turncheck.evaluation.imported_nlu import Results, accuracy_of, figure
@@ -269,7 +269,7 @@ def _misunderstanding(
     said, expected = _read(str(written.step.get("user", "")).strip())
     if message is not None and message.text:
         said = message.text.strip()
-        expected = tuple(span_written(said, asdict(entity)) for entity in message.entities)
+        expected = tuple(span_written(said, msgspec.structs.asdict(entity)) for entity in message.entities)
     base, response = _parts(known)
     predicted, chosen = _parts(intent.predicted if intent else known)
     return model.Misunderstanding(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from msgspec import UNSET, structs
+from msgspec import UNSET, Struct, structs
+from msgspec.structs import replace
 
 from turncheck.engines.conversation import Parse
 from turncheck.evaluation.answers import (
@@ -89,8 +90,7 @@ FALLBACK_AMBIGUITY_THRESHOLD: Final = 0.1
 """Rasa's defaults for its ``FallbackClassifier``."""
 
 
-@dataclass(frozen=True, slots=True)
-class NluMeasurement:
+class NluMeasurement(Struct, frozen=True):
     """The report's section, and the engine that was evaluated (in cross-validation, that of the first fold)."""
 
     section: Nlu
@@ -175,7 +175,7 @@ def evaluate_held_out(
     judged = [Judged(example, parse) for example, parse in zip(examples, parses, strict=True) if parse is not None]
     if trained is not None:
         kept = tuple(example for example in project.nlu.examples if example.text in trained)
-        project = replace(project, nlu=replace(project.nlu, examples=kept))
+        project = dataclasses.replace(project, nlu=replace(project.nlu, examples=kept))
     known = trained if trained is not None else {example.text for example in project.nlu.examples}
     facts = answers.known(ENGINE_UNIT) or EngineFacts(engine.info, engine.extractors)
     neighbours = find_neighbours(project.nlu.examples, _wrong(judged), lambda _, __: True)
@@ -237,7 +237,7 @@ def cross_validate(
         raise ValueError(reason)
     annotated = project.nlu.examples
     examples = without_entities(annotated, unknown_entities)
-    project = replace(project, nlu=replace(project.nlu, examples=examples))
+    project = dataclasses.replace(project, nlu=replace(project.nlu, examples=examples))
     plan = stable_folds(examples, folds, seed)
     runs, stopped = finished_part(
         lambda: run_folds(project, trainer, plan, work=work, progress=progress, answers=answers)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from turncheck.project.batch.model import KINDS, KnownNames
 from turncheck.report.model import ConfusedPair, EntityScores, Insights, IntentHarm, NluPrediction
@@ -103,8 +105,7 @@ _KEPT = "#+"
 """``C#`` and ``C++`` are not ``C``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Overlap:
+class Overlap(Struct, frozen=True):
     """Indexes of judged sentences that were trained on with only their own intent, and with another one."""
 
     copies: frozenset[int] = frozenset()

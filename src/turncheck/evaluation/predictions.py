@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.evaluation.scores import before_fallback, judged_selector
 from turncheck.report.model import (
@@ -33,8 +35,7 @@ THRESHOLDS: Final = tuple(step / 50 for step in range(51))
 """0.00, 0.02 … 1.00"""
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """One sentence: whether the intent before the fallback was right, its confidence, and whether a fallback follows.
 
     ``margin`` is the distance to the second intent, ``None`` if there is none.
@@ -143,8 +144,7 @@ RANKING_LENGTH: Final = 3
 _WORD: Final = re.compile(r"\S+")
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """A sentence, its parse, and the fold that judged it."""
 
     example: Example

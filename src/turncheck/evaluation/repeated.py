@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeVar
 
-from msgspec import UnsetType
+from msgspec import Struct, UnsetType
+from msgspec.structs import replace
 
 from turncheck.comparison.repeats import RunBesideBase
 from turncheck.messages.phrasing import count
@@ -30,8 +31,7 @@ Beside = Literal["", "p", "f"]
 # What is known of a test from its base.
 
 
-@dataclass(frozen=True, slots=True)
-class BaseRuns:
+class BaseRuns(Struct, frozen=True):
     """The runs of a test on the base, and whether it counted as failed there."""
 
     runs: str = ""
@@ -78,8 +78,7 @@ class Run(NamedTuple, Generic[Answer]):
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatedRun:
+class RepeatedRun(Struct, frozen=True):
     """One of several runs of a test; ``answer`` is ``None`` if a sentence had none.
 
     ``base``: whether the base passed directly after it, if it was asked.
@@ -89,8 +88,7 @@ class RepeatedRun:
     base: Literal["", "p", "f"] = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatedRuns:
+class RepeatedRuns(Struct, frozen=True):
     """All runs of a test, in their order; ``why``: why there are no more, unless they say how it fares.
 
     ``in_turn``: the pairs of runs that were made of all tests, see :attr:`Repeated.in_turn`.

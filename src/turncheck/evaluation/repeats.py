@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
+from msgspec import Struct
+
 from turncheck.comparison.repeats import (
     Weighed,
     alarms,
@@ -57,8 +59,7 @@ class Asked(Protocol[Answer]):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """What some tests of a run may cost: their share of the budget. ``tests``: how many share the false alarms."""
 
     turns: int
@@ -66,8 +67,7 @@ class Share:
     tests: int
 
 
-@dataclass(frozen=True, slots=True)
-class Repeating(Generic[Section]):
+class Repeating(Struct, Generic[Section], frozen=True):
     """How the tests of a section are repeated, each of which was asked once.
 
     ``base``: returns the base's section; ``on_base``: the base itself, if it can be asked. ``workers``: how many are

@@ -7,9 +7,11 @@ precision = right among predicted, recall = right among expected, F1 = their har
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
 from math import fsum
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.report.model import (
     Confusion,
@@ -36,8 +38,7 @@ _CONFUSED_WITH_AT_MOST: Final = 3
 """Rasa looks at the three largest cells in a row of the confusion matrix, including the label's own."""
 
 
-@dataclass(frozen=True, slots=True)
-class LabelScores:
+class LabelScores(Struct, frozen=True):
     """The scores of a set of labelled items. The averages are weighted by support."""
 
     report: dict[str, Any]
@@ -286,8 +287,7 @@ PRETRAINED_EXTRACTORS: Final = DUCKLING_EXTRACTORS | {"SpacyEntityExtractor"}
 """Extractors that are not trained on the project's data; Rasa leaves them out of the evaluation."""
 
 
-@dataclass(frozen=True, slots=True)
-class EntityCase:
+class EntityCase(Struct, frozen=True):
     """The entities of a judged sentence; ``predicted`` holds those of all extractors."""
 
     tokens: Tokens

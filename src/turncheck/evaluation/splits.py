@@ -11,15 +11,18 @@ intent. Rasa samples without a seed; here run *n* uses ``seed + n - 1``, and wit
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b, md5
 from math import fsum, log2, sqrt
 from operator import itemgetter
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from turncheck.comparison.mcnemar import mcnemar_exact
 from turncheck.evaluation.answers import ASKED_HERE, Answers, UnfitAnswerError, answered
@@ -37,8 +40,7 @@ if TYPE_CHECKING:
     from turncheck.project.nlu_data import Example
 
 
-@dataclass(frozen=True, slots=True)
-class Folds:
+class Folds(Struct, frozen=True):
     """``fold_of`` has, for each example, the fold that judges it; ``None`` if it is only used for training."""
 
     count: int
@@ -96,8 +98,7 @@ _WORTH_WORKERS: Final = 4000
 """With fewer examples, all folds are done before a second process has started (about two seconds)."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoldRun:
+class FoldRun(Struct, frozen=True):
     """The answers of one fold's engine, in the order of ``Folds.judged``."""
 
     fold: int
@@ -179,7 +180,7 @@ def _run_fold(shared: tuple[Project, NluTrainer, Folds], fold: int) -> FoldRun:
     project, trainer, plan = shared
     examples = project.nlu.examples
     trained, judged = plan.trained(fold), plan.judged(fold)
-    share = replace(project, nlu=replace(project.nlu, examples=tuple(examples[index] for index in trained)))
+    share = dataclasses.replace(project, nlu=replace(project.nlu, examples=tuple(examples[index] for index in trained)))
     # More threads add up a sum in a different order, so that its last digit may depend on the machine.
     with one_thread():
         engine = trainer.fit(share)
@@ -195,8 +196,7 @@ def _run_fold(shared: tuple[Project, NluTrainer, Folds], fold: int) -> FoldRun:
 _FEWEST_EXAMPLES: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
+class Split(Struct, frozen=True):
     """Training and test examples in Rasa's order, and what Rasa warns about beforehand, in our wording."""
 
     training: tuple[Example, ...]
@@ -359,8 +359,7 @@ WORTHWHILE: Final = 0.005
 """Half a point of F1 for twice the data: below that, writing more sentences is hardly worthwhile."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunPlan:
+class RunPlan(Struct, frozen=True):
     """One run: its seed, its test sentences, and the training sentences left at each percentage of exclusion."""
 
     number: int
@@ -369,8 +368,7 @@ class RunPlan:
     included: Mapping[int, tuple[Example, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(Struct, frozen=True):
     """The result of one pipeline in one run at one percentage; ``correct`` is in the order of the run's test sentences.
 
     ``failed`` is why it could not be trained; it then scores 0, as in Rasa.
@@ -384,8 +382,7 @@ class Score:
     failed: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LearningCurve:
+class LearningCurve(Struct, frozen=True):
     """How F1 grows with the number of training sentences: the gain for twice as many, and its 95 % interval."""
 
     slope: float
@@ -393,8 +390,7 @@ class LearningCurve:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(Struct, frozen=True):
     """Which pipeline to use. ``pipelines`` are sorted by mean F1 with the most data, the best first.
 
     ``left_out`` is the percentage of the training sentences that was left out even then.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass
 from itertools import zip_longest
 from threading import Lock
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from turncheck.dialogue.events import UserUttered
 from turncheck.dialogue.training import StoryTracker, trackers_of
@@ -39,8 +40,7 @@ if TYPE_CHECKING:
 # Judges test stories one by one, with the result of each and how long it took.
 
 
-@dataclass(frozen=True, slots=True)
-class StoryAnswer:
+class StoryAnswer(Struct, frozen=True):
     """The result and the time of a story, and whether its dialogue passes with intents and entities as written.
 
     ``tokens``: the borders of the words in its annotated texts, if they are known. ``can_be_understood``: whether the
@@ -54,8 +54,7 @@ class StoryAnswer:
     can_be_understood: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class StoryJudge:
+class StoryJudge(Struct, frozen=True):
     """Judges stories; the fields are the arguments of ``evaluate_stories``, with policies and engine trained."""
 
     policies: Policies
@@ -114,8 +113,7 @@ def judged_elsewhere(
     return [answer for number in range(len(parts)) for answer in found[number]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Judge:
+class _Judge(Struct, frozen=True):
     """Judges a story by the decisions of the policies and, with ``end_to_end``, by how its messages are ``understood``.
 
     ``decided``: the decisions in stories that are the same for every policy, by fingerprint, if one of them was
@@ -312,8 +310,7 @@ def evaluate_stories(
     return _core(judged, sentences, twice, rasa, *_left(total, len(judged), f"--max-stories {max_stories}"))
 
 
-@dataclass(frozen=True, slots=True)
-class _Judged:
+class _Judged(Struct, frozen=True):
     """A story and its result."""
 
     tracker: StoryTracker

@@ -7,9 +7,11 @@ events are those of the story.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct, field
 
 from turncheck.dialogue.domain import ACTION_LISTEN, ACTION_SESSION_START, ACTION_UNLIKELY_INTENT, DialogueDomain
 from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, ActiveLoop, SlotSet, UserUttered
@@ -87,8 +89,7 @@ Shows = Callable[[str], bool]
 """Whether the assistant can run an action, so that the user sees an effect."""
 
 
-@dataclass(frozen=True, slots=True)
-class MisparsedMessage:
+class MisparsedMessage(Struct, frozen=True):
     """A message that was understood differently than the story says; ``response``: the one that the story expects."""
 
     event: UserUttered
@@ -96,8 +97,7 @@ class MisparsedMessage:
     response: str | None
 
 
-@dataclass(slots=True)
-class StoryRun:
+class StoryRun(Struct):
     """The result of one story. Entities are ``{text, start, end, entity, value}``, as far as known."""
 
     steps: list[StoryStep] = field(default_factory=list)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
 from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
@@ -28,6 +27,7 @@ from turncheck.evaluation.splits import FoldRun
 from turncheck.evaluation.stories import StoryAnswer
 from turncheck.evaluation.story_run import MisparsedMessage, StoryRun
 from turncheck.messages.finding import Location
+from turncheck.messages.value_classes import field_names
 from turncheck.report.batch import BatchResult, BatchSetting
 from turncheck.report.model import (
     Alternative,
@@ -64,12 +64,7 @@ _TYPES: Final[Mapping[str, type]] = {
 _NEVER: Final = frozenset({"repeats"})
 """Fields that no answer has: what several runs say is judged where all of them are known."""
 _NAMES: Final[Mapping[type, tuple[str, ...]]] = {
-    one: tuple(
-        field.name
-        for field in (fields(one) if is_dataclass(one) else msgspec.structs.fields(one))
-        if field.name not in _NEVER
-    )
-    for one in _TYPES.values()
+    one: tuple(name for name in field_names(one) or () if name not in _NEVER) for one in _TYPES.values()
 }
 _ANNOTATED: Final = {
     **_TYPES,

@@ -6,11 +6,10 @@ The figures about the runs of repeated tests are the same for each kind whose te
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from math import comb
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from msgspec import UnsetType
+from msgspec import Struct, UnsetType, field
 
 from turncheck.report.model import (
     Batch,
@@ -42,8 +41,7 @@ SCORES: Final = "(?:precision|recall|f1)"
 """The scores of a label, as a part of a metric's pattern."""
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(Struct, frozen=True):
     """Figures with names of the same form, and all that is done with them.
 
     ``section``: the evaluation that measures them. ``better``: what a larger value means. ``noise``: how a difference
@@ -72,8 +70,7 @@ def no_reason(report: Report, name: str) -> str | None:  # noqa: ARG001 - the de
     return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluationKind:
+class EvaluationKind(Struct, frozen=True, kw_only=True):
     """One kind of evaluation; ``measure.py`` in the folder of its name says how it is measured.
 
     ``figures``: the names and values of its metrics in a report, the main ones first; ``prefix``: what their names

@@ -7,12 +7,13 @@ nothing of ours.
 import os
 import posixpath
 import re
-from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from msgspec import Struct
+from msgspec.structs import replace
 
-@dataclass(frozen=True, slots=True)
-class Location:
+
+class Location(Struct, frozen=True):
     """A place in a file.
 
     ``path`` is relative to the project's folder, with forward slashes; ``line`` and ``column`` count from 1 and are
@@ -81,8 +82,7 @@ MANUAL_AT: Final = "https://github.com/turncheck/turncheck/blob/main/docs/findin
 """Where all codes are explained."""
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(Struct, frozen=True):
     """A name that a finding is about, and what it names."""
 
     kind: str
@@ -91,8 +91,7 @@ class Name:
     """The name as the files have it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """A fault, or something worth knowing, at a place in the project's files.
 
     ``code`` is stable and documented in ``docs/``; ``message`` is one sentence that names the subjects (intent, slot,

@@ -5,9 +5,10 @@ No other code knows a platform by its name: it asks the row of the project at ha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct
 
 Part = Literal["export", "catalogue", "checks", "stand_in", "coverage", "imported"]
 """A module of a platform's package, imported when it is needed, and what it must have:
@@ -28,8 +29,7 @@ class Refusal(NamedTuple):
     hint: str
 
 
-@dataclass(frozen=True, slots=True)
-class Platform:
+class Platform(Struct, frozen=True):
     """A platform.
 
     ``one``, ``many``: its assistants in words. ``package``: where its modules are; ``brings``: those that it has. What

@@ -10,9 +10,10 @@ import subprocess
 import sys
 import tempfile
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from turncheck.messages.errors import UserError
 from turncheck.process.environment import redact
@@ -30,8 +31,7 @@ _ESCAPES: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 """Colour codes, which mean nothing outside a terminal."""
 
 
-@dataclass(frozen=True, slots=True)
-class Child:
+class Child(Struct, frozen=True):
     """A child process and its output. ``what`` names it in messages: "the action server"."""
 
     what: str

@@ -8,10 +8,11 @@ import signal
 import sys
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from msgspec import Struct
 
 from turncheck.process import interrupts
 from turncheck.process.environment import known_secrets, remember_forms
@@ -28,8 +29,7 @@ _END_SECONDS: Final = 5.0
 """Seconds for a process to end after it has returned its result, or was interrupted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """A process that ended without a result; ``why``: how, ``None`` if it was interrupted."""
 
     why: str | None
@@ -85,8 +85,7 @@ def side_by_side(
             one.process.kill()
 
 
-@dataclass(frozen=True, slots=True)
-class _Running(Generic[Item]):
+class _Running(Struct, Generic[Item], frozen=True):
     item: Item
     process: SpawnProcess
     results: Connection

@@ -10,9 +10,10 @@ In a repository with several assistants, those below a folder that is not one it
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+from msgspec.structs import replace
 
 from turncheck.messages.finding import Finding, Location, Severity, shown_path
 from turncheck.platforms.registry import PLATFORMS

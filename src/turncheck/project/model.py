@@ -5,11 +5,16 @@ These classes hold data only. Reading is done by :mod:`turncheck.project.reader`
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+import msgspec
+from msgspec.structs import replace
+
 from turncheck.messages.finding import NOWHERE, Finding, Location
+from turncheck.messages.value_classes import field_names
 from turncheck.platforms.registry import DEFAULT
 from turncheck.project.nlu_data import Example, NluData
 from turncheck.project.rasa_version import NEWEST, RasaVersion
@@ -27,8 +32,7 @@ if TYPE_CHECKING:
 # --- the domain ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Intent:
+class Intent(msgspec.Struct, frozen=True):
     """An intent of the domain. ``use_entities``: ``True`` for all, ``False`` for none, or the listed names."""
 
     name: str
@@ -38,8 +42,7 @@ class Intent:
     triggers: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Entity:
+class Entity(msgspec.Struct, frozen=True):
     """An entity of the domain with its roles and groups."""
 
     name: str
@@ -49,16 +52,14 @@ class Entity:
     influence_conversation: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MappingCondition:
+class MappingCondition(msgspec.Struct, frozen=True):
     """A slot mapping applies only if this loop is active (and this slot is requested)."""
 
     active_loop: str | None
     requested_slot: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SlotMapping:
+class SlotMapping(msgspec.Struct, frozen=True):
     """How a slot is filled. ``type`` is one of Rasa's mapping types; a string in the file is read as a list of one."""
 
     type: str
@@ -103,8 +104,7 @@ class Form:
     """Where each of ``required_slots`` is, if the format provides that."""
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseVariation:
+class ResponseVariation(msgspec.Struct, frozen=True):
     """One variation of a response: ``content`` is the mapping as written (text, buttons, image, custom …)."""
 
     content: Mapping[str, Any]
@@ -126,8 +126,7 @@ class ResponseVariation:
         return tuple(self.content.get("condition") or ())
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(msgspec.Struct, frozen=True):
     """A response with its variations, from the domain or from an NLU file."""
 
     name: str
@@ -135,8 +134,7 @@ class Response:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(msgspec.Struct, frozen=True):
     """An action that the domain lists.
 
     ``send_domain``: whether an action server that gets the domain selectively gets it for this action. In Rasa 3.6: if
@@ -148,26 +146,24 @@ class Action:
     send_domain: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SessionConfig:
+class SessionConfig(msgspec.Struct, frozen=True):
     """When a new session starts, in minutes; 0 means never."""
 
     session_expiration_time: float = 60.0
     carry_over_slots_to_new_session: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Domain:
+class Domain(msgspec.Struct, frozen=True):
     """The merged domain; mappings are by name, in the order of the files."""
 
-    intents: Mapping[str, Intent] = field(default_factory=dict)
-    entities: Mapping[str, Entity] = field(default_factory=dict)
-    slots: Mapping[str, Slot] = field(default_factory=dict)
-    forms: Mapping[str, Form] = field(default_factory=dict)
-    responses: Mapping[str, Response] = field(default_factory=dict)
-    actions: Mapping[str, Action] = field(default_factory=dict)
+    intents: Mapping[str, Intent] = msgspec.field(default_factory=dict)
+    entities: Mapping[str, Entity] = msgspec.field(default_factory=dict)
+    slots: Mapping[str, Slot] = msgspec.field(default_factory=dict)
+    forms: Mapping[str, Form] = msgspec.field(default_factory=dict)
+    responses: Mapping[str, Response] = msgspec.field(default_factory=dict)
+    actions: Mapping[str, Action] = msgspec.field(default_factory=dict)
     end_to_end_actions: tuple[str, ...] = ()
-    session: SessionConfig = field(default_factory=SessionConfig)
+    session: SessionConfig = msgspec.field(default_factory=SessionConfig)
     location: Location = NOWHERE
     rasa: int = 3
     """The major version of Rasa that it is written for."""
@@ -181,8 +177,7 @@ class Domain:
 # --- stories and rules -----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class StoryEntity:
+class StoryEntity(msgspec.Struct, frozen=True):
     """An entity of a user step. ``value``: "" if only its name is written, as in Rasa; ``None`` for ``null``."""
 
     entity: str
@@ -193,8 +188,7 @@ class StoryEntity:
     end: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class UserStep:
+class UserStep(msgspec.Struct, frozen=True):
     """A user's message, by ``intent``, by ``text`` (plain text, annotations removed), or by both (a test story)."""
 
     intent: str | None
@@ -208,24 +202,21 @@ class UserStep:
         return None if self.intent is None else self.intent.partition("/")[0]
 
 
-@dataclass(frozen=True, slots=True)
-class ActionStep:
+class ActionStep(msgspec.Struct, frozen=True):
     """An action by name."""
 
     action: str
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
-class BotStep:
+class BotStep(msgspec.Struct, frozen=True):
     """The text of an end-to-end bot message (``bot:``)."""
 
     text: str
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
-class SlotWasSetStep:
+class SlotWasSetStep(msgspec.Struct, frozen=True):
     """One slot of ``slot_was_set``. ``named_only``: it is named without a value, which means "set to something"."""
 
     slot: str
@@ -234,16 +225,14 @@ class SlotWasSetStep:
     named_only: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ActiveLoopStep:
+class ActiveLoopStep(msgspec.Struct, frozen=True):
     """``active_loop: name``, or ``None`` if the loop ends."""
 
     name: str | None
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
-class CheckpointStep:
+class CheckpointStep(msgspec.Struct, frozen=True):
     """A checkpoint, with the slots that are its conditions."""
 
     name: str
@@ -251,16 +240,14 @@ class CheckpointStep:
     slots: tuple[SlotWasSetStep, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class OrStep:
+class OrStep(msgspec.Struct, frozen=True):
     """Alternatives; each is a user step, or a ``slot_was_set`` (which may have several slots)."""
 
     alternatives: tuple[tuple[UserStep | SlotWasSetStep, ...], ...]
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
-class EventStep:
+class EventStep(msgspec.Struct, frozen=True):
     """An event of Rasa 1.x's stories that is not an action: ``followup``, ``reminder``, ``export`` and the like."""
 
     event: str
@@ -271,8 +258,7 @@ class EventStep:
 Step = UserStep | ActionStep | BotStep | SlotWasSetStep | ActiveLoopStep | CheckpointStep | OrStep | EventStep
 
 
-@dataclass(frozen=True, slots=True)
-class Story:
+class Story(msgspec.Struct, frozen=True):
     """A story or a rule. Only rules have ``condition``, ``conversation_start``, ``wait_for_user_input``."""
 
     name: str
@@ -294,9 +280,10 @@ def _said(value: Any) -> str:
     """Write a step or story without the places of its parts."""
     if isinstance(value, tuple):
         return f"({', '.join(map(_said, value))})"
-    if not is_dataclass(value):
+    names = field_names(type(value))
+    if names is None:
         return repr(value)
-    parts = (_said(getattr(value, field.name)) for field in fields(value) if field.name != "location")
+    parts = (_said(getattr(value, name)) for name in names if name != "location")
     return f"{type(value).__name__}({', '.join(parts)})"
 
 
@@ -314,8 +301,7 @@ class Component:
     """Where the values of the parameters are, if the format provides that."""
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(msgspec.Struct, frozen=True):
     """``config.yml``. ``keys``: where each top-level key is. A section that is absent is ``None``."""
 
     language: str | None = None
@@ -324,12 +310,11 @@ class Config:
     pipeline: tuple[Component, ...] | None = None
     policies: tuple[Component, ...] | None = None
     importers: tuple[Component, ...] = ()
-    keys: Mapping[str, Location] = field(default_factory=dict)
+    keys: Mapping[str, Location] = msgspec.field(default_factory=dict)
     location: Location = NOWHERE
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(msgspec.Struct, frozen=True):
     """One entry of ``endpoints.yml`` as written, ``${NAME}`` not yet expanded."""
 
     name: str
@@ -340,8 +325,7 @@ class Endpoint:
 # --- the whole -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Flow:
+class Flow(msgspec.Struct, frozen=True):
     """A flow of a CALM project, as written: tests name it, and only Rasa Pro runs it."""
 
     name: str
@@ -439,6 +423,6 @@ class Project:
     def light(self, nlu: NluData) -> Project:
         """Return it with only these sentences and no file contents, to be sent to a worker in another folder."""
         native = None if self.native is None else self.native.without_places()
-        nlu = replace(nlu, examples=tuple(replace(example, origin=None) for example in nlu.examples))
+        nlu = replace(nlu, examples=tuple(dataclasses.replace(example, origin=None) for example in nlu.examples))
         root = self.root.absolute()
-        return replace(self, root=root, nlu=nlu, stories=(), rules=(), findings=(), files=(), native=native)
+        return dataclasses.replace(self, root=root, nlu=nlu, stories=(), rules=(), findings=(), files=(), native=native)

@@ -6,10 +6,13 @@ These classes hold only data, including their :class:`~turncheck.messages.findin
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.messages.finding import NOWHERE, Location
 
@@ -24,8 +27,7 @@ class Origin(Protocol):
         """Return the location of the example with this index."""
 
 
-@dataclass(frozen=True, slots=True)
-class EntityAnnotation:
+class EntityAnnotation(Struct, frozen=True):
     """An annotated entity. Offsets are code points in the plain text; ``value`` may be any JSON scalar."""
 
     start: int
@@ -89,8 +91,7 @@ class WholeLabelExample(Example):
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Synonym:
+class Synonym(Struct, frozen=True):
     """One surface form that stands for ``value``."""
 
     value: str
@@ -98,8 +99,7 @@ class Synonym:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
-class Regex:
+class Regex(Struct, frozen=True):
     """A named pattern of the NLU data."""
 
     name: str
@@ -107,8 +107,7 @@ class Regex:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
-class Lookup:
+class Lookup(Struct, frozen=True):
     """A lookup table; its ``elements`` come from the NLU file, or from ``file`` (relative to the project)."""
 
     name: str
@@ -117,8 +116,7 @@ class Lookup:
     file: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NluData:
+class NluData(Struct, frozen=True):
     """All NLU data of a project, in the order in which Rasa merges the files.
 
     Rasa drops an example that equals an earlier one in text, intent, entities and metadata; such examples are in

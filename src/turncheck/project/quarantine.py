@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import count, suggestion
@@ -43,8 +44,7 @@ ENTRY: Final = Record(
 _LONGEST_TEXT: Final = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class QuarantineFile:
+class QuarantineFile(Struct, frozen=True):
     """A quarantine file as it was read; entries with a fault are not among the tests."""
 
     quarantine: Quarantine
@@ -162,14 +162,20 @@ def _about_the_same(quarantine: Quarantine, known: Collection[tuple[str, str]]) 
 
 def _unknown(quarantine: Quarantine, known: Collection[tuple[str, str]]) -> list[Finding]:
     names = {name for name, _ in known} | {f"{path}::{name}" for name, path in known}
+
+    def near(test: QuarantinedTest) -> str:
+        """Suggest a name; of a conversation of Botium that is several cases, the first of these."""
+        parts = sorted(name for name in names if name.startswith(f"{test.case}/"))
+        return f"Did you mean '{parts[0]}'?" if parts else suggestion(test.case, names)
+
     return [
         Finding(
             UNKNOWN,
             "error",
-            " ".join(filter(None, (f"No test is called '{test.case[:200]}'.", near := suggestion(test.case, names)))),
+            " ".join(filter(None, (f"No test is called '{test.case[:200]}'.", near(test)))),
             test.location,
             "Correct the name, or remove the entry.",
-            suggestion=near,
+            suggestion=near(test),
         )
         for test in quarantine.tests
         if test.case not in names

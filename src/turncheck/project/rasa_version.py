@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+from msgspec import Struct
 
 from turncheck.messages.finding import Finding, Location
 from turncheck.process.regular_file import is_file
@@ -43,8 +44,7 @@ class Sign(NamedTuple):
         return f"{self.location}: {self.what}"
 
 
-@dataclass(frozen=True, slots=True)
-class RasaVersion:
+class RasaVersion(Struct, frozen=True):
     """The major version that a project is written for. ``signs``: what shows it, the most conclusive ones first.
 
     ``others``: signs that only another version accepts: the project is a mixture.

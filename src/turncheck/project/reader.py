@@ -15,9 +15,10 @@ from __future__ import annotations
 import gc
 import re
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeGuard
+
+from msgspec.structs import replace
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Finding, Location, shown_path

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from turncheck.project.model import OrStep, Project, Step, UserStep
 from turncheck.project.nlu_data import EntityAnnotation, Example
@@ -28,7 +30,7 @@ def with_story_sentences(project: Project) -> Project:
     if not taught:
         return project
     taught.sort(key=lambda example: example.intent or "")
-    return replace(project, nlu=replace(project.nlu, examples=(*project.nlu.examples, *taught)))
+    return dataclasses.replace(project, nlu=replace(project.nlu, examples=(*project.nlu.examples, *taught)))
 
 
 def _messages(steps: tuple[Step, ...]) -> Iterator[UserStep]:

@@ -6,10 +6,11 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, overload
+
+from msgspec.structs import replace
 
 from turncheck.messages.plain_text import log_line, one_line, plain
 from turncheck.process.output_files import OwnFiles, ensure_replaceable, whole_file

@@ -7,10 +7,11 @@ and nothing in them decides where to post: pull request and commit come from the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.ci.host import EarlierReports, Host, HostError, OtherRun, RunStamp, StoredReport, Target
 from turncheck.comparison.model import Baseline, Missing, Present, Unreachable, Unreadable
@@ -34,16 +35,14 @@ MOST_COMMENTS: Final = 20
 """Maximum number of comments that are written."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundResult:
+class FoundResult(Struct, frozen=True):
     """A result of the run, of one assistant or of several together, and the artifact that held it."""
 
     outcome: Outcome | Outcomes
     artifact_url: str
 
 
-@dataclass(frozen=True, slots=True)
-class FoundRun:
+class FoundRun(Struct, frozen=True):
     """A run, the pull request it was for (or why there is none), and what it measured."""
 
     stamp: RunStamp
@@ -51,8 +50,7 @@ class FoundRun:
     results: tuple[FoundResult, ...]
 
 
-@dataclass(slots=True)
-class RunReader:
+class RunReader(Struct):
     """Reads what a run left.
 
     Args:

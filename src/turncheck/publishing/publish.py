@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self
+
+from msgspec import Struct, field
 
 from turncheck.ci.host import (
     PAGE_SUFFIX,
@@ -49,8 +50,7 @@ _STILL_TO_COME: Final = 1
 """Warnings that may follow the annotations: the summary, the outputs, the plots."""
 
 
-@dataclass(frozen=True, slots=True)
-class Publisher:
+class Publisher(Struct, frozen=True):
     """One publisher. ``send`` raises ``UserError``, ``OSError`` or ``ValueError`` if it fails."""
 
     name: str
@@ -69,8 +69,7 @@ def publish_all(publishers: Iterable[Publisher], say: Callable[[str], None]) -> 
     return failed
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where a result is published: on which host, on which pull request (or why on none), and as which run's.
 
     ``say`` takes a level (``notice``, ``warning``) and a text, ``annotate`` a line of the log.
@@ -94,8 +93,7 @@ class Place:
         )
 
 
-@dataclass(slots=True)
-class Publishing:
+class Publishing(Struct):
     """One result being published.
 
     Args:
@@ -322,8 +320,7 @@ def publish(result: Result, folder: Path, settings: Settings, host: Host, write:
 # A result as publishers get it: rendered files and plain values, nothing about what was measured.
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """What is published of one assistant.
 
     ``key`` tells it from others of the repository; ``files`` are those that were written; ``texts`` renders summary and

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from msgspec import Struct
 
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.messages.plain_text import one_line
@@ -41,8 +42,7 @@ _LINE: Final = 1000
 _MOST_STORIES: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Annotation:
+class Annotation(Struct, frozen=True):
     """One remark at a place. ``path`` is relative to the repository; without it the remark is about the run."""
 
     level: Level

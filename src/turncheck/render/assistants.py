@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from turncheck.messages.phrasing import count
 from turncheck.render.links import Links, PathResolver, base_places
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from turncheck.report.model import Report
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """The three documents of one assistant, and how to link to its files."""
 
     report: Report
@@ -54,16 +54,14 @@ class Run:
         return "failed" if not self.verdict.passed or self.could_not_end else "passed" if calm else "caution"
 
 
-@dataclass(frozen=True, slots=True)
-class FailedAssistant:
+class FailedAssistant(Struct, frozen=True):
     """An assistant that could not be measured: its path in the repository, and the reason."""
 
     name: str
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Assistants:
+class Assistants(Struct, frozen=True):
     """All assistants of a run; ``key`` distinguishes them from other runs of the repository."""
 
     key: str

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from turncheck.comparison.cases import Case, batch_cases, end_to_end_cases, intent_cases, story_cases
 from turncheck.comparison.matching import places_of, unpaired_case

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from io import StringIO
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
@@ -106,8 +106,7 @@ def _tests_not_found(report: Report) -> Iterator[Entry]:
         yield Entry(line(f"{len(told) - _MOST_UNDER:,} more files with tests"))
 
 
-@dataclass(frozen=True, slots=True)
-class _Printer:
+class _Printer(Struct, frozen=True):
     console: Console
     writer: TerminalWriter
     sections: dict[str, NeutralSection]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from turncheck.comparison.cases import findings_worst_first
 from turncheck.comparison.gates_on_tests import newly_failing_tests

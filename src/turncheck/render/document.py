@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.messages.phrasing import count
 from turncheck.render.content import all_sections
@@ -19,8 +21,7 @@ if TYPE_CHECKING:
     from turncheck.report.model import Report
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """A document's parts; an empty line is one that has nothing to say."""
 
     title: Entry

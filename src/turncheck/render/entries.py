@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from msgspec import UnsetType
+from msgspec.structs import replace
 
 from turncheck.comparison.changes import (
     SINGULAR,
@@ -210,7 +210,9 @@ def _test(kind: str, case: CaseChange) -> Line:
 
 def quarantined(failing: HeldTest) -> Entry:
     """A test that fails and does not count, with who looks after it, until when, and why."""
-    spans = line(f"{failing.kind} ", Code(failing.name), ", ", Prose(quarantine_in_words(failing.entry), 300))
+    runs = "" if isinstance(failing.repeats, UnsetType) else f" ({runs_in_words(failing.repeats)})"
+    held = Prose(quarantine_in_words(failing.entry), 300)
+    spans = line(f"{failing.kind} ", Code(failing.name), f"{runs}, ", held)
     key = "" if failing.kind == "sentence" else key_of_test(failing.kind, failing.name)
     return Entry(spans, _at(failing.location), case=key)
 

@@ -18,14 +18,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
 from xml.etree import ElementTree as ET
 
 from junit_xml import TestCase, TestSuite
-from msgspec import UnsetType
+from msgspec import Struct, UnsetType
+from msgspec.structs import replace
 
 from turncheck.comparison.cases import batch_actual, batch_expected, decisive_step
 from turncheck.comparison.judged import FailedTest
@@ -70,8 +70,7 @@ if TYPE_CHECKING:
 _LONGEST = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """A case before its outcome is known. ``content`` distinguishes cases with the same name at one place."""
 
     classname: str
@@ -91,7 +90,7 @@ def distinct(cases: Sequence[Named]) -> list[Named]:
     Of cases with the same name, the first in its file keeps it and those below it become ``name (2)``, ``name (3)``,
     skipping names that another case already has.
     """
-    named = [dataclasses.replace(case, name=attribute(case.name, _LONGEST) or "unnamed") for case in cases]
+    named = [replace(case, name=attribute(case.name, _LONGEST) or "unnamed") for case in cases]
     taken = {(case.classname, case.name) for case in named}
     of_one_name: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for index, case in enumerate(named):
@@ -101,7 +100,7 @@ def distinct(cases: Sequence[Named]) -> list[Named]:
         for index in sorted(indices, key=lambda index: named[index].order)[1:]:
             while (classname, _numbered(name, number)) in taken:
                 number += 1
-            named[index] = dataclasses.replace(named[index], name=_numbered(name, number))
+            named[index] = replace(named[index], name=_numbered(name, number))
             taken.add((classname, named[index].name))
     return named
 

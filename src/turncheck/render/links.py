@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
+
+from msgspec import Struct
 
 from turncheck.messages.finding import Finding, Location
 
@@ -33,8 +34,7 @@ class Pages(Protocol):
         """Address of a run."""
 
 
-@dataclass(frozen=True, slots=True)
-class Links:
+class Links(Struct, frozen=True):
     """Addresses of everything that can be linked. All are optional: what is not known is not linked.
 
     ``pages`` writes the addresses of the repository, ``commit`` is the measured state (on a pull request its head

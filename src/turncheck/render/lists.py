@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.render import entries
 from turncheck.render.entries import Test, findings_by_cause, in_both, number_of_tests, tests_by_cause
@@ -28,8 +30,7 @@ SEVERITIES: Final = (("errors", "error", "errors"), ("findings", "warning", "war
 _Found = tuple["Finding | FindingChange", ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Lists:
+class Lists(Struct, frozen=True):
     """Makes the sections, ``unfolded`` entries of each in plain sight."""
 
     unfolded: int

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from turncheck.comparison.changes import ChangedCases, number_of
 from turncheck.comparison.metric_deltas import is_counted
@@ -42,8 +43,7 @@ _TESTS: Final[dict[str, Callable[[Comparison], ChangedCases]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class MainMetric:
+class MainMetric(Struct, frozen=True):
     """A row: what it is (``subject`` is a name from the project), both sides in words, and what the change is worth.
 
     A row adds up: where the sides judged different sentences, its figures are those of the sentences that both judged,

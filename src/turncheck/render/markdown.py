@@ -5,13 +5,14 @@ What a fork's run measured is the word of a stranger, which a reader must know b
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import jinja2
+from msgspec import Struct
+from msgspec.structs import replace
 
 import turncheck
 from turncheck.messages.phrasing import count, on_one_line
@@ -57,8 +58,7 @@ SUMMARY_LIMIT: Final = 1024 * 1024 - 1024
 """GitHub shows nothing at all of a summary beyond 1 MiB; room for a page by other steps is left."""
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
+class Size(Struct, frozen=True):
     """How much a document shows: its template, the largest it may be and how that is measured."""
 
     template: str
@@ -137,8 +137,7 @@ def draw(
     return fit(written, DEGRADATION, drawn, size.measure, size.limit)
 
 
-@dataclass(frozen=True, slots=True)
-class _View:
+class _View(Struct, frozen=True):
     """What the templates get besides the sections; an empty line is omitted."""
 
     title: Markdown
@@ -164,8 +163,7 @@ def _view(document: Document, writer: MarkdownWriter, known: Line) -> _View:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _SectionView:
+class _SectionView(Struct, frozen=True):
     """What the templates get for a section."""
 
     section: Section[Markdown]
@@ -262,8 +260,7 @@ _LONGEST_REASON: Final = 600
 _MOST_ALTERED: Final = 10
 
 
-@dataclass(frozen=True, slots=True)
-class _Fold:
+class _Fold(Struct, frozen=True):
     open: Markdown
     title: Markdown
     text: Markdown
@@ -380,8 +377,7 @@ def _fold(run: Run, size: Size) -> _Fold:
 MEASURED_BY: Final = "measured by the fork"
 
 
-@dataclass(frozen=True, slots=True)
-class Fork:
+class Fork(Struct, frozen=True):
     """A fork whose run measured: its full name, and what tells its comment from those of other publishing jobs.
 
     Both are the host's or this job's own: nothing in the fork's artifacts chooses a comment.

@@ -5,11 +5,10 @@ The latter: Rasa's ``results.json``, the curve, the figures, and the advice in w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import UnsetType
+from msgspec import Struct, UnsetType
 
 from turncheck.evaluations.nlu import NOTHING_TO_FIND
 from turncheck.messages.phrasing import count
@@ -283,8 +282,7 @@ _COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4
 _MARKS: Final = "osD^vPX*"
 
 
-@dataclass(frozen=True, slots=True)
-class CurvePoint:
+class CurvePoint(Struct, frozen=True):
     """A score's mean and spread over the runs, at one size of the training data (sentences, or story steps)."""
 
     sentences: int
@@ -302,8 +300,7 @@ def figures_json(figures: Mapping[str, Any]) -> Rendered:
     return as_json("nlu_comparison.json", dict(figures))
 
 
-@dataclass(frozen=True, slots=True)
-class CurveTexts:
+class CurveTexts(Struct, frozen=True):
     """A curve: the name of its files, its axes and its title."""
 
     name: str = CURVE_NAME

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Self
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from turncheck.render.rendered import Rendered
 
@@ -111,8 +113,7 @@ def _line(text: str) -> str:
 # --- what is done while a form is active -----------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _Writer:
+class _Writer(Struct):
     """Writes lines. While a form is active it waits for the next action, which says whether the form went on."""
 
     lines: list[str] = field(default_factory=list)
@@ -176,8 +177,7 @@ SUCCESSFUL: Final = "successful_stories.md"
 """Rasa 1 had none; it is written on request."""
 
 
-@dataclass(frozen=True, slots=True)
-class NluNames:
+class NluNames(Struct, frozen=True):
     """The pictures that could be named by a flag."""
 
     histogram: str = "hist.png"

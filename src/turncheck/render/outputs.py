@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck import __version__
 from turncheck.comparison.compare import as_compared
@@ -39,8 +41,7 @@ Rules = Callable[[], Mapping[str, "RuleText"]]
 """Returns the text of each code of a finding, for SARIF."""
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Struct, frozen=True):
     """A file that is written on request: for one assistant, and for several; ``None``: each has only its own."""
 
     one: Callable[[Run, Rules], Rendered]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
+
+from msgspec import Struct
 
 from turncheck.comparison.misunderstood import ELSE, expected_and_predicted
 from turncheck.messages.phrasing import count
@@ -284,8 +285,7 @@ def _hint(left_out: list[UnjudgedIntent]) -> str:
 # A remark for when judged sentences were trained on: in which direction the figures are off.
 
 
-@dataclass(frozen=True, slots=True)
-class OverlapRemark:
+class OverlapRemark(Struct, frozen=True):
     """A sentence on one kind of overlap, and whether the change brought any of it."""
 
     in_words: str

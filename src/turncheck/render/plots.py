@@ -13,12 +13,13 @@ import warnings
 import zlib
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
@@ -67,8 +68,7 @@ _MANY_LABELS: Final = 40
 """From this size on the labels are on all four sides, since nobody can follow a row that far."""
 
 
-@dataclass(frozen=True, slots=True)
-class Matrix:
+class Matrix(Struct, frozen=True):
     """Counts of (expected, predicted) over sorted labels; ``cells`` holds those that are not zero."""
 
     labels: tuple[str, ...]
@@ -80,8 +80,7 @@ class Matrix:
         return cls(tuple(sorted({label for pair in cells for label in pair})), cells)
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(Struct, frozen=True):
     """A picture, as PNG and PDF both hold it: a zero before each line (no filter), compressed."""
 
     width: int
@@ -117,8 +116,7 @@ def draw_matrix(matrix: Matrix, title: Sequence[str]) -> Picture:
     return Picture(drawing.width, drawing.height, b"".join((*packed, packer.flush())))
 
 
-@dataclass(frozen=True, slots=True)
-class _Drawing:
+class _Drawing(Struct, frozen=True):
     """The layout of a matrix's picture, in pixels.
 
     ``names`` are the labels as they are shown, ``room`` is what they need, ``behind`` what is beyond the cells,

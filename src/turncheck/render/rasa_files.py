@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 import yaml
+from msgspec import Struct
 
 from turncheck.render.rendered import Rendered
 from turncheck.report.understanding import NO_ENTITY, found_by, of_dimension, read_tokens, to_find, token_labels
@@ -71,8 +71,7 @@ def active_extractors(nlu: Nlu) -> list[str]:
     return [extractor for extractor in nlu.entities if extractor in active]
 
 
-@dataclass(frozen=True, slots=True)
-class Entries:
+class Entries(Struct, frozen=True):
     """What a file lists, each entry made of its sentence when it is written."""
 
     predictions: Sequence[NluPrediction]

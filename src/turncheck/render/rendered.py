@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 Pieces = Callable[[], Iterator[bytes]]
 """Makes the content of a large file piece by piece, anew each time: it is never in memory as a whole."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rendered:
+class Rendered(Struct, frozen=True):
     """A file to write or to publish: its name (without a folder), its media type, and its text, bytes or pieces."""
 
     name: str

@@ -14,9 +14,11 @@ import json
 import sys
 from array import array
 from collections import Counter
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.messages.finding import MANUAL_AT, SEVERITIES, Finding, Location, Severity
 from turncheck.render.annotations import Level, find_remarks
@@ -41,8 +43,7 @@ _LEVELS: Final[Mapping[Severity, str]] = {"error": "error", "warning": "warning"
 _OF_LEVELS: Final[Mapping[Level, Severity]] = {"error": "error", "warning": "warning", "notice": "info"}
 
 
-@dataclass(frozen=True, slots=True)
-class RuleText:
+class RuleText(Struct, frozen=True):
     """What is said about a code: a title, an explanation in Markdown, and its default severity.
 
     ``in_manual``: whether the manual of findings explains it.

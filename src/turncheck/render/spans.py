@@ -6,8 +6,10 @@ same.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Generic, Literal, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,29 +36,25 @@ NAME_LIMIT: Final = 160
 PROSE_LIMIT: Final = 400
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """Our own words."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Strong:
+class Strong(Struct, frozen=True):
     """Our own words that a reader must not miss."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(Struct, frozen=True):
     """A word that the following text explains."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(Struct, frozen=True):
     """A name, letter by letter; one that is longer than ``limit`` is cut, an empty one becomes a dash.
 
     Without a font of its own, a name of several words is quoted: otherwise one could not see where it ends.
@@ -70,8 +68,7 @@ class Code:
         return f"'{shown}'" if " " in shown else shown
 
 
-@dataclass(frozen=True, slots=True)
-class Said(Code):
+class Said(Code, frozen=True):
     """A sentence that somebody says, letter by letter."""
 
     def quoted(self, shown: str) -> str:
@@ -79,8 +76,7 @@ class Said(Code):
         return f"'{shown}'"
 
 
-@dataclass(frozen=True, slots=True)
-class Prose:
+class Prose(Struct, frozen=True):
     """A sentence with names in backticks or quotes, cut after ``limit`` characters.
 
     ``names_paths``: it may name files relative to the project's folder; a sink writes these as it writes places.
@@ -91,24 +87,21 @@ class Prose:
     names_paths: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Struct, frozen=True):
     """Words that link to an address, if there is one."""
 
     label: Line
     url: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A place in the project; with ``on_base`` it is one in the base that was removed since."""
 
     location: Location
     on_base: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """The difference between two figures, how significant it is, and what else to know about it."""
 
     difference: str
@@ -127,8 +120,7 @@ Span = Text | Strong | Term | Code | Prose | Link | Place | Change
 Line = tuple[Span, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One statement: a line, and what belongs to it.
 
     ``label`` and ``outcome`` come first: the code of a finding; the name of a gate and its outcome, if that is
@@ -149,15 +141,13 @@ class Entry:
     case: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One row of a table."""
 
     cells: tuple[Line, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """The head of a column of a table, and the alignment of its cells."""
 
     title: str
@@ -225,8 +215,7 @@ _Shown = TypeVar("_Shown")
 _Written = TypeVar("_Written", bound=str)
 
 
-@dataclass(frozen=True, slots=True)
-class Section(Generic[_Shown]):
+class Section(Struct, Generic[_Shown], frozen=True):
     """Entries of one kind under a title.
 
     The first ``unfolded`` entries are in plain sight, the others unfold; with ``unfolded`` 0 the title itself is what
@@ -270,7 +259,7 @@ class Section(Generic[_Shown]):
                 break
             written.append(write(entry))
             length += len(written[-1])
-        return cast("Section[_Written]", replace(self, entries=tuple(written)))  # type: ignore[arg-type]
+        return cast("Section[_Written]", replace(self, entries=tuple(written)))
 
 
 NeutralSection = Section[Entry | Row]

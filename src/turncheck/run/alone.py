@@ -6,11 +6,11 @@ Without a base not every entry of the quarantine counts.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
 
-from msgspec import UnsetType
+from msgspec import Struct, UnsetType
 
 from turncheck.ci.git import find_checkout
 from turncheck.ci.hosts import find_host
@@ -50,8 +50,7 @@ Measured = TypeVar("Measured")
 # If the engine fails or somebody interrupts, what was finished is kept.
 
 
-@dataclass(frozen=True, slots=True)
-class PartialResult(Generic[Measured]):
+class PartialResult(Struct, Generic[Measured], frozen=True):
     """The outcome of an evaluation: ``finished`` is all of it or, with ``stopped``, the part until then, if any."""
 
     finished: Measured | None
@@ -110,8 +109,7 @@ def end_with(stopped: CutShortError) -> NoReturn:
 # One evaluation alone.
 
 
-@dataclass(frozen=True, slots=True)
-class Bench:
+class Bench(Struct, frozen=True):
     """What one evaluation is measured with: an open engine, where its tasks run, and where trained models are kept."""
 
     engine: Engine
@@ -119,8 +117,7 @@ class Bench:
     cache: Cache | None
 
 
-@dataclass(frozen=True, slots=True)
-class Alone(Generic[Measured]):
+class Alone(Struct, Generic[Measured], frozen=True):
     """One evaluation as far as it got, and what it was measured with, if it got anywhere."""
 
     evaluation: Evaluation

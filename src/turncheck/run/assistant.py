@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from turncheck.engines.action_server.server import HttpActionServer, choose_server, running_action_server
 from turncheck.engines.choice import chosen_engines
@@ -30,8 +32,7 @@ if TYPE_CHECKING:
     from turncheck.settings.options import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class AssistantOptions:
+class AssistantOptions(Struct, frozen=True):
     """Which assistant to talk to: the settings, where its model may come from, another ``endpoints.yml``.
 
     ``channel``: the channel of the conversations, if a command sets one.

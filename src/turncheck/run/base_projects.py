@@ -11,11 +11,12 @@ import glob
 import hashlib
 import os
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from turncheck.ci.git import find_checkout
 from turncheck.messages.errors import UserError
@@ -40,8 +41,7 @@ _MOST_FILES: Final = 2_000
 """Files that are looked at to recognise an assistant that was moved."""
 
 
-@dataclass(frozen=True, slots=True)
-class BaseProject:
+class BaseProject(Struct, frozen=True):
     """An assistant that the base measures.
 
     ``path`` is its path in the repository as it is named there, ``folder`` where it is in the base's files,
@@ -53,8 +53,7 @@ class BaseProject:
     settings: Path
 
 
-@dataclass(frozen=True, slots=True)
-class BaseTree:
+class BaseTree(Struct, frozen=True):
     """The base's files: ``tree`` has those of the repository, whose files of this run are in ``top``."""
 
     tree: Path

@@ -6,13 +6,15 @@ messages are understood differently?
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from msgspec import UnsetType, structs
+from msgspec import Struct, UnsetType, structs
+from msgspec.structs import replace
 
 from turncheck.comparison.judged import read_rules
 from turncheck.comparison.quarantine import with_results
@@ -211,8 +213,7 @@ def coverage_by_tests(  # noqa: PLR0917 - all that reaches something
     return {kind: structs.replace(kind_coverage, share=None) for kind, kind_coverage in found.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class EvaluatedProject:
+class EvaluatedProject(Struct, frozen=True):
     """The report of a project, and what it takes to compare it with a base."""
 
     report: model.Report
@@ -293,8 +294,8 @@ def read_all(inputs: Inputs, screen: Console) -> tuple[Inputs, Project, Tests]:
     Raises:
         UserError: a given path is missing, or nothing can be read at all, or a gate is invalid.
     """
-    settings = replace(inputs.settings, workers=capped_workers(inputs.settings.workers, screen))
-    inputs = replace(inputs, settings=settings)
+    settings = dataclasses.replace(inputs.settings, workers=capped_workers(inputs.settings.workers, screen))
+    inputs = dataclasses.replace(inputs, settings=settings)
     read_rules(gate_settings(settings), inputs.rules)  # an invalid gate is reported before anything is trained
     with screen.step("reading", "Reading the project"):
         project = read_given(settings)

@@ -6,14 +6,16 @@ its nearest ancestor is used instead.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from turncheck.ci.base import BaseSearch
 from turncheck.ci.base_files import NoFilesError, files_of_commit
@@ -122,8 +124,7 @@ _TESTS: dict[str, Evaluation] = {"nlu": "nlu", "stories": "core", "e2e": "e2e", 
 """Settings that name tests, and the evaluation that needs them."""
 
 
-@dataclass(slots=True)
-class BaselineSearch:
+class BaselineSearch(Struct):
     """Looks for the baseline of one run.
 
     Args:
@@ -420,11 +421,11 @@ class BaselineSearch:
         try:
             if not there.is_broken:
                 read_rules(gate_settings(own))
-                return replace(own, project=str(there.project.folder))
+                return dataclasses.replace(own, project=str(there.project.folder))
         except UserError:
             own = combine(given, {name: value for name, value in there.file.values.items() if name in _PATHS})
         gates = {name: getattr(self.inputs.settings, name) for name in GATES}
-        return replace(own, **gates, project=str(there.project.folder))
+        return dataclasses.replace(own, **gates, project=str(there.project.folder))
 
     def _projects_there(self, there: _There) -> tuple[str, ...] | None:
         """The assistants that the base's file names where that of this run may name some."""
@@ -454,9 +455,9 @@ class BaselineSearch:
             kept["vectors"] = str(vectors)
         if own.strength == "changed":
             kept["strength"] = "off"  # the mutants of a change only exist on this side
-        return replace(
+        return dataclasses.replace(
             self.inputs,
-            settings=replace(own, **kept),
+            settings=dataclasses.replace(own, **kept),
             source=source,
             ignored=there.file.ignored,
             rules={},
@@ -495,8 +496,7 @@ class BaselineSearch:
             self._warnings.append(words)
 
 
-@dataclass(frozen=True, slots=True)
-class _There:
+class _There(Struct, frozen=True):
     """The base: its files, the assistant to compare with, those that nobody measures any more, and its settings file.
 
     ``is_broken``: that file cannot be read.

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from turncheck.ci.base import BaseSearch
 from turncheck.ci.git import GitError, LinesOfChange, find_checkout
 from turncheck.ci.host import Base, Host
@@ -67,8 +69,7 @@ class Inputs:
 # What is known before a run begins: answers from elsewhere, and descriptions of the engines that gave them.
 
 
-@dataclass(frozen=True, slots=True)
-class PrecomputedAnswers:
+class PrecomputedAnswers(msgspec.Struct, frozen=True):
     """The head start of a run; an ordinary one has none.
 
     ``parts``: the substitutions in the parts of the engine that were trained elsewhere. ``refused``: why an
@@ -78,8 +79,8 @@ class PrecomputedAnswers:
     """
 
     answers: Answers = ASKED_HERE
-    parts: Mapping[Part, EngineInfo] = field(default_factory=dict)
-    refused: Mapping[Evaluation, UserError] = field(default_factory=dict)
+    parts: Mapping[Part, EngineInfo] = msgspec.field(default_factory=dict)
+    refused: Mapping[Evaluation, UserError] = msgspec.field(default_factory=dict)
     engines: Callable[[Project], Engine] | None = None
     ensure: Callable[[Inputs, Project, Tests], None] | None = None
     too_many: bool | None = None
@@ -92,11 +93,10 @@ _OF_STORY: Final = re.compile(r"- *(story|rule) *:")
 _NAME_IN_MARKDOWN: Final = re.compile(r"## *(intent|synonym|lookup|regex) *:")
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedLines:
+class ChangedLines(msgspec.Struct, frozen=True):
     """Lines by file, as places name them. ``unknown``: why they are not known, "" if they are."""
 
-    by_file: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    by_file: Mapping[str, frozenset[int]] = msgspec.field(default_factory=dict)
     unknown: str = ""
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from turncheck.messages.errors import UserError
 from turncheck.registry import Registry, blamed_on_plugin
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     from turncheck.settings.options import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """What an evaluation measures: the project and its tests, with the engine that understands and answers."""
 
     project: Project

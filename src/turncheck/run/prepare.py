@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import structs
+from msgspec import Struct, structs
+from msgspec.structs import replace
 
 from turncheck.ci.git import find_checkout
 from turncheck.ci.hosts import find_host
@@ -40,8 +41,7 @@ if TYPE_CHECKING:
     from turncheck.settings.options import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(Struct, frozen=True):
     """Settings and environment of a run, before anything of the project is read."""
 
     settings: Settings
@@ -83,7 +83,7 @@ def prepare(
     ensure_apart_from_project(Path(settings.out), settings)  # before anything is measured
     ensure_replaceable(Path(settings.out))
     if not settings.output_format:
-        settings = replace(settings, output_format=host.formats)
+        settings = dataclasses.replace(settings, output_format=host.formats)
     root = root_in_repository(folder, host, otherwise=among)
     top = _top_of_repository(folder, host)
     inputs = Inputs(
@@ -113,7 +113,7 @@ def prepare(
         artifact_url=host.results_url(settings.out),
         html_url=host.results_url(settings.out, HTML_NAME),
     )
-    inputs = replace(inputs, changed=partial(changed_lines, settings, host))
+    inputs = dataclasses.replace(inputs, changed=partial(changed_lines, settings, host))
     return Prepared(settings, overrides, inputs, links, host)
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import shlex
 from bisect import bisect_right
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from msgspec import structs
+from msgspec import Struct, structs
+from msgspec.structs import replace
 
 from turncheck.engines.base import DIALOGUE_PARTS, NOTHING_TO_LEARN, Engine
 from turncheck.evaluations.kinds import KINDS
@@ -64,8 +64,7 @@ CASES_BELOW: Final = " or ".join(f"{name}/" for name in E2E_FOLDERS)
 """Where end-to-end cases are looked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tests:
+class Tests(Struct, frozen=True):
     """The tests of the project. ``None`` for test sentences: cross-validation."""
 
     nlu: NluData | None

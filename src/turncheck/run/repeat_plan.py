@@ -7,6 +7,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from turncheck.evaluation.repeats import Share
 from turncheck.settings.repeats import ONCE, RepeatRules
 
@@ -16,8 +18,7 @@ if TYPE_CHECKING:
     from turncheck.report.evaluations import Evaluation
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatedTests:
+class RepeatedTests(Struct, frozen=True):
     """The tests of an evaluation that are repeated.
 
     ``turns``: how many messages their first runs send within the budget. That of the first time that a sentence or

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -82,7 +82,7 @@ def plan_of(run: RunInProgress) -> RepeatPlan:
     if too_many is None:
         too_many = rules.first * cases.size + more > rules.turns or _least_seconds(run, more) > rules.seconds
     too_many = too_many and run.settings.repeats == AUTO
-    of_one = replace(rules, first=1) if too_many else rules
+    of_one = dataclasses.replace(rules, first=1) if too_many else rules
     if of_one.first < rules.first and number:
         run.screen.note(
             f"repeats: {count(number, 'sentence or utterance', 'sentences and utterances')} are too many for the"
@@ -192,7 +192,7 @@ def _as_on_base(run: RunInProgress, there: Settings) -> Settings | None:
     if there.bot is None or base is None or base.settings.bot == there.bot.lines:
         return there
     own = run.base_bot(base.source.commit)
-    return None if own is None else replace(there, bot=own)
+    return None if own is None else dataclasses.replace(there, bot=own)
 
 
 def ensure_repeats_are_possible(run: RunInProgress) -> None:

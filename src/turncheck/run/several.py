@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import glob
 import os
 import sys
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
 
 from turncheck.ci.base import BaseSearch
 from turncheck.ci.base_files import NoFilesError, files_of_commit
@@ -50,12 +54,11 @@ if TYPE_CHECKING:
 _ABOUT_TESTS: Final = frozenset({GONE_TESTS, "test-failures", "new-failures"})
 
 
-@dataclass(frozen=True, slots=True)
-class AssistantsOfBase:
+class AssistantsOfBase(msgspec.Struct, frozen=True):
     """``past``: where each assistant of this run was, by its folder; ``gone``: those that it does not measure any
     more, by their paths from the current folder."""
 
-    past: Mapping[str, str] = field(default_factory=dict)
+    past: Mapping[str, str] = msgspec.field(default_factory=dict)
     gone: tuple[str, ...] = ()
     out_of_reach: str = ""
     """Why it is not known which there are, if only a part of the base's files can be had."""
@@ -123,8 +126,7 @@ def why_gone(path: str) -> str:
 _REPORT: Final = "report.json"
 
 
-@dataclass(frozen=True, slots=True)
-class AssistantTask:
+class AssistantTask(msgspec.Struct, frozen=True):
     """What is needed to measure one of them; it is sent to other processes.
 
     ``folder`` is that of its results below ``out``; ``given`` are the settings from flags or inputs, for each of them;
@@ -170,12 +172,11 @@ class AssistantTask:
         prepared = prepare(
             given, self.environment, in_action=self.in_action, host=host, among=self.folder, chooser=self.chooser
         )
-        screen = replace(screen, timings={})
+        screen = dataclasses.replace(screen, timings={})
         return run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared, self.past), screen)
 
 
-@dataclass(frozen=True, slots=True)
-class SubprocessTask:
+class SubprocessTask(msgspec.Struct, frozen=True):
     """One assistant to measure in a process of its own, and how much to show of it."""
 
     one: AssistantTask
@@ -214,8 +215,7 @@ _Measured: TypeAlias = "Outcome | UserError | str"
 """The outcome of one: a string says why it has neither a result nor a fault."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(msgspec.Struct, frozen=True):
     """The assistants that a run measures, by the folders for their results; and what was skipped.
 
     ``settings`` are those for the common output.
@@ -265,7 +265,7 @@ def choose(overrides: Mapping[str, Any]) -> Chosen | None:
     folders, skipped = _folders(words)
     settings = combine({name: value for name, value in overrides.items() if name != "project"}, shared)
     for folder in folders.values():  # before anything is measured
-        ensure_apart_from_project(Path(settings.out), replace(settings, project=str(folder)))
+        ensure_apart_from_project(Path(settings.out), dataclasses.replace(settings, project=str(folder)))
     ensure_replaceable(Path(settings.out))
     return Chosen(folders, settings, tuple(words), top, skipped)
 

@@ -13,6 +13,8 @@ from json import dumps
 from typing import Any, Final
 from urllib.parse import unquote
 
+from msgspec import Struct
+
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import NOWHERE, Location
 from turncheck.messages.phrasing import not_one_of
@@ -41,8 +43,7 @@ class BotRequest:
     location: Location = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class SessionShape:
+class SessionShape(Struct, frozen=True):
     """How conversations are told apart: by an id of ours, or by what ``opened`` returns (at ``id``, if it names one).
 
     ``echo``: where an answer says to which conversation it belongs. ``cookie``: by the bot's cookie.
@@ -54,16 +55,14 @@ class SessionShape:
     cookie: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PollShape:
+class PollShape(Struct, frozen=True):
     """How messages are fetched that come later; ``cursor``: where an answer says what to ask for next."""
 
     request: BotRequest
     cursor: JsonPath | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CallbackShape:
+class CallbackShape(Struct, frozen=True):
     """How a bot posts its messages to an address of ours; ``session``: where a call has the conversation's id.
 
     ``None``: each conversation has an address of its own, which its calls name.
@@ -72,8 +71,7 @@ class CallbackShape:
     session: JsonPath | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TokenShape:
+class TokenShape(Struct, frozen=True):
     """Where the token goes: into a header, or into a signature of the call for a ``service`` (``signature: aws``)."""
 
     header: str = "Authorization"
@@ -82,8 +80,7 @@ class TokenShape:
     service: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ButtonShape:
+class ButtonShape(Struct, frozen=True):
     """Where an answer has the buttons of its messages, and where ``title`` and ``payload`` are within each."""
 
     path: JsonPath
@@ -91,8 +88,7 @@ class ButtonShape:
     payload: JsonPath
 
 
-@dataclass(frozen=True, slots=True)
-class EntityShape:
+class EntityShape(Struct, frozen=True):
     """Where an answer has the entities of the message, and where the ``name`` and the ``value`` are within each."""
 
     path: JsonPath
@@ -111,12 +107,12 @@ class Bot:
     kind: str
     request: BotRequest
     replies: JsonPath
-    session: SessionShape = SessionShape()
+    session: SessionShape = field(default_factory=SessionShape)
     poll: PollShape | None = None
     callback: CallbackShape | None = None
     quiet: float = QUIET
     wait: float = WAIT
-    token: TokenShape = TokenShape()
+    token: TokenShape = field(default_factory=TokenShape)
     intent: JsonPath | None = None
     confidence: JsonPath | None = None
     entities: EntityShape | None = None
@@ -330,8 +326,7 @@ def _merged(preset: Any, written: Any) -> Any:
     return {**preset, **{key: _merged(preset.get(key), value) for key, value in written.items()}}
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
+class _Reader(Struct, frozen=True):
     node: YamlNode
     data: Mapping[str, Any]
     kind: str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct, field
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
@@ -24,8 +25,7 @@ _GATES: Final = ("fail-on", "fail-on-warnings", "thresholds", "max-regression", 
 _RULES: Final = ("thresholds", "max-regression")
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsFile:
+class SettingsFile(Struct, frozen=True):
     """The settings of a ``turncheck.yml``, and where its codes to ignore and the rules of its gates are.
 
     Faults in those show up later: a code that nothing was found for, an intent that does not exist. ``path`` is the

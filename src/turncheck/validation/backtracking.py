@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 from functools import cache
 from re import _constants as opcodes  # type: ignore[attr-defined] # CPython's own parser of patterns: no other knows its syntax
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,8 +29,7 @@ _SAMPLE: Final = tuple(map(ord, "aZ_5 -.@/:,é\n"))
 _NEWLINE: Final = ord("\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Alphabet:
+class Alphabet(Struct, frozen=True):
     """One character of each kind that a pattern distinguishes, and the pattern's flags."""
 
     letters: tuple[Character, ...]
@@ -142,8 +142,7 @@ class Place(NamedTuple):
     conditions: Conditions = _NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class _Fragment:
+class _Fragment(Struct, frozen=True):
     """A part of the pattern: where it can begin and end, and the ways to match nothing with it."""
 
     firsts: Sequence[Place] = ()
@@ -151,8 +150,7 @@ class _Fragment:
     empty: Sequence[Conditions] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Automaton:
+class _Automaton(Struct, frozen=True):
     """Glushkov's automaton: a state for each character; ``follow`` counts the ways from one to the others.
 
     ``inner``: the patterns that are looked around with; ``rounds``: the states of each repetition with many rounds that

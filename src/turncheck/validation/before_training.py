@@ -7,8 +7,10 @@ but not a reason to skip judging.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.dialogue.story_steps import EVENT_NAMES
@@ -33,8 +35,7 @@ _REFUSED: Final = frozenset(check.code for check in CHECKS.values() if check.the
 """At these Rasa stops loading, or goes on with an empty domain, for which it does not train policies."""
 
 
-@dataclass(frozen=True, slots=True)
-class BeforeTraining:
+class BeforeTraining(Struct, frozen=True):
     """Findings by place. With a finding among ``refused`` Rasa does not train."""
 
     refused: tuple[Finding, ...]

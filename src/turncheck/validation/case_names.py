@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
 
 from turncheck.dialogue.event_reading import ShapeError, from_json
 from turncheck.dialogue.events import ActiveLoop, FollowupAction, SlotSet

@@ -6,8 +6,9 @@ Stories that disagree about what comes next, loose checkpoints, contradicting ru
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
 
 from turncheck.dialogue import states as s
 from turncheck.dialogue.domain import ACTION_LISTEN, ACTION_UNLIKELY_INTENT
@@ -63,8 +64,7 @@ def check_joined_dialogues(facts: Facts) -> Iterator[Finding]:
 # --- stories against stories -----------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _Situation:
+class _Situation(Struct):
     """A history and what follows after it: action → the stories with it, by name, with the place of the step."""
 
     event: str

@@ -8,9 +8,11 @@ fault that makes a domain invalid. A drop-in does the same; whatever follows is 
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, get_args
+
+from msgspec.structs import replace
 
 from turncheck.messages.finding import Finding, Location, Name
 from turncheck.messages.phrasing import suggestion
@@ -410,7 +412,7 @@ def with_emptied_domain(project: Project) -> Project:
     }
     domain = Domain(responses=responses, location=project.domain.location)
     files = tuple(file._replace(document=None) if file.role == "domain" else file for file in project.files)
-    return replace(project, domain=domain, files=files)
+    return dataclasses.replace(project, domain=domain, files=files)
 
 
 _SECTIONS = ("intents", "forms", "actions", "e2e_actions", "responses", "slots", "entities")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.dialogue.domain import SLOT_REQUESTED
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK
@@ -170,7 +173,7 @@ def _is_empty(facts: Facts) -> bool:
     default = SessionConfig()
     nothing = (
         ("version", "3.1"),
-        ("session_config", {key: getattr(default, key) for key in default.__slots__}),
+        ("session_config", msgspec.structs.asdict(default)),
     )
     return not any(
         value not in ({}, [], None) and (key, value) not in nothing
@@ -356,8 +359,7 @@ def _is_domain_skipped(project: Project) -> bool:
     return any(f.code == "version-too-high" and f.location.path == path for f in project.findings)
 
 
-@dataclass(frozen=True, slots=True)
-class Validated:
+class Validated(Struct, frozen=True):
     """What validation found, sorted by path, line, column and code, and what each finding means for the exit code.
 
     ``fails`` has one entry for each of ``findings``: Rasa's effect in ``data validate``; gates of a run count

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeGuard
+
+from msgspec.structs import replace
 
 from turncheck.dialogue.domain import DEFAULT_INTENTS
 from turncheck.messages.finding import Finding, Location, Name

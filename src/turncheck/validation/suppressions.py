@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from turncheck.messages.finding import Finding, Location, Severity
 from turncheck.messages.phrasing import suggestion
@@ -75,8 +77,7 @@ class Blocks(NamedTuple):
         return self.starts[number] if number >= 0 and line <= self.ends[number] else line
 
 
-@dataclass(slots=True)
-class _Texts:
+class _Texts(Struct):
     """Where a file's blocks and quoted texts begin and end."""
 
     blocks: list[tuple[int, int]] = field(default_factory=list)

@@ -11,12 +11,13 @@ import socket
 import threading
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import requests
+from msgspec import Struct
+from msgspec.structs import replace
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
@@ -278,8 +279,7 @@ def within(seconds: float) -> Iterator[None]:
         raise requests.Timeout(f"no answer within {seconds:g} seconds")
 
 
-@dataclass(frozen=True, slots=True)
-class Deadline:
+class Deadline(Struct, frozen=True):
     """The deadline of several calls together: ``seconds`` after it was set."""
 
     seconds: float

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import pickle
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+from msgspec import Struct
 
 from turncheck.process.output_files import temporary_folder
 
@@ -64,8 +65,7 @@ class Executor(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class Local:
+class Local(Struct, frozen=True):
     """This machine: one task after the other, or in several processes. ``workers``: 0 for one per processor."""
 
     workers: int = 1

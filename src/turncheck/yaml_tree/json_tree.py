@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn
+
+from msgspec import Struct, field
 
 from turncheck.yaml_tree.tree import MAX_DEPTH, YamlMapping, YamlNode, YamlScalar, YamlSequence
 
@@ -57,8 +58,7 @@ _DECODER: Final = json.JSONDecoder()
 Kind = Literal["syntax", "typographic-quote", "duplicate-key"]
 
 
-@dataclass(frozen=True, slots=True)
-class JsonFault:
+class JsonFault(Struct, frozen=True):
     """What is wrong at a place, as the end of a sentence that begins with what the file is; how to write it."""
 
     kind: Kind
@@ -67,8 +67,7 @@ class JsonFault:
     hint: str
 
 
-@dataclass(frozen=True, slots=True)
-class JsonDocument:
+class JsonDocument(Struct, frozen=True):
     """A parsed file. ``root``: if there are faults, what could be recovered; ``None`` if parsing had to stop."""
 
     source: Source
@@ -90,8 +89,7 @@ class _ReadingEndsError(Exception):
     """Parsing cannot continue."""
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     """A list or an object that is not closed yet."""
 
     node: YamlMapping | YamlSequence

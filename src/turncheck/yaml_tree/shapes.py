@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 import warnings
-from dataclasses import dataclass, field
 from functools import lru_cache
 from re import _constants as opcodes  # type: ignore[attr-defined] # CPython's own parser of patterns: no other knows its syntax
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct, field
 
 from turncheck.messages.phrasing import suggestion
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
@@ -118,8 +119,7 @@ def _parts(argument: Any) -> list[Any]:
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """What is wrong in a file, where, and what would be right."""
 
     message: str
@@ -127,8 +127,7 @@ class Fault:
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """A string, as it is in the file: ``yes``, ``12`` and ``1.50`` are strings here.
 
     ``is_pattern``: it is searched for as Python's :mod:`re` does, and has to compile; ``one_of``: all that it may be.
@@ -144,37 +143,32 @@ class Text:
     what: str = "a string"
 
 
-@dataclass(frozen=True, slots=True)
-class Boolean:
+class Boolean(Struct, frozen=True):
     """``true`` or ``false``."""
 
     what: str = "true or false"
 
 
-@dataclass(frozen=True, slots=True)
-class Fraction:
+class Fraction(Struct, frozen=True):
     """A number from 0 to 1."""
 
     what: str = "a number from 0 to 1"
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(Struct, frozen=True):
     """A number."""
 
     nullable: bool = False
     what: str = "a number"
 
 
-@dataclass(frozen=True, slots=True)
-class Anything:
+class Anything(Struct, frozen=True):
     """Any value, nothing among them."""
 
     what: str = "a value"
 
 
-@dataclass(frozen=True, slots=True)
-class ListOf:
+class ListOf(Struct, frozen=True):
     """A list. ``scalar_ok``: one item may be there without a list; ``nullable``: nothing may be there, or no item.
 
     ``may_be_empty``: it may have no item.
@@ -187,8 +181,7 @@ class ListOf:
     what: str = "a list"
 
 
-@dataclass(frozen=True, slots=True)
-class MapOf:
+class MapOf(Struct, frozen=True):
     """A mapping from freely chosen names to items. ``single``: it has one name; ``nullable``: it may be left
     empty."""
 
@@ -198,8 +191,7 @@ class MapOf:
     what: str = "a map"
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """What is under a key. ``needs``: another key, without which this one says nothing."""
 
     shape: Shape
@@ -208,8 +200,7 @@ class Key:
     needs: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """A mapping with these keys. ``what`` names it: "a test case".
 
     ``marker``: the key by which it is known among others; ``others`` are keys of the other kinds; ``single``: it has
@@ -226,16 +217,14 @@ class Record:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Either:
+class Either(Struct, frozen=True):
     """One of several shapes: the first that is of the node's kind."""
 
     shapes: tuple[Shape, ...]
     what: str
 
 
-@dataclass(frozen=True, slots=True)
-class Kinds:
+class Kinds(Struct, frozen=True):
     """A mapping of one of several kinds; the string under the key ``tag`` says which. ``name``: "an event"."""
 
     name: str
@@ -258,8 +247,7 @@ def read(node: YamlNode, shape: Shape, faults: list[Fault], label: str = "") -> 
     return _Reader(faults).read(node, shape, label or "this")
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
+class _Reader(Struct, frozen=True):
     faults: list[Fault] = field(default_factory=list)
 
     def read(self, node: YamlNode, shape: Shape, label: str) -> Any:

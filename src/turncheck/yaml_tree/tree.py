@@ -22,6 +22,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import msgspec
 import yaml
 
 from turncheck.messages.finding import Finding, Location
@@ -337,8 +338,7 @@ def _has_tab_outside(text: str, ranges: list[tuple[int, int]]) -> bool:
     return text.find("\t", done) >= 0
 
 
-@dataclass(slots=True)
-class _Frame:
+class _Frame(msgspec.Struct):
     """A collection that is being read."""
 
     node: YamlSequence | YamlMapping
@@ -346,8 +346,8 @@ class _Frame:
     nodes_before: int
     height: int = 1
     key: YamlNode | None = None
-    keys: list[YamlNode] = field(default_factory=list)
-    merged: list[YamlMapping] = field(default_factory=list)
+    keys: list[YamlNode] = msgspec.field(default_factory=list)
+    merged: list[YamlMapping] = msgspec.field(default_factory=list)
     merge_key: YamlNode | None = None
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, TypeVar
 from urllib.parse import quote, urlencode
 
 import msgspec
+from msgspec import Struct
 
 from turncheck.ci.base_files import Listed, single_files
 from turncheck.ci.comment import StickyComment, Written
@@ -364,8 +365,7 @@ class BranchBuilds:
 # The addresses of a repository's pages on Azure DevOps.
 
 
-@dataclass(frozen=True, slots=True)
-class AzurePages:
+class AzurePages(Struct, frozen=True):
     """Addresses below a repository's page (``https://dev.azure.com/acme/bots/_git/pizza``).
 
     ``results_url``: the page of a build, without its number.

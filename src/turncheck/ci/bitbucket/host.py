@@ -9,12 +9,12 @@ import hashlib
 import html
 import re
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self
 from urllib.parse import quote
 
 import msgspec
+from msgspec import Struct
 
 from turncheck.ci.base_files import Listed, single_files
 from turncheck.ci.comment import StickyComment, Written
@@ -339,8 +339,7 @@ def _written(comment: _Comment) -> Written:
 # The addresses of a repository's pages on Bitbucket.
 
 
-@dataclass(frozen=True, slots=True)
-class BitbucketPages:
+class BitbucketPages(Struct, frozen=True):
     """Addresses below a repository's page (``https://bitbucket.org/acme/bots``)."""
 
     repository_url: str

@@ -7,10 +7,10 @@ run it is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from turncheck.ci.rest import (
     PER_PAGE,
@@ -244,8 +244,7 @@ _LONGEST_MESSAGE: Final = 60_000
 _LONGEST_TITLE: Final = 250
 
 
-@dataclass(frozen=True, slots=True)
-class CheckAnnotation:
+class CheckAnnotation(Struct, frozen=True):
     """A remark at a line of a file of the repository."""
 
     path: str
@@ -255,8 +254,7 @@ class CheckAnnotation:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class CheckRun:
+class CheckRun(Struct, frozen=True):
     """A check run to be created. ``summary`` is Markdown; ``identity`` distinguishes it from others of its name on the
     commit."""
 

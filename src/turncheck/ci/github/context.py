@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.ci.comment import Written
 from turncheck.ci.github.client import Comment, GitHubClient, Pull, User, WorkflowRun
@@ -29,8 +32,7 @@ if TYPE_CHECKING:
 # The addresses of a repository's pages on GitHub.
 
 
-@dataclass(frozen=True, slots=True)
-class GitHubPages:
+class GitHubPages(Struct, frozen=True):
     """Addresses below a repository's page (``https://github.com/owner/name``)."""
 
     repository_url: str
@@ -55,8 +57,7 @@ _MOST_OF_EVENT: Final = 64 << 20
 _REPOSITORY: Final = re.compile(r"(?!\.+/)[\w.-]{1,100}/(?!\.+$)[\w.-]{1,200}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class PullRequest:
+class PullRequest(Struct, frozen=True):
     """The pull request of the event. ``fork``: its head is in another repository, so the token can only read."""
 
     number: int

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self
 
+from msgspec import Struct
+
 from turncheck.ci import host
 from turncheck.ci.base_files import files_by_api
 from turncheck.ci.comment import StickyComment
@@ -255,8 +257,7 @@ def _with_token(client: GitHubClient | None) -> GitHubClient:
     return client
 
 
-@dataclass(frozen=True, slots=True)
-class _RunArtifacts:
+class _RunArtifacts(Struct, frozen=True):
     """The artifacts of this run, by the results service."""
 
     service: ResultsService

@@ -21,6 +21,8 @@ from io import RawIOBase
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, quote
 
+from msgspec import Struct
+
 from turncheck import __version__
 from turncheck.ci.rest import RestError, RetryBudget
 from turncheck.messages.errors import UserError
@@ -52,23 +54,20 @@ class NameTakenError(RestError):
     """The run has an artifact of this name already, and artifacts cannot be changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class NoService:
+class NoService(Struct, frozen=True):
     """There is no results service here; says why."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Uploaded:
+class Uploaded(Struct, frozen=True):
     """An uploaded artifact. ``id`` is its number, for links."""
 
     name: str
     id: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(Struct, frozen=True):
     """A response of the service."""
 
     status: int
@@ -333,8 +332,7 @@ def _entry(path: str) -> zipfile.ZipInfo:
     return entry
 
 
-@dataclass(slots=True)
-class _Sent:
+class _Sent(Struct):
     """An artifact being uploaded: where its content is written, and finally its name."""
 
     blocks: _Blocks

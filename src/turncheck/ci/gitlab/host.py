@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import quote
 
 import msgspec
+from msgspec import Struct
 
 from turncheck.ci.base_files import files_by_api
 from turncheck.ci.comment import StickyComment, Written
@@ -343,8 +344,7 @@ class MergeRequestNotes:
 # The addresses of a project's pages on GitLab.
 
 
-@dataclass(frozen=True, slots=True)
-class GitLabPages:
+class GitLabPages(Struct, frozen=True):
     """Addresses below a project's page (``https://gitlab.com/group/project``)."""
 
     project_url: str

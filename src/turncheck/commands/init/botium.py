@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct, field
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
@@ -62,8 +63,7 @@ _PLAIN: Final = "JSON has no comments, and no comma after the last entry."
 _METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH"})
 
 
-@dataclass(slots=True)
-class Imported:
+class Imported(Struct):
     """``shape``: what belongs under ``bot:``; ``address``: for ``--bot-url``, "" if it is not there; ``notes``: what is
     left to a person.
     """

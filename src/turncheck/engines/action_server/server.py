@@ -16,6 +16,8 @@ from email.message import Message
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct
+
 from turncheck.engines.embedded.actions.base import ActionError, ActionRejectedError
 from turncheck.messages.errors import UserError
 from turncheck.process.child_process import Child, running_child, split_command
@@ -55,8 +57,7 @@ class CallFailedError(ActionError):
         self.outcome: ActionOutcome = outcome
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """A server's answer to a call: status, content type and content."""
 
     status: int
@@ -64,8 +65,7 @@ class Reply:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class NoActionServer:
+class NoActionServer(Struct, frozen=True):
     """There is no action server, and why."""
 
     reason: str = "no action server is configured"
@@ -245,8 +245,7 @@ class HttpActionServer:
         return session(Network(ca_file=self.endpoint.cafile, more_ca_files=self.endpoint.more_cafiles))
 
 
-@dataclass(slots=True)
-class _Way:
+class _Way(Struct):
     """Follows redirects as Rasa's client does. ``place``: how far it got, if anywhere."""
 
     host: str

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal
+
+from msgspec.structs import replace
 
 from turncheck.engines.embedded.nlu.catalogue import is_custom, known_component
 from turncheck.engines.embedded.policies.rules import FALLBACK, FORM, MAPPING, TWO_STAGE

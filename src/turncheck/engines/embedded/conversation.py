@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import threading
 import time
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from uuid import NAMESPACE_OID, uuid5
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.dialogue.domain import (
     ACTION_EXTRACT_SLOTS,
@@ -88,7 +93,7 @@ def parse_json(parse: Parse, domain: DialogueDomain) -> Json:
 
 
 def _entity_json(entity: PredictedEntity) -> Json:
-    fields = asdict(entity)
+    fields = msgspec.structs.asdict(entity)
     extra = fields.pop("extra")
     for optional in ("role", "group", "confidence"):
         if fields[optional] is None:
@@ -139,8 +144,7 @@ class Decider(Protocol):
         """Return the next action."""
 
 
-@dataclass(frozen=True, slots=True)
-class Assistant:
+class Assistant(Struct, frozen=True):
     """What all conversations with one assistant share; it never changes."""
 
     domain: DialogueDomain
@@ -282,7 +286,7 @@ class EmbeddedConversation:
 
     def _happened(self, events: Iterable[Event]) -> None:
         for event in events:
-            self._tracker.append(replace(event, timestamp=self._clock()))
+            self._tracker.append(dataclasses.replace(event, timestamp=self._clock()))
 
     def _send(self, events: Iterable[Event]) -> None:
         for event in events:
@@ -411,8 +415,7 @@ NO_NLU = "the model was trained without NLU data"
 NO_CORE = "the model was trained without stories and rules"
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddedConversations:
+class EmbeddedConversations(Struct, frozen=True):
     """What understands and answers. It is thread-safe, and can be sent to worker processes."""
 
     info: EngineInfo

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from turncheck import __version__
 from turncheck.dialogue.domain import DialogueDomain
@@ -173,7 +175,7 @@ class EmbeddedEngine(Engine):
         from turncheck.engines.embedded.workshop import EmbeddedWorkshop  # imports scikit-learn
 
         # No two mutants are the same, so their trained models are not cached.
-        return EmbeddedWorkshop(replace(self._pipeline_trainer, cache=None), seed)
+        return EmbeddedWorkshop(dataclasses.replace(self._pipeline_trainer, cache=None), seed)
 
     @cached_property
     def _calibration(self) -> tuple[Trust | None, ConfidenceMap | None]:

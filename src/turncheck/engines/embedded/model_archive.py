@@ -13,12 +13,12 @@ import re
 import tarfile
 import zipfile
 import zlib
-from dataclasses import asdict, dataclass, field
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict, TypeVar
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import msgspec
+from msgspec import Struct, field
 
 from turncheck import __version__
 from turncheck.messages.errors import UserError
@@ -78,8 +78,7 @@ _SHOWN: Final = 20
 _RASA_MEMBERS: Final = frozenset({"metadata.json", "components"})
 
 
-@dataclass(slots=True)
-class MemberWriter:
+class MemberWriter(Struct):
     """Collects members below a prefix."""
 
     members: dict[str, bytes] = field(default_factory=dict)
@@ -119,8 +118,7 @@ class MemberWriter:
         self.content(f"{name}.skops", dump(estimator))
 
 
-@dataclass(frozen=True, slots=True)
-class MemberReader:
+class MemberReader(Struct, frozen=True):
     """Reads members below a prefix; their checksums have been checked."""
 
     members: Mapping[str, bytes]
@@ -234,8 +232,7 @@ def _ensure_bounded(content: bytes) -> None:
 _TRAIN_AGAIN: Final = "Train it again: turncheck train."
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(Struct, frozen=True):
     """A model that was read: its manifest and its members."""
 
     fingerprint: str
@@ -429,7 +426,7 @@ def domain_to_json(domain: model.Domain) -> Json:
         ],
         "actions": _listed(domain.actions),
         "end_to_end_actions": list(domain.end_to_end_actions),
-        "session": asdict(domain.session),
+        "session": msgspec.structs.asdict(domain.session),
         "rasa": domain.rasa,
     }
 
@@ -467,7 +464,10 @@ def components_from_json(shape: Sequence[Mapping[str, Any]]) -> tuple[model.Comp
 
 def _listed(things: Mapping[str, Any]) -> list[Json]:
     # The places of single values are not needed in a model.
-    return [{key: value for key, value in asdict(thing).items() if key != "places"} for thing in things.values()]
+    return [
+        {name: value for name, value in msgspec.to_builtins(thing).items() if name != "places"}
+        for thing in things.values()
+    ]
 
 
 def _named(entries: Any, kind: type[_Named]) -> dict[str, _Named]:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import shutil
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 from urllib.parse import quote
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.engines.embedded.model_archive import MemberReader, Model, keep, read_kept, read_model
 from turncheck.messages.errors import UserError
@@ -63,8 +65,7 @@ def named_model(path: Path) -> Path:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedModel:
+class LoadedModel(Struct, frozen=True):
     """A model file that was read; its parts are created on demand.
 
     ``is_of_project``: whether it was trained on the project's files as they are now, or was named.

@@ -9,15 +9,18 @@ the order of first occurrence, so that a comment above it does not change the ke
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
 
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.embedded.nlu.catalogue import known_component
 from turncheck.messages.finding import Location
+from turncheck.messages.value_classes import field_names
 from turncheck.process.cache import surroundings
 from turncheck.project.model import Config, Project
 
@@ -53,7 +56,7 @@ def training_key(kind: str, inputs: Project, **more: Any) -> str | None:
         return None
     # The folder does not matter, since no component reads files.
     try:
-        return digest_of((kind, replace(inputs, root=_NOWHERE), more, surroundings()), places={})
+        return digest_of((kind, dataclasses.replace(inputs, root=_NOWHERE), more, surroundings()), places={})
     except (NoDigestError, RecursionError):
         return None
 
@@ -99,11 +102,10 @@ def _feed(digest: hashlib._Hash, value: Any, places: dict[Location, int] | None)
         for key, item in value.items():
             _feed(digest, key, places)
             _feed(digest, item, places)
-    elif is_dataclass(kind):
+    elif (names := field_names(kind, compared=True)) is not None:
         _text(digest, "class", f"{kind.__module__}.{kind.__qualname__}")
-        for field in fields(kind):
-            if field.compare:
-                _feed(digest, getattr(value, field.name), places)
+        for name in names:
+            _feed(digest, getattr(value, name), places)
     else:
         _numbers(digest, value)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.action_server.server import NoActionServer
@@ -38,8 +41,7 @@ class Understanding(InFront):
         return [self.known[text] for text in texts]
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddedWorkshop:
+class EmbeddedWorkshop(Struct, frozen=True):
     """Trains with this trainer and seed; see :class:`turncheck.engines.base.Workshop`."""
 
     trainer: EmbeddedNluTrainer
@@ -55,8 +57,7 @@ class EmbeddedWorkshop:
         return TrainedProject(project, nlu, _policies(project), self)
 
 
-@dataclass(frozen=True, slots=True)
-class TrainedProject:
+class TrainedProject(Struct, frozen=True):
     """A project with what was trained on it; see :class:`turncheck.engines.base.Trained`."""
 
     project: Project

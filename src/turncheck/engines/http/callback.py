@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct
+
 from turncheck.engines.remote import UnreadableError, decoded
 from turncheck.messages.errors import UserError
 from turncheck.web.addresses import address_of, is_loopback
@@ -32,8 +34,7 @@ _MOST_CALLS: Final = 200
 """No more calls are served at the same time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Posted:
+class Posted(Struct, frozen=True):
     """What the bot has posted: the JSON, or what is wrong with it."""
 
     content: Any = None

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct
+
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.base import Capabilities, Engine, Models, SuiteAnswers, UtteranceAnswer, ask_all
 from turncheck.engines.conversation import ActionServer, Parse, PredictedEntity, PredictedIntent, Turn
@@ -36,8 +38,7 @@ NO_TRAINING: Final = "a bot over HTTP cannot be trained here: without test sente
 NO_TRAITS: Final = "the bot's answers do not name traits"
 
 
-@dataclass(frozen=True, slots=True)
-class BotNlu:
+class BotNlu(Struct, frozen=True):
     """Sentences understood by the bot, each as the first message of a conversation of its own."""
 
     conversations: BotConversations

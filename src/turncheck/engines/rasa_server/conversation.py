@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.dialogue.domain import ACTION_VALIDATE_SLOT_MAPPINGS, DialogueDomain
 from turncheck.dialogue.events import Event, UserUttered
@@ -241,8 +244,7 @@ def describe(client: RasaClient) -> EngineInfo:
     return EngineInfo(name=NAME, version=version, model=served.model_file)
 
 
-@dataclass(frozen=True, slots=True)
-class RasaNlu:
+class RasaNlu(Struct, frozen=True):
     """Language understanding by ``/model/parse``. ``extractors`` are those of the project's pipeline."""
 
     client: RasaClient
@@ -272,8 +274,7 @@ def sendable(event: Event) -> dict[str, Any]:
     return shape
 
 
-@dataclass(frozen=True, slots=True)
-class RasaPolicies:
+class RasaPolicies(Struct, frozen=True):
     """The next action by ``/model/predict``, from the events so far; in place of an ensemble of policies."""
 
     client: RasaClient

@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct
+
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.action_server.server import (
     DEFAULT_URL,
@@ -189,8 +191,7 @@ class RasaEngines(Engine):
         return client
 
 
-@dataclass(frozen=True, slots=True)
-class RasaNluTrainer:
+class RasaNluTrainer(Struct, frozen=True):
     """Trains real Rasa on shares of the data. One server has one model: the next fit ends the last engine's use."""
 
     process: RasaProcess
@@ -266,8 +267,7 @@ def _model(settings: Settings, models: Models | None, environment: Mapping[str, 
         yield str(fetch_model(models.storage, settings.model, environment, Path(folder)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Endpoints:
+class _Endpoints(Struct, frozen=True):
     """The endpoints that Rasa gets, and remarks on those that it does not get.
 
     ``is_given``: whether the action server is named by flag or input, not by the project.

@@ -13,7 +13,6 @@ import socket
 import threading
 import time
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import unquote
 
 import yaml
+from msgspec import Struct
 
 from turncheck.dialogue.event_reading import ShapeError
 from turncheck.engines.action_server.server import CallFailedError, HttpActionServer, Reply, read_reply
@@ -198,8 +198,7 @@ _TRAINING: Final = "Rasa's training"
 _SERVER: Final = "the Rasa server"
 
 
-@dataclass(frozen=True, slots=True)
-class RasaFiles:
+class RasaFiles(Struct, frozen=True):
     """The settings that Rasa is trained and run with. ``endpoints`` is the content of the file it gets."""
 
     project: Project

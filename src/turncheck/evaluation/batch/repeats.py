@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from msgspec import UnsetType, structs
+from msgspec import Struct, UnsetType, structs
 
 from turncheck.comparison.cases import batch_expectation
 from turncheck.engines.base import Engine, SuiteAnswers, UtteranceAnswer
@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 NO_ANSWER: Final = UtteranceAnswer(error="it was asked twice, and each time the engine gave no answer")
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatedSuite:
+class RepeatedSuite(Struct, frozen=True):
     """The answers to a suite that was asked once, and all runs of its utterances, in their order.
 
     ``utterances``: none, if they were not repeated, since none could be evaluated.

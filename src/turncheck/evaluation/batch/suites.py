@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from turncheck.engines.base import Capabilities, Engine, SuiteAnswers, UtteranceAnswer
 from turncheck.evaluation.answers import (
@@ -114,8 +113,7 @@ def intents_of(cases: Sequence[BatchCase]) -> dict[str, BatchIntent]:
 _MOST_SCORES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteRun:
+class SuiteRun(Struct, frozen=True):
     """How suites are run. ``known``: the project's names, ``None`` if there is no project.
 
     ``training``: its training sentences. ``notes``: remarks on this run. ``by_stand_in``: the engine is a stand-in.

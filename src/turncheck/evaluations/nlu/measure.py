@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from turncheck.evaluation.answers import ASKED_HERE, Answers, lazy_nlu
 from turncheck.evaluation.nlu import NluMeasurement, cross_validate, evaluate_held_out, why_not_testable
@@ -87,8 +88,7 @@ def _measured(run: RunInProgress, tests: NluData | None) -> NluMeasurement:
 # Answers that an earlier run got to the same questions about the same data.
 
 
-@dataclass(frozen=True, slots=True)
-class KeptAnswers:
+class KeptAnswers(Struct, frozen=True):
     """The answers of ``others`` and, if they have none, those of earlier runs.
 
     ``texts``: the sentences of each fold. ``key``: the digest of all that the answers depend on, besides their unit's

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import random
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import structs
+from msgspec import Struct, structs
+from msgspec.structs import replace
 
 from turncheck.engines.conversation import InFront, NluEngine, NluTrainer, Parse
 from turncheck.evaluation.answers import ASKED_HERE, Answers, finished_part
@@ -42,8 +44,7 @@ _BATCH: Final = 200
 _Z: Final = 1.959963984540054
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Variant(Struct, frozen=True):
     """A variant of the example with this index."""
 
     example: int
@@ -156,8 +157,7 @@ def _until_stopped(section: Robustness, stopped: CutShortError | None, left: str
     raise CutShortError(stopped, structs.replace(section, remarks=(*section.remarks, left)))
 
 
-@dataclass(frozen=True, slots=True)
-class _WithVariants:
+class _WithVariants(Struct, frozen=True):
     """Trains the engines of folds, which parse their sentences and then the variants of these."""
 
     trainer: NluTrainer
@@ -201,7 +201,7 @@ def cross_validate_robustness(
             were done.
     """
     examples = project.nlu.in_order().examples
-    project = replace(project, nlu=replace(project.nlu, examples=examples))
+    project = dataclasses.replace(project, nlu=replace(project.nlu, examples=examples))
     variants = make_variants(examples, project, seed)
     plan = stable_folds(examples, folds, seed)
     by_text: dict[str, list[str]] = defaultdict(list)
@@ -259,8 +259,7 @@ def _section(examples: Sequence[Example], variants: Sequence[Variant], heard: He
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Tried:
+class _Tried(Struct, frozen=True):
     """A variant as it was parsed, and whether intent and entities were right before and are right now."""
 
     variant: Variant
@@ -358,8 +357,7 @@ Group = tuple[str, str]
 """An intent and a family of noise."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingSentences:
+class TrainingSentences(Struct, frozen=True):
     """Sentences for one intent with one family of noise; ``before``, ``after``: numbers of misunderstood variants."""
 
     intent: str
@@ -396,7 +394,7 @@ def training_sentences(
     added = tuple(example for found in made.values() for example in found)
     if not added:
         return ()
-    more = replace(project, nlu=replace(project.nlu, examples=(*project.nlu.examples, *added)))
+    more = dataclasses.replace(project, nlu=replace(project.nlu, examples=(*project.nlu.examples, *added)))
     tried = evaluate_robustness(project, trainer.fit(more), tests, seed=seed)
     if tried.failed >= robustness.failed:
         return ()

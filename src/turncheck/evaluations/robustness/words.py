@@ -10,8 +10,9 @@ The lists hold what means the same in any sentence. A project can add to them, i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
@@ -88,8 +89,7 @@ def _strings(name: str, nodes: Iterable[YamlNode]) -> list[str]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(Struct, frozen=True):
     """The words of a language. Contractions are used in both directions, abbreviations and ``shortened`` in one.
 
     ``kept``: negations and numbers, which with a typo would change the meaning. ``others``: words that a typo may

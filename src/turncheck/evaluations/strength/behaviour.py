@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
+import msgspec
+
 from turncheck.dialogue.domain import ACTION_LISTEN, SLOT_REQUESTED
 from turncheck.dialogue.events import ActionExecuted, ActiveLoop, Event, SlotSet
 from turncheck.dialogue.training import training_trackers
@@ -30,8 +32,7 @@ _NOBODY: Final = "annotation"
 """The extractor name of entities that come from annotations."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entity:
+class Entity(msgspec.Struct, frozen=True):
     """An entity of a message, with its value as understood."""
 
     entity: str
@@ -40,8 +41,7 @@ class Entity:
     group: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(msgspec.Struct, frozen=True):
     """What a user says and its annotated meaning, independent of how the NLU would understand it."""
 
     text: str
@@ -67,8 +67,7 @@ class Message:
         return Parse(self.text, intent, (intent,), tuple(entities), chosen)
 
 
-@dataclass(frozen=True, slots=True)
-class Talk:
+class Talk(msgspec.Struct, frozen=True):
     """A conversation: the events before it, and the user's messages."""
 
     messages: tuple[Message, ...]
@@ -84,13 +83,12 @@ class Talk:
         return frozenset(names | {f"form {event.name}" for event in self.before if isinstance(event, ActiveLoop)})
 
 
-@dataclass(frozen=True, slots=True)
-class Annotated:
+class Annotated(msgspec.Struct, frozen=True):
     """Understands the messages of talks as annotated."""
 
     info: EngineInfo
     extractors: tuple[str, ...] = ()
-    known: dict[str, Parse] = field(default_factory=dict)
+    known: dict[str, Parse] = msgspec.field(default_factory=dict)
 
     def parse(self, texts: Sequence[str]) -> list[Parse]:
         """Return the parse of each of these."""

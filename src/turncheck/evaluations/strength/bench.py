@@ -6,8 +6,9 @@ Those are the tests that pass on the original; what each of them reaches says on
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
+
+from msgspec import Struct
 
 from turncheck.engines.action_server.server import NoActionServer
 from turncheck.evaluation.coverage import Reached, coverage, reached_by_conversations, reached_by_stories
@@ -31,8 +32,7 @@ Kind = Literal["sentence", "story", "case", "validation"]
 CASE_RUN: Final = CaseRun()
 
 
-@dataclass(frozen=True, slots=True)
-class Kill:
+class Kill(Struct, frozen=True):
     """The test that notices a fault: its kind, its name, and where it is."""
 
     kind: Kind
@@ -40,8 +40,7 @@ class Kill:
     location: Location | None
 
 
-@dataclass(frozen=True, slots=True)
-class StoryTest:
+class StoryTest(Struct, frozen=True):
     """Test stories that are judged together (connected by checkpoints), what they reach, and which of them pass."""
 
     stories: tuple[Story, ...]
@@ -56,8 +55,7 @@ class StoryTest:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class CaseTest:
+class CaseTest(Struct, frozen=True):
     """An end-to-end case that passes on the original, and what it reaches."""
 
     case: E2ECase
@@ -70,8 +68,7 @@ class CaseTest:
         return Kill("case", self.case.name, self.case.location) if outcome in {"failed", "error"} else None
 
 
-@dataclass(frozen=True, slots=True)
-class Bench:
+class Bench(Struct, frozen=True):
     """What can notice a fault: held-out sentences, stories and cases that pass on the original, and validation.
 
     ``unwalked``: the places of rules and stories that no test walks along.
@@ -213,8 +210,7 @@ Lines = Mapping[str, Collection[int]]
 """Line numbers by file, as locations name it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Operator:
+class Operator(Struct, frozen=True):
     """A kind of fault. ``kind``: the part of a project in which it is made; ``reason``: why people make it."""
 
     name: str
@@ -226,8 +222,7 @@ class Operator:
     """The kinds of pipeline steps that are trained on what was changed; ``None``: all of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mutant:
+class Mutant(Struct, frozen=True):
     """The project with one fault.
 
     ``what`` describes the fault; ``location`` is the line that is removed or altered, ``places`` are all such lines.

@@ -8,6 +8,8 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from msgspec import Struct
+
 from turncheck.engines.action_server.server import NoActionServer
 from turncheck.evaluation.coverage import reached_by_stories
 from turncheck.evaluation.e2e_case import run_case
@@ -308,8 +310,7 @@ _SAID: Final = 2
 _NAME: Final = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A test as it would be written, and as it is run."""
 
     shown: SuggestedTest

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import random
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
 
 from turncheck.evaluations.strength.bench import BY_NAME, Lines, Mutant, is_changed
 from turncheck.project import model
@@ -44,7 +46,7 @@ def config_faults(project: model.Project) -> Iterator[Mutant]:
             for parameter, default in thresholds.get(name, {}).items():
                 value = component.parameters.get(parameter, default)
                 for other in _beside(value):
-                    new = replace(component, parameters={**component.parameters, parameter: other})
+                    new = dataclasses.replace(component, parameters={**component.parameters, parameter: other})
                     what = f"{name} with {parameter} {other:g} instead of {value:g}"
                     changed = (*components[:number], new, *components[number + 1 :])
                     location = component.places.get(parameter, component.location)
@@ -64,7 +66,7 @@ def _beside(value: Any) -> tuple[float, ...]:
 
 
 def _mutant(operator: str, what: str, location: Location, config: model.Config, project: model.Project) -> Mutant:
-    return Mutant(BY_NAME[operator], what, location, replace(project, config=config), places=(location,))
+    return Mutant(BY_NAME[operator], what, location, dataclasses.replace(project, config=config), places=(location,))
 
 
 def _with_components(config: model.Config, key: str, components: tuple[model.Component, ...]) -> model.Config:
@@ -92,14 +94,16 @@ def domain_faults(project: model.Project) -> Iterator[Mutant]:
             kept = (*slot.mappings[:number], *slot.mappings[number + 1 :])
             yield Mutant(
                 BY_NAME["drop-mapping"], f"the slot '{slot.name}' without its mapping {mapping.type}",
-                mapping.location, _with_slot(project, replace(slot, mappings=kept)), touched, (mapping.location,),
+                mapping.location, _with_slot(project, dataclasses.replace(slot, mappings=kept)), touched,
+                (mapping.location,),
             )  # fmt: skip
             if mapping.conditions:
                 free = (*slot.mappings[:number], replace(mapping, conditions=()), *slot.mappings[number + 1 :])
                 yield Mutant(
                     BY_NAME["drop-mapping-condition"],
                     f"the mapping {mapping.type} of the slot '{slot.name}' without its conditions",
-                    mapping.location, _with_slot(project, replace(slot, mappings=free)), touched, (mapping.location,),
+                    mapping.location, _with_slot(project, dataclasses.replace(slot, mappings=free)), touched,
+                    (mapping.location,),
                 )  # fmt: skip
         for number, value in enumerate(slot.values or ()):
             if isinstance(value, str):
@@ -108,7 +112,7 @@ def domain_faults(project: model.Project) -> Iterator[Mutant]:
                 location = slot.places[number] if number < len(slot.places) else slot.location
                 yield Mutant(
                     BY_NAME["rename-category"], f"the value '{value}' of the slot '{slot.name}' is called '{value}_x'",
-                    location, _with_slot(project, replace(slot, values=renamed)), touched, (location,),
+                    location, _with_slot(project, dataclasses.replace(slot, values=renamed)), touched, (location,),
                 )  # fmt: skip
     for form in domain.forms.values():
         for number, name in enumerate(form.required_slots):
@@ -116,7 +120,7 @@ def domain_faults(project: model.Project) -> Iterator[Mutant]:
             kept_slots = tuple(one for one in form.required_slots if one != name)
             yield Mutant(
                 BY_NAME["drop-required-slot"], f"the form '{form.name}' without '{name}'", location,
-                _with_form(project, replace(form, required_slots=kept_slots)),
+                _with_form(project, dataclasses.replace(form, required_slots=kept_slots)),
                 frozenset({f"form {form.name}", f"slot {name}", f"action utter_ask_{name}"}), (location,),
             )  # fmt: skip
 
@@ -179,7 +183,7 @@ def _with_form(project: model.Project, form: model.Form) -> model.Project:
 
 
 def _with_domain(project: model.Project, domain: model.Domain) -> model.Project:
-    return replace(project, domain=domain)
+    return dataclasses.replace(project, domain=domain)
 
 
 # Faults in the NLU training data.
@@ -346,7 +350,7 @@ def _without(project: model.Project, lost: Iterable[Example]) -> model.Project:
 
 
 def _with_nlu(project: model.Project, nlu: NluData) -> model.Project:
-    return replace(project, nlu=nlu)
+    return dataclasses.replace(project, nlu=nlu)
 
 
 # Faults in stories and rules.
@@ -451,7 +455,7 @@ def _with_story(project: model.Project, story: model.Story, new: model.Story | N
         tuple(kept for one in group if (kept := new if one is story else one) is not None)
         for group in (project.stories, project.rules)
     )
-    return replace(project, stories=stories, rules=rules)
+    return dataclasses.replace(project, stories=stories, rules=rules)
 
 
 def mutants_of(project: model.Project, seed: int, changed: Lines | None = None) -> list[Mutant]:
@@ -463,7 +467,7 @@ def mutants_of(project: model.Project, seed: int, changed: Lines | None = None) 
     affect the order of the others. Which sentences and annotations it takes away hangs on what they say, not on their
     places in the files.
     """
-    project = replace(
+    project = dataclasses.replace(
         project,
         nlu=project.nlu.in_order(),
         stories=model.in_order_of_names(project.stories),

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Struct
 
 from turncheck.engines.action_server.server import NoActionServer
 from turncheck.evaluations.strength.behaviour import Behaviour
@@ -188,8 +189,7 @@ def _fault(result: MutantResult) -> Fault:
 # Runs the tests on one mutant, up to the first that notices it.
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(Struct, frozen=True):
     """The outcome of a mutant. ``noticed_by``: tests that nobody has written yet and that would notice it."""
 
     result: MutantResult
@@ -259,8 +259,7 @@ _WORTH_WORKERS = 8
 """Fewer mutants than this are done before a second process has started."""
 
 
-@dataclass(frozen=True, slots=True)
-class StrengthRun:
+class StrengthRun(Struct, frozen=True):
     """How mutants are tried. ``budget`` in seconds and ``most`` mutants: 0 means no limit; ``changed``: lines by file.
 
     ``suggest``: look for tests that would notice unnoticed faults.

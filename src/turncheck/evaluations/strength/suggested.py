@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import yaml
+from msgspec import Struct
 
 from turncheck.evaluation.predictions import find_neighbours
 from turncheck.process.regular_file import read_regular
@@ -209,8 +209,7 @@ _CONFUSABLE: Final = 3
 _FAULTS: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class SentenceTask:
+class SentenceTask(Struct, frozen=True):
     """An intent without test sentences.
 
     ``near``: the sentences of other intents that are nearest to its own, with their intents. ``faults``: the faults in

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
 
 from turncheck.messages.finding import Finding, Location
 from turncheck.process.regular_file import is_file, is_there, read_regular
@@ -24,8 +25,7 @@ _KEY: Final = re.compile(rb"^(?:bot|\"bot\"|'bot')[ \t]*:", re.MULTILINE)
 _OF_RASA: Final = ("domain.yml", "domain", "config.yml", "data")
 
 
-@dataclass(frozen=True, slots=True)
-class HttpBot:
+class HttpBot(Struct, frozen=True):
     """A bot whose files say nothing of what it understands: only its tests do."""
 
     name: str = ""

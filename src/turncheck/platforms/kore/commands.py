@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import zipfile
 import zlib
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, TextIO
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.commands.batch import named_as, refuse_faulty
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, EngineError
@@ -50,8 +54,7 @@ _VALUES: Final = frozenset({"value", "values", "defaultvalue"})
 """Keys of ``config.json`` with the values of variables, which are often tokens."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Struct, frozen=True):
     """The output of a command, for people and as JSON, and its exit code."""
 
     lines: tuple[str, ...]
@@ -184,8 +187,7 @@ def _say_if_not_kept(notes: str, done: CompletedRun, content: bytes, screen: Con
 # --- both versions of an assistant, side by side ---------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _Column:
+class _Column(Struct):
     """The run of a suite on one version, as far as it got. ``problem``: why it could not be done.
 
     ``cancelled``: somebody cancelled the run.
@@ -224,7 +226,7 @@ def run_on_both(
         KoreError: the platform cannot be used, and no run has begun.
     """
     notes = notes.strip()
-    columns = [_Column(replace(platform, version=version)) for version in VERSIONS]
+    columns = [_Column(dataclasses.replace(platform, version=version)) for version in VERSIONS]
     for column in columns:
         try:
             _begin(column, name, notes, screen)
@@ -419,7 +421,7 @@ def _figures(figures: Figures) -> list[str]:
 
 
 def _figures_json(figures: Figures) -> dict[str, Any]:
-    return asdict(figures)
+    return msgspec.structs.asdict(figures)
 
 
 def _version(word: str) -> str:

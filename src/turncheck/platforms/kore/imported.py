@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from turncheck.evaluation.batch.judging import classify, how_it_fits, is_intent
 from turncheck.evaluation.batch.suites import SuiteRun, batch_of, intents_of, kinds_of, outcome_of
@@ -44,8 +45,7 @@ if TYPE_CHECKING:
 _VERSIONS: Final = {"indevelopment": "in-development", "published": "published", "configured": "in-development"}
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedSuite:
+class ImportedSuite(Struct, frozen=True):
     """A suite's results, and the bot that was tested. ``promised``: the number of utterances that the report states."""
 
     suite: BatchSuite

@@ -5,9 +5,12 @@ Texts are those of the chosen language. Only data: :mod:`turncheck.platforms.kor
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from turncheck.platforms.kore.faults import NO_PLACE, Fault, Place
 from turncheck.project.batch.model import KnownIntent, KnownNames, by_comparable, comparable
@@ -46,8 +49,7 @@ Kind = Literal["dialog", "faq", "small_talk", "trait"]
 KINDS: Final[tuple[Kind, ...]] = ("dialog", "faq", "small_talk", "trait")
 
 
-@dataclass(frozen=True, slots=True)
-class KoreIntent:
+class KoreIntent(Struct, frozen=True):
     """What a sentence may be understood as. ``examples``: the number of its training sentences.
 
     ``aliases``: its further names (in other languages, older ones, further patterns of small talk). ``hidden``: the
@@ -76,8 +78,7 @@ class KoreIntent:
         return self.kind != "dialog" or self.examples > 0
 
 
-@dataclass(frozen=True, slots=True)
-class KoreEntity:
+class KoreEntity(Struct, frozen=True):
     """An entity. ``type``: as the platform calls it: ``label``, ``list_of_values``, ``number``, ``date`` …
 
     ``values``: for a list, each value with its synonyms. ``pattern``: for a regular expression, in Python's syntax.
@@ -96,8 +97,7 @@ class KoreEntity:
         return self.place.location
 
 
-@dataclass(frozen=True, slots=True)
-class KoreTrait:
+class KoreTrait(Struct, frozen=True):
     """A trait, which any sentence may have in addition to its intent. ``key``: its name in rules."""
 
     name: str
@@ -106,8 +106,7 @@ class KoreTrait:
     examples: tuple[Example, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class KoreBot:
+class KoreBot(Struct, frozen=True):
     """An assistant on Kore.ai's platform.
 
     ``language`` is the language of ``utterances`` (the sentences of dialogs, in the order of the file, each as often as
@@ -229,7 +228,7 @@ def bot_of(project: Project) -> KoreBot | None:
 
 
 def _without_places(examples: Iterable[Example]) -> tuple[Example, ...]:
-    return tuple(replace(example, origin=None) for example in examples)
+    return tuple(dataclasses.replace(example, origin=None) for example in examples)
 
 
 # Values of an export, any of which may be missing, null, or of another type than in all other exports.

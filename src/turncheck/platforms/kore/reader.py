@@ -10,11 +10,13 @@ import zipfile
 import zlib
 from bisect import bisect_left
 from collections import Counter, deque
-from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from json import dumps
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Finding, Location
@@ -225,8 +227,7 @@ def _what_it_is(file: JsonFile) -> Finding:
     return not_an_export(f"{what}.", file.location(), hint)
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
+class _Task(Struct, frozen=True):
     """What a sentence's ``taskId`` refers to: an intent's component. ``dialog``: the ID of its dialog, if any."""
 
     number: int

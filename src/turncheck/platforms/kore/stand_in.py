@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from msgspec import Struct
+
 from turncheck import __version__
 from turncheck.engines.base import Capabilities, Engine, Part
 from turncheck.engines.conversation import Parse, PredictedEntity, PredictedIntent
@@ -54,8 +56,7 @@ _MOST_WORDS: Final = 50_000
 _TOKEN: Final = re.compile(r"\w+|[^\w\s]")
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
+class _Words(Struct, frozen=True):
     """The words of all lists: by first word, the longest first, with entity and value."""
 
     by_first: Mapping[str, tuple[tuple[tuple[str, ...], str, str], ...]]
@@ -91,8 +92,7 @@ class _Words:
                     )
 
 
-@dataclass(frozen=True, slots=True)
-class EntityFinder:
+class EntityFinder(Struct, frozen=True):
     """Finds the entities that can be known here."""
 
     words: _Words
@@ -262,8 +262,7 @@ _NEAREST: Final = 30
 _RANKED: Final = 10
 
 
-@dataclass(frozen=True, slots=True)
-class KoreNluEngine:
+class KoreNluEngine(Struct, frozen=True):
     """Dialogs by a classifier, FAQs and small talk by their nearest phrase, and whichever of the two is nearer.
 
     ``labels``: the intent of each of ``sentences``; ``of_dialogs``: which of these the classifier learnt.
@@ -418,8 +417,7 @@ TRAIT_THRESHOLD: Final = 0.7
 _WORD: Final = re.compile(r"\w+")
 
 
-@dataclass(frozen=True, slots=True)
-class TraitFinder:
+class TraitFinder(Struct, frozen=True):
     """``phrases``: for each trait, the words of its sentences; ``weights``: for each word, by its rarity."""
 
     phrases: tuple[tuple[str, tuple[frozenset[str], ...]], ...]
@@ -459,8 +457,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.casefold()))
 
 
-@dataclass(frozen=True, slots=True)
-class KoreNluTrainer:
+class KoreNluTrainer(Struct, frozen=True):
     """Fits engines on the examples of a Kore.ai assistant, or on some of them."""
 
     seed: int = 0

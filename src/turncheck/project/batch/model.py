@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from turncheck.messages.finding import Finding, Location
 
 if TYPE_CHECKING:
@@ -80,8 +82,7 @@ class Suite:
     file: Path | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Suites:
+class Suites(msgspec.Struct, frozen=True):
     """Suites in the order of their files, and the faults of the files. A file with an error has no suite."""
 
     suites: tuple[Suite, ...] = ()
@@ -108,8 +109,7 @@ def comparable(name: str) -> str:
 KINDS: Final = ("dialog", "faq", "small_talk", "trait")
 
 
-@dataclass(frozen=True, slots=True)
-class KnownIntent:
+class KnownIntent(msgspec.Struct, frozen=True):
     """An intent of the project; ``in_total``: whether coverage counts it."""
 
     name: str
@@ -117,18 +117,17 @@ class KnownIntent:
     in_total: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class KnownNames:
+class KnownNames(msgspec.Struct, frozen=True):
     """Names by their comparable forms, including an intent's other names (older ones, in other languages).
 
     ``disabled``: FAQs that are switched off; they are not among the ``intents``. ``extracted_first``: the entities that
     are learnt or found by a pattern, in comparable form: the platform extracts these before the others.
     """
 
-    intents: Mapping[str, KnownIntent] = field(default_factory=dict)
-    traits: Mapping[str, KnownIntent] = field(default_factory=dict)
-    entities: Mapping[str, str] = field(default_factory=dict)
-    disabled: Mapping[str, str] = field(default_factory=dict)
+    intents: Mapping[str, KnownIntent] = msgspec.field(default_factory=dict)
+    traits: Mapping[str, KnownIntent] = msgspec.field(default_factory=dict)
+    entities: Mapping[str, str] = msgspec.field(default_factory=dict)
+    disabled: Mapping[str, str] = msgspec.field(default_factory=dict)
     extracted_first: frozenset[str] = frozenset()
 
     def kind_of(self, name: str) -> str | None:

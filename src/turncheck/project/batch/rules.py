@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
 
 from turncheck.messages.finding import Finding, Location, Severity
 from turncheck.messages.phrasing import count, nearest
@@ -28,8 +29,7 @@ _BRACE_FOR_PIPE: Final = re.compile(r"^[^{}]*(\})\s*[^\W\d]\w*\s*:")
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Co", "Cs"})
 
 
-@dataclass(frozen=True, slots=True)
-class IntentField:
+class IntentField(Struct, frozen=True):
     """The content of ``intent``: alternatives, or traits. ``is_blank``: it is empty, without even ``None``."""
 
     names: tuple[str, ...]
@@ -142,16 +142,14 @@ _MOST_WORDS: Final = 5
 _SPECIAL: Final = frozenset('<>{}[]()#$%^*=+\\/"')
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """A string and where it is."""
 
     text: str
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenEntity:
+class WrittenEntity(Struct, frozen=True):
     """An entity as written; an absent or empty name or value is ``None``."""
 
     name: Written | None
@@ -160,8 +158,7 @@ class WrittenEntity:
     hint: str = ""
 
 
-@dataclass(slots=True)
-class WrittenCase:
+class WrittenCase(Struct):
     """A case as written, its fields not yet parsed; ``order`` has one position per entity.
 
     ``hint``: what to do if it has no input.

@@ -10,9 +10,10 @@ import csv
 import io
 import math
 import re
-from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
 
 from turncheck.project.batch.model import THRESHOLDS
 from turncheck.project.batch.rules import IntentField, read_intent, read_order, read_parent
@@ -54,8 +55,7 @@ class RunReportError(ValueError):
         self.line = line
 
 
-@dataclass(slots=True)
-class ReportedEntity:
+class ReportedEntity(Struct):
     """An expected entity. ``values``: the expected alternatives; ``matched``: ``None`` if none was found."""
 
     name: str
@@ -64,8 +64,7 @@ class ReportedEntity:
     passed: bool
 
 
-@dataclass(slots=True)
-class ReportedCase:
+class ReportedCase(Struct):
     """A case as the platform judged it. ``result``: its class, ``None`` if the report has none that is known.
 
     ``scores``: those of the matched and expected intents by name, and, if the report distinguishes engines, by name and
@@ -85,8 +84,7 @@ class ReportedCase:
     entities: list[ReportedEntity] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class RunReport:
+class RunReport(Struct, frozen=True):
     """``block``: what precedes the table, by only the letters of its keys (``reportname``).
 
     ``thresholds``: the settings of each engine in the block, its ``mode`` first.

@@ -7,9 +7,10 @@ import io
 import json
 import re
 from collections import defaultdict
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
@@ -29,8 +30,7 @@ _WORD: Final = re.compile(r"\w+")
 _MOST_PER_SENTENCE: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestions:
+class Suggestions(Struct, frozen=True):
     """Generated cases, by intent in the order of the data. ``near``: how many were too close to a training sentence.
 
     ``without``: the intents for which nothing could be generated. ``unwritable``: those that a suite cannot name.
@@ -158,8 +158,7 @@ _NONE: Final = frozenset({"", "none", "default fallback intent", "nlu_fallback"}
 _LISTS: Final = ("conversations", "messages", "data", "utterances")
 
 
-@dataclass(frozen=True, slots=True)
-class Successful:
+class Successful(Struct, frozen=True):
     """The cases, one for each utterance and intent, and how many records were read and left out."""
 
     cases: tuple[SuiteCase, ...]

@@ -6,8 +6,9 @@ In CSV, columns are found by name, and each further entity has a row of its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from turncheck.messages.finding import Location
 from turncheck.messages.phrasing import count
@@ -43,8 +44,7 @@ DELIMITERS: Final = ",;\t|"
 _BLANKS: Final = " \t\u00a0"
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """A trimmed field. ``is_quoted``: it was in straight quotes. ``stray``: where it has a quote that opens nothing."""
 
     text: str
@@ -53,8 +53,7 @@ class Field:
     stray: Location | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """One record, which may span lines inside quotes; ``location`` is where it begins.
 
     ``open_quote``: where a quote begins that is never closed.

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import nearest
@@ -124,6 +127,8 @@ def _reasons(suite: Suite, section: Section, variables: frozenset[str]) -> Itera
     yield from _unsearchable(section)
     if section.json is not None:
         yield NotJudged(f"the message of #{section.sender} is JSON for one of Botium's connectors", section.location)
+    if section.sender == "bot" and section.channel:
+        yield NotJudged(f"'#bot {section.channel}': channels of messages are not compared", section.location)
     if section.sender == "me":
         yield from _unsayable(suite, section)
     yield from _refused(suite, section, variables)
@@ -246,8 +251,7 @@ def _faulty_patterns(suite: Suite, sections: Sequence[Section]) -> Iterator[Find
 # Cases.
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
+class _Case(Struct, frozen=True):
     suite: Suite
     convo: Convo
     expanded: Expanded
@@ -276,14 +280,14 @@ class _Case:
                     general = parameters
                 case "me":
                     drops = any(hook.name == "SKIP_BOT_UNCONSUMED" for hook in section.hooks)
-                    yield CaseTurn(user, location, part=replace(part, must_be_read=must and not drops))
+                    yield CaseTurn(user, location, part=dataclasses.replace(part, must_be_read=must and not drops))
                     user, location, part = self._said(section), section.location, Part(section.hooks)
                 case "bot":
-                    part = replace(part, replies=(*part.replies, self._reply(section, parameters)))
+                    part = dataclasses.replace(part, replies=(*part.replies, self._reply(section, parameters)))
                 case _:
                     checks = (*part.last_checks, *(one for one in section.asserters if one.name in QUEUE))
-                    part = replace(part, last_hooks=(*part.last_hooks, *section.hooks), last_checks=checks)
-        yield CaseTurn(user, location, part=replace(part, must_be_read=must))
+                    part = dataclasses.replace(part, last_hooks=(*part.last_hooks, *section.hooks), last_checks=checks)
+        yield CaseTurn(user, location, part=dataclasses.replace(part, must_be_read=must))
 
     def _said(self, section: Section) -> str:
         button = next((one.args[0] for one in section.inputs if one.name == "BUTTON" and one.args), None)

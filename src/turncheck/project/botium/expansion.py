@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
 from itertools import islice, product
 from math import prod
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.messages.finding import Finding
 from turncheck.messages.phrasing import suggestion
@@ -25,8 +27,7 @@ MOST_CASES: Final = 10_000
 """This many test cases may come from one conversation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Expanded:
+class Expanded(Struct, frozen=True):
     """A test case that a conversation stands for. ``hooks``: those at its beginning, values of a table included."""
 
     name: str
@@ -133,8 +134,7 @@ def _with_row(case: Expanded, row: MemoryRow) -> Expanded:
 # Utterance lists: a case for each text that the user may say.
 
 
-@dataclass(frozen=True, slots=True)
-class _Choice:
+class _Choice(Struct, frozen=True):
     text: str
     ending: str
     """What the name of the case gets for it."""

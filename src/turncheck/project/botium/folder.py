@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct, field
 
 from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import not_one_of
@@ -43,8 +44,7 @@ def is_skipped(name: str) -> bool:
     return _SKIPPED.match(name) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Suite:
+class Suite(Struct, frozen=True):
     """Files that use each other's utterance lists, partial conversations and values."""
 
     convos: dict[str, tuple[Convo, ...]] = field(default_factory=dict)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct, field
 
 from turncheck.messages.finding import Finding, Location, Severity
 from turncheck.messages.phrasing import count, nearest
@@ -26,8 +27,7 @@ _WORD: Final = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$")
 _ESCAPED_BAR: Final = "\0"
 
 
-@dataclass(slots=True)
-class FileLines:
+class FileLines(Struct):
     """The lines of a file, and what was found in them."""
 
     path: str
@@ -133,8 +133,7 @@ def finished_section(found: Body, location: Location, channel: str | None) -> Se
     )
 
 
-@dataclass(slots=True)
-class Body:
+class Body(Struct):
     """The lines of a section, sorted by what they are."""
 
     file: FileLines

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,8 +16,7 @@ Sender = Literal["begin", "include", "me", "bot", "end"]
 SENDERS: tuple[Sender, ...] = ("begin", "include", "me", "bot", "end")
 
 
-@dataclass(frozen=True, slots=True)
-class Called:
+class Called(Struct, frozen=True):
     """A line that is not text: an asserter (perhaps ``!`` negated, ``?`` optional), a logic hook or a user input."""
 
     name: str
@@ -25,8 +26,7 @@ class Called:
     optional: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """A section of a conversation. ``text`` is ``None`` without a message; ``json`` is a message written as JSON."""
 
     sender: Sender
@@ -55,8 +55,7 @@ class Section:
         return bool(self.text or self.json is not None or self.asserters or self.inputs or has_hooks)
 
 
-@dataclass(frozen=True, slots=True)
-class Convo:
+class Convo(Struct, frozen=True):
     """A conversation, or one that others include."""
 
     name: str
@@ -65,8 +64,7 @@ class Convo:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class UtteranceList:
+class UtteranceList(Struct, frozen=True):
     """Texts with a name: what users may say, or any of the texts that an assistant may answer with."""
 
     name: str
@@ -74,8 +72,7 @@ class UtteranceList:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryRow:
+class MemoryRow(Struct, frozen=True):
     """A named row of a table of values: ``$product`` and others."""
 
     name: str
@@ -83,8 +80,7 @@ class MemoryRow:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
-class Plugins:
+class Plugins(Struct, frozen=True):
     """The names that a ``botium.json`` gives to plug-ins; ``everywhere``: those that are part of every conversation."""
 
     asserters: frozenset[str] = frozenset()
@@ -106,8 +102,7 @@ NAMES: Final[Mapping[str, Any]] = {
 """Settings that Botium has in every project."""
 
 
-@dataclass(frozen=True, slots=True)
-class Capabilities:
+class Capabilities(Struct, frozen=True):
     """The settings of a ``botium.json`` that matter to how conversations are read and judged, with Botium's defaults.
 
     ``memory``: whether ``$name`` in texts is a value; ``None`` if nothing says so. ``word_errors``: the share of words
@@ -138,16 +133,14 @@ class Capabilities:
 # How a conversation is held and judged.
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """An asserter of a section; ``texts``: its arguments, the names of utterance lists replaced by their texts."""
 
     asserter: Called
     texts: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """A section ``#bot``: what the next message has to be. ``texts``: any of them is right; without any, all are.
 
     ``matching``: how texts are compared, with the share of ``word_errors`` for ``wer``.
@@ -174,8 +167,7 @@ class Part:
     must_be_read: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
+class Script(Struct, frozen=True):
     """What holds for a whole conversation: the settings, and the logic hooks at its beginning."""
 
     name: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct, field
 
 from turncheck.messages.finding import Finding
 from turncheck.messages.phrasing import not_one_of
@@ -32,8 +33,7 @@ _NEGATED: Final = ("!", "NOT_")
 _OPTIONAL: Final = ("?", "OPTIONAL_")
 
 
-@dataclass(slots=True)
-class Objects:
+class Objects(Struct):
     """What a file has, and what is wrong in it. A conversation without a name has that of the file."""
 
     file: FileLines
@@ -82,8 +82,7 @@ def _without_repeats(file: FileLines, convos: Iterator[Convo]) -> Iterator[Convo
             yield convo
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
+class _Reader(Struct, frozen=True):
     found: Objects
     plugins: Plugins
 

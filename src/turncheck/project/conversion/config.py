@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from turncheck.project.config import GONE, NAMES
 from turncheck.project.conversion.core import Converted, document, new_action, new_response
@@ -29,8 +30,7 @@ _NAME: Final = re.compile(r"name\s*:\s*(?=\S)")
 Path = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(Struct, frozen=True):
     """A line with content: where it is, and its comment ("": none)."""
 
     number: int

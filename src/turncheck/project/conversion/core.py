@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from turncheck.messages.errors import UserError
 from turncheck.project.formats.annotations import parse_annotations
@@ -46,8 +48,7 @@ _HEADING: Final = re.compile(r"^[ \t]*#+[ \t]*([^#\s].*?)[ \t]*$", re.MULTILINE)
 _SECTIONS: Final = frozenset({"intent", "synonym", "regex", "lookup"})
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
+class Left(Struct, frozen=True):
     """Something that is not in the converted files as it was: what it is, where, and what to do."""
 
     what: str
@@ -55,8 +56,7 @@ class Left:
     hint: str
 
 
-@dataclass(slots=True)
-class Converted:
+class Converted(Struct):
     """Converted files by name, relative to the output folder, and what is left to do by hand."""
 
     files: dict[str, str] = field(default_factory=dict)
@@ -272,8 +272,7 @@ _ACTION: Final = "action"
 _UTTER: Final = "utter_"
 
 
-@dataclass(frozen=True, slots=True)
-class _Edit:
+class _Edit(Struct, frozen=True):
     """A replacement for a part of the file's text."""
 
     start: int

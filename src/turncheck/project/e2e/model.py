@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,8 +17,7 @@ StepKind = Literal["bot", "utter", "slot_was_set", "slot_was_not_set"]
 STEP_KINDS: tuple[StepKind, ...] = ("bot", "utter", "slot_was_set", "slot_was_not_set")
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
+class Expectation(Struct, frozen=True):
     """An expectation of a turn: a message's text (``bot``), a response's name (``utter``), or a slot.
 
     A list of slots in the file is read as one expectation each, all of the same ``step``. ``has_value`` distinguishes
@@ -32,8 +32,7 @@ class Expectation:
     step: Location | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SlotAsserted:
+class SlotAsserted(Struct, frozen=True):
     """A slot of an assertion. ``has_value`` distinguishes ``value: null`` from no value."""
 
     name: str
@@ -41,8 +40,7 @@ class SlotAsserted:
     has_value: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class MessageAsserted:
+class MessageAsserted(Struct, frozen=True):
     """What one message has to match: its response, a pattern found in it, its buttons (only the written keys)."""
 
     utter_name: str | None = None
@@ -50,8 +48,7 @@ class MessageAsserted:
     buttons: tuple[Mapping[str, str], ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FlowsAsserted:
+class FlowsAsserted(Struct, frozen=True):
     """What happened to flows: all of them, or ``any``; ``step``: the one at which a flow has to have ended, if any."""
 
     flows: tuple[str, ...]
@@ -62,8 +59,7 @@ class FlowsAsserted:
 Asserted = str | tuple[SlotAsserted, ...] | MessageAsserted | FlowsAsserted
 
 
-@dataclass(frozen=True, slots=True)
-class Assertion:
+class Assertion(Struct, frozen=True):
     """One assertion of a user step: its type, its content (strings as in the file), and the content typed.
 
     ``wanted`` is an action's name, slots, a message, or flows; ``None`` for types that are not judged here.
@@ -94,8 +90,7 @@ class Assertion:
         return cls(kind, value, location, wanted)
 
 
-@dataclass(frozen=True, slots=True)
-class CaseTurn:
+class CaseTurn(Struct, frozen=True):
     """A user message and what is expected of the turn. ``user`` is ``None`` for steps before the first message.
 
     ``part``: what is expected instead in a conversation of Botium's.
@@ -110,16 +105,14 @@ class CaseTurn:
     part: Part | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NotJudged:
+class NotJudged(Struct, frozen=True):
     """Why a case is not run, and the line that is to blame."""
 
     why: str
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
-class FilledSlot:
+class FilledSlot(Struct, frozen=True):
     """A slot that a fixture fills, and where that is written."""
 
     fixture: str
@@ -127,8 +120,7 @@ class FilledSlot:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
-class E2ECase:
+class E2ECase(Struct, frozen=True):
     """A test case. ``slots`` are those of all its fixtures; ``source`` has its steps as plain data.
 
     ``filled``: which fixture fills which slot, including slots that a later fixture overrides.
@@ -165,8 +157,7 @@ class E2ECase:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Returned:
+class Returned(Struct, frozen=True):
     """An event or a message of a stub, in the shape of an action server's answer, and where its keys are written."""
 
     content: Mapping[str, Any]
@@ -178,8 +169,7 @@ class Returned:
         return self.keys.get(key, self.location)
 
 
-@dataclass(frozen=True, slots=True)
-class Stub:
+class Stub(Struct, frozen=True):
     """The replacement for a custom action in a file's cases, or only in one ``case``, and where that is written."""
 
     action: str
@@ -189,8 +179,7 @@ class Stub:
     case: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class E2ECases:
+class E2ECases(Struct, frozen=True):
     """The cases and stubs of some files, in the files' order, and the faults of the files.
 
     ``sources``: every file whose content was read for them, also what they share.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct, field
 
 from turncheck.messages.finding import Finding, Location, Severity
 from turncheck.messages.phrasing import suggestion
@@ -33,8 +34,7 @@ _KEYS: Final = Record(
 _CASES: Final = ListOf(Anything(), nullable=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
+class Values(Struct, frozen=True):
     """The content of a fixture or of metadata, by name, and where each value is written."""
 
     content: Mapping[str, Any]
@@ -45,8 +45,7 @@ Named = dict[str, Values]
 """The content of fixtures or metadata, by name."""
 
 
-@dataclass(slots=True)
-class FileReader:
+class FileReader(Struct):
     """Reads one file and collects its faults. ``shared``: the fixtures of ``conftest.yml`` files."""
 
     shared: Named

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
 
 from turncheck.messages.finding import Finding, Location, Severity
 from turncheck.project.formats.annotations import AnnotationError, parse_annotations
@@ -37,8 +38,7 @@ REFUSED: Final = "markdown-refused"
 OTHERWISE: Final = "markdown-read-otherwise"
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """A line (numbered from 1) without the white space around it, and where it begins in :class:`Uncommented`."""
 
     text: str
@@ -82,8 +82,7 @@ class Uncommented:
             start += len(line)
 
 
-@dataclass(slots=True)
-class Notes:
+class Notes(Struct):
     """Collects findings while a file is read."""
 
     findings: list[Finding] = field(default_factory=list)
@@ -135,8 +134,7 @@ class _Places:
         return self._text.location(self._starts[index])
 
 
-@dataclass(slots=True)
-class _Table:
+class _Table(Struct):
     """A lookup table that is being read: its items, or the path of its file."""
 
     name: str
@@ -145,8 +143,7 @@ class _Table:
     path: str | None = None
 
 
-@dataclass(slots=True)
-class _Reading:
+class _Reading(Struct):
     text: Uncommented
     notes: Notes = field(default_factory=Notes)
     section: str | None = None

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct, field
 
 from turncheck.messages.finding import Finding, Location
 from turncheck.project import model
@@ -60,8 +61,7 @@ class _RefusedError(ValueError):
         self.hint = hint
 
 
-@dataclass(slots=True)
-class _Reading:
+class _Reading(Struct):
     source: Source
     end_to_end: bool | None
     """Whether user lines must have a text; ``None``: a text is read where there is one."""

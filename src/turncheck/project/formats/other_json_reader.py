@@ -9,8 +9,9 @@ tool's keys are found, or a Dialogflow intent lacks its sentences.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct, field
 
 from turncheck.messages.finding import Finding, Location, Severity
 from turncheck.project.formats.format import FormatInput, ParsedFile
@@ -29,8 +30,7 @@ _NEWEST_LUIS: Final = 5
 _IGNORED: Final = "@sys.ignore"
 
 
-@dataclass(slots=True)
-class _Collected:
+class _Collected(Struct):
     file: FormatInput
     examples: list[Example] = field(default_factory=list)
     synonyms: list[Synonym] = field(default_factory=list)

@@ -7,9 +7,12 @@ reads on.
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from turncheck.messages.finding import Finding, Location
 from turncheck.project import model
@@ -34,8 +37,7 @@ class Entry(NamedTuple):
     location: Location
 
 
-@dataclass(slots=True)
-class Sections:
+class Sections(Struct):
     """What one domain file, or several merged, define: section → name → entry."""
 
     named: dict[str, dict[str, Entry]] = field(default_factory=dict)
@@ -373,7 +375,7 @@ def _fill_in_form(schema: SchemaFindings, slots: dict[str, model.Slot], form: st
             )
             for slot_mapping in slot_mappings
         )
-        slots[name] = replace(slot, mappings=(*slot.mappings, *in_form))
+        slots[name] = dataclasses.replace(slot, mappings=(*slot.mappings, *in_form))
 
 
 def _form(schema: SchemaFindings, name: str, entry: Entry) -> model.Form:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
+
+from msgspec import Struct, field
 
 from turncheck.messages.finding import Finding, Location, Severity
 from turncheck.messages.phrasing import suggestion
@@ -29,8 +30,7 @@ _INTENT_MESSAGE: Final = re.compile(r"/(?P<intent>[^{@]+)(?:@[0-9.]+)?(?P<entiti
 """A user text such as ``/inform{"city": "Rome"}``, which Rasa parses instead of sending it through the NLU pipeline."""
 
 
-@dataclass(slots=True)
-class _Findings:
+class _Findings(Struct):
     notes: list[Finding] = field(default_factory=list)
     checks_keys: bool = False
     """Whether unknown keys of a step are reported here; otherwise the schema of the file reports them."""

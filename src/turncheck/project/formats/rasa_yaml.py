@@ -8,8 +8,9 @@ Rasa 3.x decides by the lines of a file whether to read it: one line must begin 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from msgspec import Struct, field
 
 from turncheck.messages.finding import Finding, Location, Severity
 from turncheck.messages.phrasing import misspelt
@@ -52,8 +53,7 @@ class _Block(NamedTuple):
     origin: ScalarLines | ListedTexts
 
 
-@dataclass(slots=True)
-class _Collected:
+class _Collected(Struct):
     """What has been read so far."""
 
     folder: ProjectFolder
@@ -274,8 +274,7 @@ def _lookup(collected: _Collected, name: str, block: YamlMapping, lines: list[st
 # --- findings --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _FaultyLines:
+class _FaultyLines(Struct):
     """The lines of a block that lack their dash."""
 
     item: str

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal
 
 import msgspec
-from msgspec import UnsetType
+from msgspec import Struct, UnsetType
 
 from turncheck.comparison.cases import judged_again
 from turncheck.comparison.matching import Result, ResultsByPlace, places_of
@@ -165,8 +164,7 @@ class _Changes(Generic[Result]):
         return Base(outcome=was, actual=case.base_actual, turns=said)
 
 
-@dataclass(frozen=True, slots=True)
-class _Transcripts:
+class _Transcripts(Struct, frozen=True):
     """Writes transcripts of one report."""
 
     files: Files

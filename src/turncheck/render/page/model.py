@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, overload
 
 import msgspec
-from msgspec import structs
+from msgspec import Struct, structs
 
 from turncheck.messages.finding import Location
 from turncheck.render.links import Links, repository_path
@@ -335,8 +335,7 @@ def _with_blank(address: str | None) -> str | None:
     return f"{before}{{line}}{after}"
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """What is known of a conversation before it is made."""
 
     make: Callable[[], Conversation]

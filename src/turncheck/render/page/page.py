@@ -10,13 +10,13 @@ import base64
 import hashlib
 import re
 import zlib
-from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain
 from itertools import count as numbers_from
 from typing import TYPE_CHECKING, Final
 
 import jinja2
+from msgspec import Struct
 
 from turncheck.messages.phrasing import count
 from turncheck.render.assistants import FailedAssistant, Run, worst_first
@@ -248,8 +248,7 @@ def _draw(
 # --- the first screen ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _List:
+class _List(Struct, frozen=True):
     """What the template gets for a section."""
 
     name: str
@@ -296,8 +295,7 @@ class _List:
         return trusted(f"… and {number:,} more in report.json" if number > 0 else "")
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """The first screen of one assistant, as the template gets it: lines and lists, as HTML."""
 
     slug: Html

@@ -8,10 +8,10 @@ all sinks do (:mod:`turncheck.render.sinks.commands`).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, assert_never
 
 from markupsafe import Markup, escape
+from msgspec import Struct, field
 
 from turncheck.messages.plain_text import one_line, with_blanks
 from turncheck.render import spans
@@ -99,8 +99,7 @@ _ARROWS: Final = {"+": "▲", "−": "▼"}
 """Beside the words, never instead of them; by the sign of the difference, since more warnings are worse."""
 
 
-@dataclass(frozen=True, slots=True)
-class HtmlWriter:
+class HtmlWriter(Struct, frozen=True):
     """Knows the project's path in its repository, how to link, and which cases the page itself shows."""
 
     root: str

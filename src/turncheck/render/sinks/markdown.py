@@ -13,8 +13,9 @@ from __future__ import annotations
 import hashlib
 import html
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, assert_never
+
+from msgspec import Struct
 
 from turncheck.messages.plain_text import lines, one_line, with_blanks
 from turncheck.render import spans
@@ -166,8 +167,7 @@ MARKS: Final[dict[Mark, str]] = {"real gain": "🟢", "real drop": "🔴", "bett
 _RULES: Final = {"": "---", "left": ":---", "right": "---:"}
 
 
-@dataclass(frozen=True, slots=True)
-class MarkdownWriter:
+class MarkdownWriter(Struct, frozen=True):
     """Knows the project's path in its repository, and how to link."""
 
     root: str

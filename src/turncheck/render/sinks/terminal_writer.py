@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, assert_never
+
+from msgspec import Struct
 
 from turncheck.messages.plain_text import log_line
 from turncheck.render.sinks import terminal
@@ -21,8 +22,7 @@ _SIGNS: Final[dict[Sign, str]] = {"caution": "Warning: "}
 """The section of a finding shows its severity."""
 
 
-@dataclass(frozen=True, slots=True)
-class TerminalWriter:
+class TerminalWriter(Struct, frozen=True):
     """Knows the project's path from the current folder, and the commit of the base."""
 
     folder: str

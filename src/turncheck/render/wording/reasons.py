@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from turncheck.comparison import judged
 from turncheck.comparison.changes import number_of
@@ -57,8 +58,7 @@ WARN: Final = "misunderstood: warn"
 """Why misunderstood tests do not fail the run."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
+class _Run(Struct, frozen=True):
     """What the reasons of a run's gates are said of; ``brief``: without why there is no base."""
 
     report: Report

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
+
+from msgspec import Struct
 
 from turncheck.comparison.changes import SINGULAR, ChangedCases, FindingChange, number_of
 from turncheck.comparison.compare import is_less_understood
@@ -69,8 +70,7 @@ Topic = Literal["not run", "partly", "faults"]
 """What a clause says that no later one has to repeat: that tests were not run, or not completely, because of faults."""
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(Struct, frozen=True):
     """A part of the line, and what it says: topics, and reasons why something is not judged."""
 
     words: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from msgspec import UnsetType
+from msgspec import UNSET, UnsetType
 
 from turncheck.comparison.changes import CaseChange, number_of
 from turncheck.comparison.gates_on_tests import (
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from turncheck.comparison.judged import FailedTest
     from turncheck.comparison.model import Comparison
     from turncheck.messages.finding import Location
-    from turncheck.report.model import Misunderstanding, Report, Skipped
+    from turncheck.report.model import Misunderstanding, Repeats, Report, Skipped
     from turncheck.report.quarantine import QuarantinedTest
 
 HOW_TO_RUN_ACTIONS: Final = (
@@ -266,6 +266,8 @@ class HeldTest(NamedTuple):
     name: str
     location: Location | None
     entry: QuarantinedTest
+    repeats: Repeats | UnsetType = UNSET
+    """Its runs, if it was run several times."""
 
 
 def failing_in_quarantine(report: Report) -> list[HeldTest]:
@@ -279,10 +281,10 @@ def _failing(report: Report) -> Iterator[HeldTest]:
     for tally in tallies(report):
         for test in tally.quarantined:
             if (entry := entry_of(report, test.name, test.location)) is not None:
-                yield HeldTest(TESTS[tally.evaluation][0], test.name, test.location, entry)
+                yield HeldTest(TESTS[tally.evaluation][0], test.name, test.location, entry, test.repeats)
     for sentence in report.nlu.predictions if report.nlu else ():
         if sentence.misclassified and (entry := entry_of(report, sentence.text, sentence.location)) is not None:
-            yield HeldTest("sentence", sentence.text, sentence.location, entry)
+            yield HeldTest("sentence", sentence.text, sentence.location, entry, sentence.repeats)
 
 
 def passing_in_quarantine(report: Report) -> list[HeldTest]:

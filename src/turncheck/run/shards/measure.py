@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -155,9 +154,7 @@ def _engine_head(engines: Engine, run: RunInProgress) -> EngineHead:
     return EngineHead(
         info=engines.info(measured=run.measured_engine),
         capabilities={
-            field.name: getattr(own, field.name)
-            for field in dataclasses.fields(own)
-            if getattr(own, field.name) != getattr(default, field.name)
+            name: getattr(own, name) for name in own.__struct_fields__ if getattr(own, name) != getattr(default, name)
         },
         understands=engines.understands,
         needs={name: tuple(sorted(engines.needs(name))) for name in EVALUATIONS},

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from msgspec import structs
+import msgspec
+from msgspec import Struct, structs
 
 from turncheck import __version__
 from turncheck.ci.hosts import find_host
@@ -57,8 +57,7 @@ class MissingAnswerError(Exception):
     """No shard has the answer to a unit. Never reported as a fault of the project."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shards:
+class Shards(Struct, frozen=True):
     """All shards of one run, in order; ``folders`` are theirs."""
 
     heads: tuple[ShardHead, ...]
@@ -341,7 +340,7 @@ def _invalid(pairs: Sequence[tuple[ShardHead, Path]]) -> list[str]:
 
 
 def _odd_capabilities(head: EngineHead) -> list[str]:
-    usual = {field.name: getattr(Capabilities(), field.name) for field in dataclasses.fields(Capabilities)}
+    usual = msgspec.structs.asdict(Capabilities())
     return sorted(name for name, value in head.capabilities.items() if not _is_like(value, usual.get(name, _UNKNOWN)))
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from msgspec import Struct, field
 
 from turncheck.dialogue.domain import (
     ACTION_DEFAULT_ASK_AFFIRMATION,
@@ -58,8 +60,7 @@ class CustomActionRunner(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class ActionContext:
+class ActionContext(Struct, frozen=True):
     """What actions work with, besides the dialogue."""
 
     domain: DialogueDomain
@@ -229,8 +230,7 @@ def fill(content: Any, values: Mapping[str, Any]) -> Any:
     return _Filler(values).content(content)
 
 
-@dataclass(slots=True)
-class _Filler:
+class _Filler(Struct):
     """Fills the texts of one response."""
 
     values: Mapping[str, Any]
@@ -287,8 +287,7 @@ class _Filler:
         return self._written[name]
 
 
-@dataclass(slots=True)
-class _Places:
+class _Places(Struct):
     """Reads the fields of one template, which number either all of their arguments or none; there is one argument."""
 
     _unnumbered: int = 0

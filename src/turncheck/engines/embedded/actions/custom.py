@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from turncheck.dialogue.event_reading import JsonObject, ShapeError, from_json, kind_of
 from turncheck.dialogue.events import Event, UserUttered
@@ -197,8 +199,7 @@ _NOT_FOR_RESPONSES: Final = ("utter_action", "tracker", "output_channel")
 """Names of what Rasa itself passes to a response, besides what the action gives."""
 
 
-@dataclass(frozen=True, slots=True)
-class BotMessages:
+class BotMessages(Struct, frozen=True):
     """A message of an action: the domain's ``response`` if one is named, and what is ``given`` by the action itself."""
 
     response: str | None
@@ -206,8 +207,7 @@ class BotMessages:
     place: str
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What an action did: its messages come before its events, as in Rasa."""
 
     said: tuple[BotMessages, ...] = ()

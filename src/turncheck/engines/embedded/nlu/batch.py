@@ -9,6 +9,8 @@ import io
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+import msgspec
+
 from turncheck.engines.conversation import PredictedEntity, PredictedIntent, SelectedResponse
 from turncheck.project.nlu_data import Example, whitespace_words, word_borders
 from turncheck.report.model import Substitution
@@ -28,8 +30,7 @@ NO_INTENT = PredictedIntent(None, 0.0)
 """What Rasa answers if no classifier set an intent."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
+class Tokens(msgspec.Struct, frozen=True):
     """The tokens of one text: their words and their borders, ``(start, end)`` in code points.
 
     Lemmas and part-of-speech tags are present if a language model gives them.
@@ -45,21 +46,20 @@ TokenPatterns = tuple["Mapping[str, bool]", ...]
 """For each token: pattern name → whether a match of it overlaps the token."""
 
 
-@dataclass(slots=True)
-class Batch:
+class Batch(msgspec.Struct):
     """Sentences on their way through the pipeline; each component reads and fills its columns."""
 
     texts: Sequence[str]
     tokens: list[Tokens]
-    sentence_features: list[Any] = field(default_factory=list)
+    sentence_features: list[Any] = msgspec.field(default_factory=list)
     """Blocks of shape (texts, width), sparse (CSR) or dense, in pipeline order: Rasa's "sentence features"."""
     dense_token_features: list[Any] | None = None
     """For each text an array (tokens, width), if a language model gave one."""
     patterns: list[TokenPatterns] | None = None
-    intents: list[PredictedIntent] = field(default_factory=list)
-    rankings: list[tuple[PredictedIntent, ...]] = field(default_factory=list)
-    entities: list[list[PredictedEntity]] = field(default_factory=list)
-    responses: list[dict[str, SelectedResponse]] = field(default_factory=list)
+    intents: list[PredictedIntent] = msgspec.field(default_factory=list)
+    rankings: list[tuple[PredictedIntent, ...]] = msgspec.field(default_factory=list)
+    entities: list[list[PredictedEntity]] = msgspec.field(default_factory=list)
+    responses: list[dict[str, SelectedResponse]] = msgspec.field(default_factory=list)
     team_confidences: ConfidenceMap | None = None
     """How sure the team's own model would be: a fallback's threshold applies to that."""
 
@@ -93,8 +93,7 @@ class DucklingAccess:
     network: Network = field(default=Network(), repr=False)
 
 
-@dataclass(slots=True)
-class Training:
+class Training(msgspec.Struct):
     """What a component learns from: sorted examples without exact repetitions, and their batch as featurized so far.
 
     The project has them in the order of its files, for what reads that order in Rasa, too.
@@ -108,9 +107,9 @@ class Training:
     """How multi-intents are split, if the tokenizer splits them."""
     duckling: DucklingAccess | None = None
     vectors: SentenceVectors | None = None
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = msgspec.field(default_factory=list)
     """Remarks of components on this training, for the user."""
-    left_out: list[Substitution] = field(default_factory=list)
+    left_out: list[Substitution] = msgspec.field(default_factory=list)
 
     def leave_out(self, component: str, reason: str) -> None:
         """List a component that cannot be used this time."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 
 from turncheck.process.regular_file import open_regular, read_regular
 
@@ -26,8 +26,7 @@ _FARTHEST: Final = 128
 """From this distance on, MPNet does not tell distances between tokens apart."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(Struct, frozen=True):
     """One layer of self-attention and feed-forward."""
 
     attend: Linear
@@ -39,8 +38,7 @@ class Layer:
     narrow_norm: Linear
 
 
-@dataclass(frozen=True, slots=True)
-class Dense:
+class Dense(Struct, frozen=True):
     """What some models put sentences' vectors through at the end."""
 
     linear: Linear
@@ -54,8 +52,7 @@ class Dense:
         return np.tanh(outputs) if self.tanh else outputs
 
 
-@dataclass(frozen=True, slots=True)
-class BertEncoder:
+class BertEncoder(Struct, frozen=True):
     """Sentence vectors as sentence-transformers makes them, of length 1."""
 
     words: Floats
@@ -219,8 +216,7 @@ class _DistilShape(msgspec.Struct, kw_only=True):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Architecture:
+class Architecture(Struct, frozen=True):
     """The names of tensors, those of a layer relative to ``layer``."""
 
     layer: str = "encoder.layer."

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
+from msgspec import Struct
 
 from turncheck.engines.embedded.nlu.classifiers import best_columns, softmax
 
@@ -47,8 +47,7 @@ _FEWEST: Final = 100
 """The logistic model is fitted to this many judged sentences or more; with fewer it would only learn their average."""
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """The scores of models for sentences that they had not seen."""
 
     scores: NDArray[np.float64]
@@ -110,8 +109,7 @@ def fit_factors(judged: Sequence[Judged], typical: Sequence[float]) -> list[floa
     return [float(factor * share * one) for share, one in zip(shares, typical, strict=True)]
 
 
-@dataclass(frozen=True, slots=True)
-class BestAnswer:
+class BestAnswer(Struct, frozen=True):
     """The probability that the answer with the highest score is right: logistic in that score and in its lead.
 
     For labels that are combinations. There a softmax only knows the combinations seen in training; the lead of the best
@@ -140,8 +138,7 @@ class BestAnswer:
         return _restated(confidences, _logistic(self.intercept + inputs @ np.array([self.of_score, self.of_lead])))
 
 
-@dataclass(frozen=True, slots=True)
-class Reliability:
+class Reliability(Struct, frozen=True):
     """The probability that the best answer is right, from its confidence: logistic in the log-odds.
 
     Factors on scores make all confidences more extreme or less. That cannot express that even the most confident
@@ -177,8 +174,7 @@ class Reliability:
         return _restated(confidences, _logistic(self.intercept + self.slope * _log_odds(best)))
 
 
-@dataclass(frozen=True, slots=True)
-class EntityConfidence:
+class EntityConfidence(Struct, frozen=True):
     """The probability that an entity is right, from its tagger's marginal: logistic in the log-odds.
 
     The probabilities of a passive-aggressively trained CRF have no scale: training stops at a lead of one.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
+
+from msgspec import Struct, field
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import nearest
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
 Role = Literal["tokenizer", "language model", "featurizer", "classifier", "extractor", "mapper", "selector", "handler"]
 
 
-@dataclass(frozen=True, slots=True)
-class KnownComponent:
+class KnownComponent(Struct, frozen=True):
     """A component with its parameters; ``last`` is the last version of Rasa that has it."""
 
     name: str

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import warnings
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Self, TypedDict
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.engines.conversation import PredictedIntent
 from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter, ensure_dimensions
@@ -102,8 +103,7 @@ def settled(confidences: NDArray[np.float64]) -> NDArray[np.float64]:
     return result
 
 
-@dataclass(frozen=True, slots=True)
-class LogisticRegressionClassifier:
+class LogisticRegressionClassifier(Struct, frozen=True):
     """Rasa's LogisticRegressionClassifier: multinomial, balanced classes, C = 1, over all sentence features."""
 
     names: tuple[str, ...]
@@ -208,8 +208,7 @@ _WORDS_OF_RASA_0: Final = (("hello|hi|hey", "greet"), ("bye|goodbye", "goodbye")
 """The keywords of Rasa NLU 0.x, also found within words, and its answer to all other messages: surely no intent."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeywordIntentClassifier:
+class KeywordIntentClassifier(Struct, frozen=True):
     """Rasa's KeywordIntentClassifier: each training text is the body of a regular expression; the first that fits.
 
     That of Rasa NLU 0.x is not trained: it has its own words.
@@ -285,8 +284,7 @@ def _contained_keywords(intents: Mapping[str, str], patterns: Mapping[str, re.Pa
     }
 
 
-@dataclass(frozen=True, slots=True)
-class FallbackClassifier:
+class FallbackClassifier(Struct, frozen=True):
     """Rasa's FallbackClassifier: ``nlu_fallback`` if the answer is too weak, or the best two are too close."""
 
     threshold: float

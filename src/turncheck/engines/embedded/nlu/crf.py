@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
+from msgspec import Struct
+
 from turncheck.engines.conversation import PredictedEntity
 from turncheck.engines.embedded.nlu.crf_file import NO_GROUP, StoppableTrainer, ensure_sound, with_weights_times
 from turncheck.engines.embedded.nlu.featurizers import check_windows
@@ -127,8 +129,7 @@ def _most_plausible(names: Sequence[str], confidences: Sequence[float]) -> tuple
     return best
 
 
-@dataclass(slots=True)
-class TaggedEntity:
+class TaggedEntity(Struct):
     """An entity read off the tags; a confidence is the lowest over its tokens."""
 
     start: int
@@ -141,8 +142,7 @@ class TaggedEntity:
     group_confidence: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TagColumn:
+class TagColumn(Struct, frozen=True):
     """The predicted tags of one attribute, and how sure the tagger is of each."""
 
     tags: Sequence[str]
@@ -388,8 +388,7 @@ _NAMES: Final = frozenset({*_TEXTS, *_SWITCHES, "pattern", "pos", "pos2", "text_
 Features = list["dict[str, str | float]"]
 
 
-@dataclass(frozen=True, slots=True)
-class CRFEntityExtractor:
+class CRFEntityExtractor(Struct, frozen=True):
     """Rasa's CRFEntityExtractor: a CRF for entities, and one each for roles and groups if the data have any."""
 
     taggers: Mapping[Attribute, SequenceTagger]

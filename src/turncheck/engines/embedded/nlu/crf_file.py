@@ -13,12 +13,12 @@ import os
 import struct
 import tempfile
 from contextlib import suppress
-from dataclasses import dataclass
 from threading import Event, Lock, Thread
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pycrfsuite
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,8 +42,7 @@ _LARGEST_WEIGHT: Final = 1e100
 """Sums of larger weights may be infinite, and then no sequence of labels is the best."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Header:
+class _Header(Struct, frozen=True):
     labels: int
     attributes: int
     at_features: int
@@ -112,8 +111,7 @@ def _features(content: bytes | bytearray, head: _Header) -> NDArray[Any]:
     return np.ndarray((number,), _FEATURE, content, offset + _CHUNK.size)
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
+class _Names(Struct, frozen=True):
     """A table of names; ``data`` are its own bytes."""
 
     data: NDArray[np.uint8]

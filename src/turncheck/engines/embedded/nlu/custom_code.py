@@ -13,8 +13,9 @@ import inspect
 import os
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from turncheck.engines.conversation import PredictedEntity, PredictedIntent
 from turncheck.messages.errors import UserError
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
 _ENTITY_KEYS = frozenset({"start", "end", "entity", "value", "extractor", "role", "group", "confidence_entity"})
 
 
-@dataclass(slots=True)
-class Token:
+class Token(Struct):
     """A token as Rasa's components read it."""
 
     text: str
@@ -54,8 +54,7 @@ class Token:
         self.data[name] = value
 
 
-@dataclass(slots=True)
-class Message:
+class Message(Struct):
     """A message as Rasa's components read and write it."""
 
     data: dict[str, Any]
@@ -70,8 +69,7 @@ class Message:
         self.data[name] = value
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingData:
+class TrainingData(Struct, frozen=True):
     """Training data as Rasa's components read it."""
 
     training_examples: list[Message]
@@ -92,8 +90,7 @@ class TrainingData:
         return [message for message in self.training_examples if message.get("entities")]
 
 
-@dataclass(frozen=True, slots=True)
-class CustomComponent:
+class CustomComponent(Struct, frozen=True):
     """A component from the project's own code."""
 
     name: str

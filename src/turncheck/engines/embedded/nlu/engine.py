@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import dataclasses
 from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.engines.conversation import (
     NluEngine,
@@ -115,8 +118,7 @@ _BLOCK: Final = 4_096
 """This many texts go through the pipeline at once: the features and scores of a hundred thousand fill gigabytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddedNluEngine:
+class EmbeddedNluEngine(Struct, frozen=True):
     """A trained pipeline. Its answers do not depend on how sentences are batched."""
 
     info: EngineInfo
@@ -151,7 +153,7 @@ class EmbeddedNluEngine:
         components = tuple(
             (
                 step,
-                replace(component, reference_time=reference_time)
+                dataclasses.replace(component, reference_time=reference_time)
                 if isinstance(component, DucklingEntityExtractor)
                 else component,
             )

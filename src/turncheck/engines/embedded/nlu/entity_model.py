@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final, Self
 
+import msgspec
 import numpy as np
 
 from turncheck.engines.embedded.nlu import crf
@@ -292,12 +293,15 @@ class EntityModel:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Judged:
+class _Judged(msgspec.Struct, frozen=True):
     """What taggers found in sentences that they had not seen: the marginal of each answer, and whether it is right."""
 
-    marginals: dict[crf.Attribute, list[float]] = field(default_factory=lambda: {name: [] for name in crf.ATTRIBUTES})
-    right: dict[crf.Attribute, list[bool]] = field(default_factory=lambda: {name: [] for name in crf.ATTRIBUTES})
+    marginals: dict[crf.Attribute, list[float]] = msgspec.field(
+        default_factory=lambda: {name: [] for name in crf.ATTRIBUTES}
+    )
+    right: dict[crf.Attribute, list[bool]] = msgspec.field(
+        default_factory=lambda: {name: [] for name in crf.ATTRIBUTES}
+    )
 
     def add(self, example: Example, tagged_entities: Sequence[crf.TaggedEntity]) -> None:
         """Judge entities by their exact borders and name, roles and groups by those of the entity there."""

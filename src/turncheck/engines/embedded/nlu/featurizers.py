@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self, TypedDict
+
+from msgspec import Struct
 
 from turncheck.messages.errors import UserError
 
@@ -26,8 +27,7 @@ class _PatternShape(TypedDict):
     flags: int
 
 
-@dataclass(frozen=True, slots=True)
-class NamedPattern:
+class NamedPattern(Struct, frozen=True):
     """A compiled pattern and the name of the regex or lookup table it came from."""
 
     name: str
@@ -43,8 +43,7 @@ class NamedPattern:
         return cls(data["name"], re.compile(data["pattern"], data["flags"] & int(re.IGNORECASE)))
 
 
-@dataclass(frozen=True, slots=True)
-class OfPatterns:
+class OfPatterns(Struct, frozen=True):
     """A component whose only trained state is patterns."""
 
     patterns: tuple[NamedPattern, ...]
@@ -109,8 +108,7 @@ _LEXICAL_NAMES: Final = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class RegexFeaturizer(OfPatterns):
+class RegexFeaturizer(OfPatterns, frozen=True):
     """Rasa's RegexFeaturizer: one column per pattern, 1 if it matches; and for each token, which patterns touch it."""
 
     @classmethod
@@ -147,8 +145,7 @@ class RegexFeaturizer(OfPatterns):
         return of_tokens, hits
 
 
-@dataclass(frozen=True, slots=True)
-class CountVectorsFeaturizer:
+class CountVectorsFeaturizer(Struct, frozen=True):
     """Rasa's CountVectorsFeaturizer: counts of words or character n-grams, by scikit-learn's CountVectorizer."""
 
     vectorizer: Any

@@ -12,10 +12,10 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, Judged, Reliability, fit_factors, shuffled
@@ -149,8 +149,7 @@ Solver = Callable[[Floats, NDArray[np.int64], int], tuple[Floats, Floats]]
 """Products of rows, the rows' labels, their number → weights of rows (rows, labels), and intercepts."""
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True):
     """Sentences, and after them the names of intents, as a classifier sees them."""
 
     rows: FeatureRows
@@ -257,8 +256,7 @@ def regression_of_varied(rows: FeatureRows) -> View:
     return View(rows.with_products(), solve, 1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Learnt:
+class Learnt(Struct, frozen=True):
     """What was learnt from each view, and its weight."""
 
     models: tuple[LinearModel, ...]

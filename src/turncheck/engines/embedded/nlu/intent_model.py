@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self, TypedDict
 
 import numpy as np
+from msgspec import Struct
 
 from turncheck.engines.embedded.nlu.calibration import (
     UNCALIBRATED,
@@ -52,8 +52,7 @@ class _Terms(TypedDict):
     factor: float
 
 
-@dataclass(frozen=True, slots=True)
-class SecondOpinion:
+class SecondOpinion(Struct, frozen=True):
     """Scores that are added to those of the first classifier."""
 
     columns: dict[str, int]
@@ -97,8 +96,7 @@ _LENGTH_OF_LEVEL: Final = 1.75
 """The same for each of the two vectors of few sentences."""
 
 
-@dataclass(frozen=True, slots=True)
-class SentenceFeatures:
+class SentenceFeatures(Struct, frozen=True):
     """Sentence → one row of features.
 
     For few sentences both levels of the encoder are used, each minus its mean: what all sentences of an assistant share
@@ -181,8 +179,7 @@ class _Calibration(TypedDict):
     reliability: tuple[float, float] | None
 
 
-@dataclass(frozen=True, slots=True)
-class IntentModel:
+class IntentModel(Struct, frozen=True):
     """Sentence → confidence of each intent."""
 
     features: SentenceFeatures

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter, ensure_dimensions
 from turncheck.engines.embedded.nlu.many_intents import FEWEST_LABELS, MOST_EACH, fit_many
@@ -29,8 +30,7 @@ _AT_ONCE: Final = 512
 """The number of columns whose weights are computed at a time."""
 
 
-@dataclass(frozen=True, slots=True)
-class SingleColumns:
+class SingleColumns(Struct, frozen=True):
     """Which columns of a matrix only one row has."""
 
     width: int
@@ -146,8 +146,7 @@ _MANY_WEIGHTS: Final = 10_000_000
 """With more weights than this (80 MB in training, several times), columns that one row has are put together."""
 
 
-@dataclass(frozen=True, slots=True)
-class LabelSplit:
+class LabelSplit(Struct, frozen=True):
     """How a tokenizer splits intents (``intent_tokenization_flag``): the parts of a label."""
 
     symbol: str
@@ -167,8 +166,7 @@ class LabelSplit:
         return tuple(dict.fromkeys(word for word in words if word)) or (label,)
 
 
-@dataclass(frozen=True, slots=True)
-class LinearModel:
+class LinearModel(Struct, frozen=True):
     """Linear scores of labels: ``features @ weights + intercepts``, for combinations summed over their parts."""
 
     names: tuple[str, ...]
@@ -315,8 +313,7 @@ def _fit_svm(
 # Rows of sentence features: sparse n-grams and, if enabled, dense sentence vectors.
 
 
-@dataclass(frozen=True, slots=True)
-class FeatureRows:
+class FeatureRows(Struct, frozen=True):
     """One row for each sentence; the columns of the n-grams come first."""
 
     ngrams: SparseRows

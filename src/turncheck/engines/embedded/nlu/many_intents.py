@@ -16,10 +16,10 @@ No order of rows, no random number and no BLAS has a part in the result.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import numpy as np
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,8 +92,7 @@ def _without_order(matrix: Any, truth: Integers) -> Integers:
     return np.lexsort((*keys, truth)).astype(np.int64)
 
 
-@dataclass(frozen=True, slots=True)
-class _Problem:
+class _Problem(Struct, frozen=True):
     """Sentences by label, with what only one sentence has kept apart: it needs no weights."""
 
     shared: Any

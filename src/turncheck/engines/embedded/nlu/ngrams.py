@@ -13,6 +13,7 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, Final, Self, TypedDict
 
 import numpy as np
+from msgspec import Struct
 
 from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter, ensure_dimensions
 
@@ -36,8 +37,7 @@ _FEW: Final = 700
 """Up to this many sentences every 3-gram counts: those that occur once carry half of the information."""
 
 
-@dataclass(frozen=True, slots=True)
-class SparseRows:
+class SparseRows(Struct, frozen=True):
     """A sparse matrix, row by row (CSR): ``columns[starts[i]:starts[i+1]]`` and ``values`` of row i."""
 
     starts: NDArray[np.int64]
@@ -338,8 +338,7 @@ def beside(left: SparseRows, right: SparseRows) -> SparseRows:
 # The nearest training sentences of a text.
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbour:
+class Neighbour(Struct, frozen=True):
     """A training sentence, by its index among the engine's training examples, and how near it is (0 to 1)."""
 
     index: int
@@ -387,8 +386,7 @@ def _rounded(similarity: float) -> float:
     return round(min(1.0, float(similarity)), _DECIMALS)
 
 
-@dataclass(frozen=True, slots=True)
-class _Postings:
+class _Postings(Struct, frozen=True):
     """The training matrix column by column: which sentences have a term."""
 
     starts: NDArray[np.int64]

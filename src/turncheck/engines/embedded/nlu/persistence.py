@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 import msgspec
+from msgspec.structs import replace
 
 from turncheck import __version__
 from turncheck.engines.embedded.model_archive import (

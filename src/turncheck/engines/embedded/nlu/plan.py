@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from turncheck.engines.embedded.nlu.catalogue import is_custom, known_component, parameters_of, require_known
 from turncheck.engines.embedded.nlu.featurizers import check_counts, check_lexical_features
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One component of the pipeline with its parameters; ``kind`` says what runs (see :mod:`.steps`)."""
 
     kind: str
@@ -27,8 +27,7 @@ class Step:
     parameters: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """The tokenizer, the steps after it in order, and the substitutions."""
 
     tokenizer: Step
@@ -171,8 +170,7 @@ def _resolve(
         yield Step(replacement.kind, component, parameters)
 
 
-@dataclass(frozen=True, slots=True)
-class _Replacement:
+class _Replacement(Struct, frozen=True):
     kind: str | None
     used: str | None
     reason: str

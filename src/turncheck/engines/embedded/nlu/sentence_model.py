@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 
 from turncheck.engines.embedded.nlu import bert
 from turncheck.messages.errors import UserError
@@ -74,8 +74,7 @@ class _Prompts(msgspec.Struct):
     default_prompt_name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SentenceModules:
+class SentenceModules(Struct, frozen=True):
     """Where a model's parts are."""
 
     folder: Path
@@ -229,8 +228,7 @@ class _Tokenizer(msgspec.Struct):
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class SentenceModel:
+class SentenceModel(Struct, frozen=True):
     """Text → vector."""
 
     tokenizer: Any

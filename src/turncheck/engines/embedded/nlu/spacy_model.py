@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, Self, TypedDict
 
 import numpy as np
+from msgspec import Struct
 
 from turncheck.engines.conversation import PredictedEntity
 from turncheck.engines.embedded.nlu.batch import (
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from turncheck.project.model import Component
 
 
-@dataclass(frozen=True, slots=True)
-class SpacyModel:
+class SpacyModel(Struct, frozen=True):
     """An installed model, by name; loaded once per process."""
 
     name: str
@@ -66,8 +65,7 @@ def _document(name: str, text: str) -> Any:
     return _language(name)(text)
 
 
-@dataclass(frozen=True, slots=True)
-class SpacyTokenizer:
+class SpacyTokenizer(Struct, frozen=True):
     """Rasa's SpacyTokenizer: spaCy's tokens with their lemmas and part-of-speech tags."""
 
     model: SpacyModel
@@ -93,8 +91,7 @@ class SpacyTokenizer:
         return {"kind": "spacy", "token_pattern": pattern, "model": model}
 
 
-@dataclass(frozen=True, slots=True)
-class SpacyFeaturizer:
+class SpacyFeaturizer(Struct, frozen=True):
     """Rasa's SpacyFeaturizer: word vectors, pooled over the sentence (zero vectors aside)."""
 
     model: SpacyModel
@@ -139,8 +136,7 @@ class SpacyFeaturizer:
         return cls(_model(parameters), parameters["pooling"])
 
 
-@dataclass(frozen=True, slots=True)
-class SpacyEntityExtractor:
+class SpacyEntityExtractor(Struct, frozen=True):
     """Rasa's SpacyEntityExtractor: the names that the pretrained model recognises."""
 
     model: SpacyModel

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, NotRequired, Self, TypedDict
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.engines.conversation import PredictedEntity, SelectedResponse
 from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter, ensure_dimensions
@@ -49,8 +50,7 @@ if TYPE_CHECKING:
 DEFAULT_SELECTOR: Final = "default"
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseSelectorStandIn:
+class ResponseSelectorStandIn(Struct, frozen=True):
     """Chooses among the responses of one retrieval intent (its ``selector``), or of all (``default``)."""
 
     selector: str
@@ -100,8 +100,7 @@ class ResponseSelectorStandIn:
 # Rule-based components that find or rewrite entities: RegexEntityExtractor and EntitySynonymMapper.
 
 
-@dataclass(frozen=True, slots=True)
-class RegexEntityExtractor(OfPatterns):
+class RegexEntityExtractor(OfPatterns, frozen=True):
     """Rasa's RegexEntityExtractor: every match of a regex or lookup table with an annotated entity's name."""
 
     @classmethod
@@ -123,8 +122,7 @@ class RegexEntityExtractor(OfPatterns):
                     entities.append(PredictedEntity(start, end, named.name, text[start:end], "RegexEntityExtractor"))
 
 
-@dataclass(frozen=True, slots=True)
-class EntitySynonymMapper:
+class EntitySynonymMapper(Struct, frozen=True):
     """Rasa's EntitySynonymMapper: values whose lower case is among the synonyms are replaced, and marked as such."""
 
     synonyms: Mapping[str, str]
@@ -170,8 +168,7 @@ class EntitySynonymMapper:
 # It answers under the name of what it replaces: DIETClassifier, MitieIntentClassifier, MitieEntityExtractor.
 
 
-@dataclass(frozen=True, slots=True)
-class DietStandIn:
+class DietStandIn(Struct, frozen=True):
     """Sets intents and finds entities under ``name``."""
 
     name: str
@@ -266,8 +263,7 @@ _DEPENDENT: Final = 1e-6
 _RANKING_LENGTH: Final = 10
 
 
-@dataclass(frozen=True, slots=True)
-class LatentFeaturizer:
+class LatentFeaturizer(Struct, frozen=True):
     """A stand-in for a pretrained featurizer: latent semantic analysis of the project's own sentences.
 
     The n-gram features are projected onto the directions of largest variance (Deerwester et al. 1990), with length 1;
@@ -331,8 +327,7 @@ def _spanned(rows: NDArray[np.float64]) -> NDArray[np.float32]:
     return np.array(found, dtype=np.float32).reshape(-1, rows.shape[1]).T.copy()
 
 
-@dataclass(frozen=True, slots=True)
-class SklearnIntentClassifier:
+class SklearnIntentClassifier(Struct, frozen=True):
     """Rasa's SklearnIntentClassifier: a support vector machine over dense features, with C chosen by a grid search.
 
     Confidences are a softmax over its scores, fitted to held-out sentences. Rasa's come from scikit-learn's

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import dataclasses
+from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from turncheck import __version__
 from turncheck.engines.embedded.model_archive import keep, read_kept
@@ -107,7 +110,7 @@ def step_key(step: Step, learnt: Training) -> str | None:
 def _as_annotated(example: Example) -> Example:
     """A sentence without its entities' values and without metadata: no step that learns reads them."""
     entities = tuple(replace(entity, value=None) for entity in example.entities)
-    return replace(example, entities=entities, metadata=None)
+    return dataclasses.replace(example, entities=entities, metadata=None)
 
 
 ENGINE_NAME = "embedded"

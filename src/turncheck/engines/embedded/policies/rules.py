@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict
 
+from msgspec import Struct
+
 from turncheck.dialogue import states as s
 from turncheck.dialogue.domain import (
     ACTION_DEFAULT_ASK_AFFIRMATION,
@@ -46,8 +48,7 @@ _REMEMBERED: Final = 20_000
 _DIGEST_SIZE: Final = 16
 
 
-@dataclass(frozen=True, slots=True)
-class MemoizationSettings:
+class MemoizationSettings(Struct, frozen=True):
     """The parameters of both policies, with Rasa's defaults. ``max_history``: how many states count; 0: all."""
 
     name: str = "MemoizationPolicy"
@@ -296,8 +297,7 @@ class _LearntRules(TypedDict):
     not_in_stories: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class RulePolicy:
+class RulePolicy(Struct, frozen=True):
     """Predicts what the rule book says."""
 
     book: RuleBook
@@ -348,8 +348,7 @@ _BY_THEMSELVES: Final = {"restart": "action_restart", "back": "action_back", "se
 """What these intents are mapped to by default."""
 
 
-@dataclass(frozen=True, slots=True)
-class MappingPolicy:
+class MappingPolicy(Struct, frozen=True):
     """Predicts the action that a message's intent triggers, then listening, if it predicted that action itself."""
 
     priority: int = _PRIORITY[MAPPING]
@@ -447,8 +446,7 @@ def _turn(states: Sequence[State]) -> str:
     return digest_of(f"{before} {states[-1].text}")
 
 
-@dataclass(frozen=True, slots=True)
-class FallbackPolicy:
+class FallbackPolicy(Struct, frozen=True):
     """Predicts the fallback action if the message was not understood, or no other policy is sure enough."""
 
     name: str
@@ -497,8 +495,7 @@ class FallbackPolicy:
         return {}
 
 
-@dataclass(frozen=True, slots=True)
-class TwoStageFallbackPolicy(FallbackPolicy):
+class TwoStageFallbackPolicy(FallbackPolicy, frozen=True):
     """Asks whether a message was understood correctly, then to rephrase it, before it falls back."""
 
     deny_intent: str = "out_of_scope"

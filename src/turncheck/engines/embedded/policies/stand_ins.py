@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypedDict
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 
 from turncheck.dialogue import states as s
 from turncheck.dialogue.domain import ACTION_LISTEN, ACTION_UNLIKELY_INTENT
@@ -114,8 +115,7 @@ class _Learnt(TypedDict):
     weights: list[list[float]]
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryModel:
+class HistoryModel(Struct, frozen=True):
     """Trained weights: a row for each feature and a last one for the bias, a column for each label."""
 
     features: Mapping[str, int]
@@ -215,8 +215,7 @@ _MARGIN: Final = 1.0
 """How much less likely than in any story (in natural logarithms) an intent must be to count as unlikely."""
 
 
-@dataclass(frozen=True, slots=True)
-class StandInSettings:
+class StandInSettings(Struct, frozen=True):
     """The parameters that a stand-in uses, and the name of the policy that it stands in for."""
 
     name: str = TED

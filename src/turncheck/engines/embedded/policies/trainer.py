@@ -7,8 +7,10 @@ decide by Rasa's rules.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypedDict
+
+from msgspec import Struct
 
 from turncheck.dialogue.domain import ACTION_LISTEN, DialogueDomain
 from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, ActiveLoop, Event, UserFeaturization
@@ -42,8 +44,7 @@ FOLLOWUP: Final = "followup_action"
 """The policy's name if an event has named the next action."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ensemble:
+class Ensemble(Struct, frozen=True):
     """The trained policies of an assistant, in the order of its configuration.
 
     ``components``: how each of them was configured, which a model stores beside what it learnt.
@@ -169,8 +170,7 @@ _Fit: TypeAlias = Callable[[_Parameters, "Trackers", "DialogueDomain"], "Policy"
 _Read: TypeAlias = Callable[[_Parameters, Mapping[str, Any], "DialogueDomain"], "Policy"]
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyKind:
+class PolicyKind(Struct, frozen=True):
     """How a policy is trained by its parameters, and read back from the JSON values that it was stored as.
 
     ``stands_in``: it takes the place of a neural network. ``only_older``: Rasa 3 no longer has it.

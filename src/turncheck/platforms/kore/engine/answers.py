@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from turncheck.messages.plain_text import whole_characters
 from turncheck.project.batch.model import comparable
 
@@ -106,8 +108,7 @@ NOT_AN_INTENT: Final = frozenset({"", "none", "default fallback intent"})
 _IN_LISTS: Final = ("name", "trait", "traitName")
 
 
-@dataclass(frozen=True, slots=True)
-class Understood:
+class Understood(msgspec.Struct, frozen=True):
     """The answer of Find Intent. ``intents``: the winning ones, several if they are ambiguous, maybe of one name.
 
     ``confidences``: of intents, between 0 and 1, if the machine-learning engine found them. ``scores``: of intents,
@@ -118,15 +119,14 @@ class Understood:
 
     intents: tuple[str, ...] = ()
     traits: tuple[str, ...] = ()
-    entities: Mapping[str, Any] = field(default_factory=dict)
-    scores: Mapping[str, float] = field(default_factory=dict)
-    confidences: Mapping[str, float] = field(default_factory=dict)
-    by_engine: Mapping[str, float] = field(default_factory=dict)
+    entities: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    scores: Mapping[str, float] = msgspec.field(default_factory=dict)
+    confidences: Mapping[str, float] = msgspec.field(default_factory=dict)
+    by_engine: Mapping[str, float] = msgspec.field(default_factory=dict)
     bots: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
+class Figures(msgspec.Struct, frozen=True):
     """The platform's counts of a run, and its shares as it writes them (two decimals)."""
 
     tp: int = 0
@@ -153,8 +153,7 @@ class Figures:
         return self.success + self.failure <= self.not_evaluated
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRun:
+class StoredRun(msgspec.Struct, frozen=True):
     """A run in the list; without ``figures`` it has no result. ``status``: as the list says it, if it does."""
 
     id: str
@@ -163,8 +162,7 @@ class StoredRun:
     status: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredSuite:
+class StoredSuite(msgspec.Struct, frozen=True):
     """A suite on the platform. ``name`` is the name to run it by."""
 
     id: str
@@ -174,8 +172,7 @@ class StoredSuite:
     runs: tuple[StoredRun, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SuitePage:
+class SuitePage(msgspec.Struct, frozen=True):
     """One page of the list of suites. ``is_last``: whether there is no further one."""
 
     suites: tuple[StoredSuite, ...]
@@ -293,8 +290,7 @@ def _by_engine(response: Mapping[str, Json], resolver: Mapping[str, Json]) -> di
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Named:
+class _Named(msgspec.Struct, frozen=True):
     """An intent in an answer, with its task and linked bot as far as they are named there."""
 
     intent: str

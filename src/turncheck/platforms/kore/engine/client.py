@@ -19,6 +19,7 @@ from json import dumps
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+import msgspec
 import requests
 from urllib3.exceptions import HTTPError
 
@@ -51,23 +52,21 @@ _A_CALL: Final = 1.0
 """Estimated seconds for one call."""
 
 
-@dataclass(frozen=True, slots=True)
-class Clock:
+class Clock(msgspec.Struct, frozen=True):
     """The time, in seconds since any moment, and a way to wait."""
 
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
 
 
-@dataclass(slots=True)
-class Pace:
+class Pace(msgspec.Struct):
     """Spaces calls so that no window has more of them than allowed."""
 
-    clock: Clock = field(default_factory=Clock)
+    clock: Clock = msgspec.field(default_factory=Clock)
     share: int = 1
     """How many runs share the limits: each uses at most its share."""
-    _lock: Lock = field(default_factory=Lock)
-    _calls: deque[float] = field(default_factory=lambda: deque(maxlen=max(calls for calls, _ in WINDOWS)))
+    _lock: Lock = msgspec.field(default_factory=Lock)
+    _calls: deque[float] = msgspec.field(default_factory=lambda: deque(maxlen=max(calls for calls, _ in WINDOWS)))
 
     def wait(self, say: Callable[[float], None] = lambda _seconds: None) -> None:
         """Wait until one more call may be made, and count it; ``say`` is called before with the number of seconds.
@@ -228,8 +227,7 @@ class Access:
     network: Network = field(default=Network(), repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """A call. ``what``: the request in words, after "… cannot be reached when it was asked to".
 
     ``is_repeatable``: whether it may be sent again if it is not known to have arrived. ``pace``: the name of the limit
@@ -240,9 +238,9 @@ class Question:
     path: str
     what: str
     json: Any = None
-    query: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = msgspec.field(default_factory=dict)
     content: tuple[str, bytes] | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict)
     is_repeatable: bool = True
     pace: str = ""
     seconds: float = TIMEOUT

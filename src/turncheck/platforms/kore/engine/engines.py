@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+
 from turncheck.engines.base import Capabilities, Engine, Models, Part, SuiteAnswers, UtteranceAnswer, ask_all
 from turncheck.engines.conversation import Parse, PredictedIntent
 from turncheck.messages.errors import CutShortError, EngineError, UserError
@@ -85,8 +87,7 @@ _SURE: Final = 1.0
 """The confidence of a winning intent that the machine-learning engine did not find: the platform decided."""
 
 
-@dataclass(frozen=True, slots=True)
-class KoreNlu:
+class KoreNlu(Struct, frozen=True):
     """Sentences understood one after the other. ``known``: the project's intent names, folded for comparison.
 
     Find Intent returns the values of entities, but not their places in a sentence: batch suites judge entities.

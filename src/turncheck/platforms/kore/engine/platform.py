@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
+
+from msgspec.structs import replace
 
 from turncheck.messages.errors import UserError
 from turncheck.platforms.kore.engine import answers
