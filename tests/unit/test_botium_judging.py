@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from botium_records import ScriptedEngine, records, written
+from botium_records import Json, ScriptedEngine, records, written
 from golden_texts import Golden
 from msgspec import structs
 from report_builder import report
@@ -162,6 +162,35 @@ def test_what_an_engine_does_not_report_is_skipped_with_its_reason(tmp_path: Pat
     reasons = [one.step.reason for one in judged]
     assert reasons[:4] == [*unseen.values(), unseen["cards"]]
     golden(*reasons[4:])
+
+
+@pytest.mark.parametrize("lines", ["BUTTONS Buy|Look", "MEDIA http://x/a.png", "BUTTONS_COUNT_REC 2"])
+def test_what_elements_of_rasa_show_is_looked_into(lines: str, tmp_path: Path) -> None:
+    buttons = [{"title": "Buy", "payload": "/buy"}, {"title": "Look", "url": "http://x"}]
+    said = {"text": "Hello", "cards": [{"title": "Tea", "image_url": "http://x/a.png", "buttons": buttons}]}
+
+    assert _judged(tmp_path, f"case\n\n#me\nhi\n\n#bot\n{lines}\n", [[said]]).passed
+
+
+@pytest.mark.parametrize("end", ["BOT_CONSUMED", "BOT_UNCONSUMED_COUNT 0", "!BOT_UNCONSUMED_COUNT", "!BOT_CONSUMED"])
+def test_messages_that_were_not_read_are_named(end: str, tmp_path: Path, golden: Golden) -> None:
+    turns: Json = {"some": ["Hello"], "many": ["One", {"text": ""}, "Three", "Four"], "none": []}
+    failures = {}
+    for name, said in turns.items():
+        (step,) = _judged(tmp_path / name, f"case\n\n#me\nhi\n\n#end\n{end}\n", [said]).steps
+        if step.outcome == "failed":
+            failures[name] = step.actual
+
+    assert set(failures) == ({"none"} if end == "!BOT_CONSUMED" else {"some", "many"})
+    golden(*failures.values())
+
+
+def test_a_message_that_a_setting_wants_read_is_named(tmp_path: Path) -> None:
+    settings = {"SCRIPTING_FORCE_BOT_CONSUMED": True}
+    read = _cases(tmp_path, {"a.convo.txt": "case\n\n#me\nhi\n\n#bot\nHello\n"}, settings)
+    (result,) = evaluate_cases(ScriptedEngine([["Hello", "Coffee?"]]), read.cases, CaseRun()).cases  # type: ignore[arg-type]
+
+    assert "Coffee?" in str(result.steps[-1].actual)
 
 
 @pytest.mark.parametrize(

@@ -64,27 +64,54 @@ class Message(Struct, frozen=True):
     @property
     def cards(self) -> list[tuple[str, ...]]:
         """The texts of each of its cards; in Rasa's messages they are called elements."""
-        cards = [*self._reported("cards", "cards"), *self._reported("cards", "elements")]
-        return [
-            (one,) if isinstance(one, str) else tuple(str(one[key]) for key in _CARD_TEXTS if one.get(key))
-            for one in cards
-            if isinstance(one, (str, dict))
+        return [_texts(card) for card in self._own_cards() if isinstance(card, (str, dict))]
+
+    @property
+    def all_cards(self) -> list[tuple[str, ...]]:
+        """The texts of each of its cards, and of the cards in them."""
+        return [_texts(card) for card in _with_inner(self._own_cards())]
+
+    @property
+    def all_buttons(self) -> list[Mapping[str, Any]]:
+        """Its buttons and those of its cards."""
+        return self.buttons + [
+            {"title": one.get("title", one.get("text")), "payload": one.get("payload")}
+            for card in self._maps()
+            for one in _listed(card.get("buttons"))
+            if isinstance(one, dict)
         ]
+
+    @property
+    def all_media(self) -> list[str]:
+        """The addresses of its media and of those of its cards."""
+        found = (
+            one.get("mediaUri") if isinstance(one, dict) else one
+            for card in self._maps()
+            for one in (card.get("image"), card.get("image_url"), *_listed(card.get("media")))
+        )
+        return self.media + [uri for uri in found if isinstance(uri, str) and uri]
 
     @property
     def forms(self) -> list[tuple[str, str]]:
         """The fields to fill in of its cards, and of the cards in them: each with name and label."""
-        found: list[tuple[str, str]] = []
-        cards = [*self._reported("cards", "cards"), *self._reported("cards", "elements")]
-        while cards:
-            card = cards.pop(0)
-            if isinstance(card, dict):
-                fields = (one for one in _listed(card.get("forms")) if isinstance(one, dict))
-                found += [(as_text(one.get("name")), as_text(one.get("label"))) for one in fields]
-                cards += _listed(card.get("cards"))
+        found = [
+            (as_text(one.get("name")), as_text(one.get("label")))
+            for card in _with_inner(self._own_cards())
+            if isinstance(card, dict)
+            for one in _listed(card.get("forms"))
+            if isinstance(one, dict)
+        ]
         if not found and "answer" not in self.event:
             raise NotJudgedError(NO_FORMS)
         return found
+
+    def _own_cards(self) -> list[Any]:
+        return [*self._reported("cards", "cards"), *self._reported("cards", "elements")]
+
+    def _maps(self) -> list[Mapping[str, Any]]:
+        """Its cards with what they show, and the cards in them; none where nothing says where cards are."""
+        cards = [] if "cards" in self.unseen else self._own_cards()
+        return [card for card in _with_inner(cards) if isinstance(card, dict)]
 
     def _reported(self, kind: str, key: str) -> list[Any]:
         if kind in self.unseen:
@@ -161,6 +188,22 @@ class Message(Struct, frozen=True):
         except TimeoutError:
             raise CannotCompareError(f"the pattern '{pattern}' took too long to be searched for") from None
         return replace(self, listed=tuple({"title": point, "payload": point} for point in points))
+
+
+def _texts(card: str | Mapping[str, Any]) -> tuple[str, ...]:
+    return (card,) if isinstance(card, str) else tuple(str(card[key]) for key in _CARD_TEXTS if card.get(key))
+
+
+def _with_inner(cards: list[Any]) -> list[str | Mapping[str, Any]]:
+    """Return cards and the cards in them."""
+    found: list[str | Mapping[str, Any]] = []
+    while cards:
+        card = cards.pop(0)
+        if isinstance(card, (str, dict)):
+            found.append(card)
+        if isinstance(card, dict):
+            cards += _listed(card.get("cards"))
+    return found
 
 
 def _listed(value: Any) -> list[Any]:

@@ -6,8 +6,11 @@ optional section that does not match leaves its message to the next one; after a
 
 from __future__ import annotations
 
+import json
 import re
 from collections import deque
+from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
@@ -23,7 +26,7 @@ from turncheck.evaluation.botium_texts import (
     word_error_rate,
 )
 from turncheck.evaluation.botium_values import Values, values_in
-from turncheck.evaluation.e2e_steps import Judged, compared_lines, json_text, near_miss, one_line, response_name
+from turncheck.evaluation.e2e_steps import Judged, compared_lines, near_miss, one_line, response_name
 from turncheck.messages.phrasing import count
 from turncheck.project.botium.vocabulary import (
     ASSIGN,
@@ -56,6 +59,8 @@ NOT_RANKED: Final = "the engine reports one intent only"
 INTENT: Final = "intent"
 ENTITIES: Final = "entities"
 """What an engine names that does not report the intent or the entities of a message."""
+_MOST_UNREAD: Final = 3
+"""How many messages that were not read are named."""
 _MODES: Final = {
     "TEXT_CONTAINS": "include",
     "TEXT_WILDCARDEXACT": "wildcardExact",
@@ -191,9 +196,12 @@ class ScriptRun:
         return lacking
 
     def _values(self, reply: Reply, message: Message) -> dict[str, str]:
+        """Return the values that the message has for variables; texts of a list are not cleaned for it, in Botium."""
         if not self._settings.memory or not reply.texts:
             return {}
-        return values_in(cleaned(message.text, self._settings), reply.texts, self._settings)
+        is_list = reply.texts != (reply.section.text,)
+        texts = reply.texts if is_list else [cleaned(text, self._settings) for text in reply.texts]
+        return values_in(cleaned(message.text, self._settings), texts, self._settings)
 
     def _not_met(self, reply: Reply, why: str) -> list[Judged]:
         """Return the steps of a section whose message there is not."""
@@ -252,7 +260,8 @@ class ScriptRun:
         if name in NLU:
             return self._heard_fits(name, args, message)
         if name in COUNTS:
-            number = len(_shown(name.partition("_")[0], message))
+            what, _, how = name.partition("_COUNT")
+            number = len(_shown(what, message, in_cards=how == "_REC"))
             return _count_fits(number, args[0] if args else ">0"), str(number)
         if name in PATHS:
             return self._selected_fits(name, args, message)
@@ -292,16 +301,17 @@ class ScriptRun:
 
     def _has(self, name: str, wanted: str, message: Message) -> bool:
         if name == "MEDIA":
-            return any(self._same(uri, wanted) for uri in message.media)
+            return any(self._same(uri, wanted) for uri in message.all_media)
         if name == FORMS:
             start = wanted.lower()
             names = [own.lower() for own, _ in message.forms]
             return start in names or any(label.lower().startswith(start) for _, label in message.forms if label)
         wanted = cleaned(wanted, self._settings)
         if name == "CARDS":
-            return any(self._same(cleaned(text, self._settings), wanted) for card in message.cards for text in card)
-        titles = [cleaned(str(one.get("title") or ""), self._settings) for one in message.buttons]
-        payloads = [_payload(one.get("payload")) for one in message.buttons]
+            return any(self._same(cleaned(text, self._settings), wanted) for card in message.all_cards for text in card)
+        buttons = message.all_buttons
+        titles = [cleaned(str(one.get("title") or ""), self._settings) for one in buttons]
+        payloads = [_payload(one.get("payload")) for one in buttons]
         return any(self._same(text, wanted) for text in (*titles, *payloads))
 
     def _has_all(self, name: str, args: tuple[str, ...], message: Message) -> bool:
@@ -373,17 +383,26 @@ class ScriptRun:
         try:
             if _count_fits(number, _count_of(check.name, check.args)) is not check.negated:
                 return step.passed()
-            reason = _unread(number)
+            reason = None
         except CannotCompareError as error:
             reason = str(error)
         self._has_failed = True
-        return step.failed(str(number), reason)
+        return step.failed(self._not_read(), reason, [*self._unread_lines(), *step.lines])
 
     def _unread(self, location: Location) -> Judged:
         self._has_failed = True
+        return _Step("BOT_CONSUMED", "", location).failed(self._not_read(), None, self._unread_lines())
+
+    def _not_read(self) -> str:
         number = len(self._waiting)
-        lines = [f"- bot: {one_line(message.text)}" for message in self._waiting]
-        return _Step("BOT_CONSUMED", "", location).failed(str(number), _unread(number), lines)
+        if not number:
+            return "every message was read"
+        texts = [one_line(message.text) or "no text" for message in islice(self._waiting, _MOST_UNREAD)]
+        shown = " | ".join([*texts, "…"] if number > _MOST_UNREAD else texts)
+        return f"{'one message was' if number == 1 else f'{number} messages were'} not read: {shown}"
+
+    def _unread_lines(self) -> list[str]:
+        return [f"- bot: {one_line(message.text)}" for message in self._waiting]
 
     def _clear(self, hooks: Sequence[Called]) -> None:
         if any(hook.name == "SKIP_BOT_UNCONSUMED" for hook in hooks):
@@ -413,21 +432,27 @@ class ScriptRun:
         return Values(self._memory if memory is None else memory, self._given, message).filled(text)
 
 
-def _shown(name: str, message: Message) -> list[str]:
-    """What a message shows besides its text, each in words."""
+def _shown(name: str, message: Message, *, in_cards: bool = True) -> list[str]:
+    """What a message shows besides its text, each in words; ``in_cards``: and what its cards show."""
     match name:
         case "BUTTONS":
-            return [str(one.get("title")) for one in message.buttons]
+            return [str(one.get("title")) for one in (message.all_buttons if in_cards else message.buttons)]
         case "CARDS":
-            return [": ".join(card) for card in message.cards]
+            return [": ".join(card) for card in (message.all_cards if in_cards else message.cards)]
         case "FORMS":
             return [own or label for own, label in message.forms]
         case _:
-            return message.media
+            return message.all_media if in_cards else message.media
 
 
 def _payload(payload: Any) -> str:
-    return "" if payload is None else json_text(payload)
+    """Return a payload as Botium compares it: in JSON without spaces, also one that is JSON in a text."""
+    if payload is None:
+        return ""
+    if isinstance(payload, str):
+        with suppress(ValueError, RecursionError):
+            payload = json.loads(payload)
+    return json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
 
 
 def _count_of(name: str, args: Sequence[str]) -> str:
@@ -464,10 +489,6 @@ def _number(name: str, written: str) -> int:
     return int(written)
 
 
-def _unread(number: int) -> str:
-    return "one message was not read" if number == 1 else f"{number} messages were not read"
-
-
 class _Choice(Struct, frozen=True):
     """Whether a section applies, whether it leaves its message to the next one, and what the report says of that."""
 
@@ -490,10 +511,15 @@ class _Step(Struct, frozen=True):
         return self._judged("passed", None, None, [f"  {self._line}"], response)
 
     def failed(self, actual: str | None, reason: str | None, lines: Sequence[str] = ()) -> Judged:
-        return self._judged("failed", actual, reason, lines or [f"+ {self._line}"])
+        return self._judged("failed", actual, reason, lines or self.lines)
 
     def skipped(self, reason: str) -> Judged:
         return self._judged("skipped", None, reason, ())
+
+    @property
+    def lines(self) -> list[str]:
+        """What a difference says of it if nothing is there instead."""
+        return [f"+ {self._line}"]
 
     @property
     def _line(self) -> str:

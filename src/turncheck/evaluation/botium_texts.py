@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from turncheck.project.botium.vocabulary import as_pattern
-from turncheck.yaml_tree.shapes import SEARCH_SECONDS, EndlessSearchError, as_re_reads, is_found
+from turncheck.yaml_tree.shapes import SEARCH_SECONDS, EndlessSearchError, as_re_reads, is_matched
 
 if TYPE_CHECKING:
     from turncheck.project.botium.model import Capabilities
@@ -89,7 +89,7 @@ def found(pattern: str, text: str) -> bool:
     import regex  # only where there are patterns
 
     try:
-        return is_found(pattern, text)
+        return is_matched(pattern, text)
     except EndlessSearchError:
         why = f"the pattern '{pattern}' took longer than {SEARCH_SECONDS:g} seconds to be searched for"
         raise CannotCompareError(why) from None

@@ -62,8 +62,15 @@ def is_found(pattern: str, text: str) -> bool:
     Raises:
         EndlessSearchError: the search took longer than :data:`SEARCH_SECONDS`.
     """
-    if pattern in text:
-        return True
+    return pattern in text or is_matched(pattern, text)
+
+
+def is_matched(pattern: str, text: str) -> bool:
+    """Whether the text holds the regular expression.
+
+    Raises:
+        EndlessSearchError: the search took longer than :data:`SEARCH_SECONDS`.
+    """
     import regex  # only where there are patterns
 
     try:
