@@ -1,13 +1,20 @@
-"""How often the tests of a run are run: what the setting ``repeats`` means for its engine, and what can be refused."""
+"""How often the tests of a run are run: what the setting ``repeats`` means for its engine, and what can be refused.
+
+Where the base can be asked, or started, it is run in turn with this side.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
 from functools import partial
+from io import StringIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from turncheck.ci.host import exact_commit
 from turncheck.comparison.judged import Regression, Threshold, read_rules
 from turncheck.comparison.losses import without_runs_before_losses
 from turncheck.comparison.repeats import RunBesideBase, alarm_at, rate_test, runs_needed, weigh_pairs
@@ -17,12 +24,13 @@ from turncheck.evaluation.e2e_repeats import turns_of
 from turncheck.evaluation.on_base import OnBase
 from turncheck.evaluation.repeats import Repeating
 from turncheck.evaluations.kind import FIGURES_OF_RUNS, OF_ONE, OF_RUNS, OF_THREE, REPEATED, section_of
-from turncheck.messages.errors import UserError
+from turncheck.messages.errors import EngineError, UserError
 from turncheck.messages.phrasing import count
-from turncheck.process.screen import duration
+from turncheck.process.child_process import split_command
+from turncheck.process.screen import Console, duration
 from turncheck.report.model import LONGEST_BASE
 from turncheck.run.assistant import asked_at_base, opened_engine
-from turncheck.run.base_assistant import base_to_start, can_be_started
+from turncheck.run.reading import read_given
 from turncheck.run.repeat_plan import RepeatedTests, RepeatPlan
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.gates import gate_settings
@@ -178,7 +186,7 @@ def engine_of_base(run: RunInProgress, remark: Callable[[str], None]) -> Iterato
         if there is None:
             remark(OTHER_BOT)
     if there is None or run.settings.baseline == "none":
-        yield base_to_start(run) if asked_at_base(run.settings) is None else None
+        yield _base_to_start(run) if asked_at_base(run.settings) is None else None
         return
     inputs = run.inputs
     with opened_engine(
@@ -198,6 +206,78 @@ def _as_on_base(run: RunInProgress, there: Settings) -> Settings | None:
         return there
     own = run.base_bot(base.source.commit)
     return None if own is None else dataclasses.replace(there, bot=own)
+
+
+# The base's assistant, trained and started here from the base's own files.
+
+
+def _can_be_started(run: RunInProgress) -> bool:
+    """Whether the settings say how an assistant is made of files: then that of the base is, too.
+
+    A model that is named is this side's: it says nothing of the base.
+    """
+    named = ENGINES[run.settings.engine].command
+    has_command = named is not None and getattr(run.settings, named) is not None
+    return run.settings.baseline != "none" and run.settings.model is None and has_command
+
+
+def _base_to_start(run: RunInProgress) -> OnBase[Engine] | None:
+    """Return the assistant of the base, which is started when it is first asked; ``None`` if nobody says how."""
+    if run.base_to_start is None and _can_be_started(run):
+        run.base_to_start = OnBase(partial(_started, run), only_known=True)
+    return run.base_to_start
+
+
+def _started(run: RunInProgress) -> Engine:
+    """Train and start the assistant of the commit that the report of the base is of; it runs until the run ends.
+
+    Its custom actions are run by the action server of this run.
+
+    Raises:
+        EngineError: it cannot be had, for whatever reason.
+    """
+    try:
+        engine = _opened(run)
+        _ = engine.nlu  # it is ready before several tests are run there at once
+    except EngineError:
+        raise
+    except UserError as error:
+        raise EngineError(error.message, location=error.location, hint=error.hint) from error
+    return engine
+
+
+def _opened(run: RunInProgress) -> Engine:
+    base = run.base_report()
+    commit = exact_commit(base.source.commit) if base is not None else None
+    if commit is None or run.inputs.at_commit is None:
+        raise EngineError("its report does not say of which commit it is")
+    run.screen.progress(f"The assistant of the base ({commit[:8]}) is trained and started, to be asked in turn")
+    there = run.until_its_end.enter_context(run.inputs.at_commit(commit))
+    opened = opened_engine(
+        _as_here(there.settings, run),
+        dataclasses.replace(read_given(there.settings), endpoints=run.project.endpoints),
+        there.environment,
+        Console(quiet=True, stream=StringIO()),
+        hosts=there.hosts,
+        variables=there.file_variables,
+    )
+    return run.until_its_end.enter_context(opened)
+
+
+def _as_here(own: Settings, run: RunInProgress) -> Settings:
+    """Return the base's settings, with which it is started as this side is; a program of this folder is called here."""
+    setting = ENGINES[own.engine].command
+    if own.engine != run.settings.engine or setting is None:
+        raise UserError(f"by its own settings, another engine runs it ({own.engine})")
+    program, *words = split_command("The base", getattr(own, setting))
+    place = run.project.root.absolute() / program
+    if Path(program).name != program and place.exists():
+        program = str(place)
+    command: dict[str, Any] = {setting: shlex.join([program, *words])}
+    return dataclasses.replace(own, **command, rasa_servers=1)
+
+
+# What can be refused before anything is asked.
 
 
 def ensure_repeats_are_possible(run: RunInProgress) -> None:
@@ -251,7 +331,7 @@ def _ensure_the_dead_are_found(run: RunInProgress, rules: RepeatRules) -> None:
     cases = sum(one.number for one in tests)
     first = min(one.rules.first for one in tests)
     level = rules.false_alarms / cases
-    is_beside = can_be_started(run) or (run.settings.baseline != "none" and asked_at_base(run.settings) is not None)
+    is_beside = _can_be_started(run) or (run.settings.baseline != "none" and asked_at_base(run.settings) is not None)
     of_report = rate_test(0, LONGEST_BASE, rules.worth)
 
     def is_found(most: int) -> bool:
