@@ -446,7 +446,7 @@ def _shown(name: str, message: Message, *, in_cards: bool = True) -> list[str]:
 
 
 def _payload(payload: Any) -> str:
-    """Return a payload as Botium compares it: in JSON without spaces, also one that is JSON in a text."""
+    """Return a payload as Botium compares it: as JSON without spaces; a string that holds JSON is parsed first."""
     if payload is None:
         return ""
     if isinstance(payload, str):
