@@ -264,6 +264,24 @@ def test_what_cannot_be_judged_is_skipped_with_its_line_and_the_reason(line: str
     assert section.skipped == 1
 
 
+@pytest.mark.parametrize(
+    ("pattern", "outcome"),
+    [
+        (r"\AHello", "skipped"),
+        ("(?i)HELLO", "skipped"),
+        ("H[^]llo", "skipped"),
+        ("Hel*+o", "skipped"),
+        ("(?:Hello)", "passed"),
+        ("(?=H)H[^e]*ello", "passed"),
+        (r"\\AHello", "failed"),
+    ],
+)
+def test_a_pattern_that_javascript_reads_otherwise_is_not_judged(pattern: str, outcome: str, tmp_path: Path) -> None:
+    read = _cases(tmp_path, {"a.convo.txt": f"case\n\n#me\nhi\n\n#bot\nTEXT_REGEXP_ANY {pattern}\n"})
+
+    assert _all(read).cases[0].outcome == outcome
+
+
 def test_a_message_of_another_channel_is_not_judged(tmp_path: Path) -> None:
     read = _cases(tmp_path, {"a.convo.txt": "case\n\n#me\nhi\n\n#bot other\nHello\n"})
 

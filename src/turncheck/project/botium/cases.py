@@ -32,6 +32,7 @@ from turncheck.project.botium.vocabulary import (
     TEXTS,
     VARIABLE,
     as_pattern,
+    reads_otherwise,
 )
 from turncheck.project.e2e.model import CaseTurn, E2ECase, E2ECases, NotJudged
 from turncheck.web.json_path import PathError, compiled
@@ -125,6 +126,9 @@ def _reasons(suite: Suite, section: Section, variables: frozenset[str]) -> Itera
         if one.name == "CONVO_STEP_PARAMETERS":
             yield from _odd_parameters(one)
     yield from _unsearchable(section)
+    for pattern, location in _patterns(suite, section):
+        if part := reads_otherwise(pattern):
+            yield NotJudged(f"'{pattern}': '{part}' has another meaning in JavaScript's regular expressions", location)
     if section.json is not None:
         yield NotJudged(f"the message of #{section.sender} is JSON for one of Botium's connectors", section.location)
     if section.sender == "bot" and section.channel:
@@ -231,21 +235,27 @@ def _doubts(suite: Suite, convo: Convo, sections: Sequence[Section]) -> Iterator
 
 def _faulty_patterns(suite: Suite, sections: Sequence[Section]) -> Iterator[Finding]:
     for section in sections:
-        if section.sender != "bot":
-            continue
-        lists = [(hook.args[0], hook.location) for hook in section.hooks if hook.name == LIST_HOOK and hook.args]
-        patterns = lists + [
-            (text, one.location)
-            for one in section.asserters
-            if one.name.startswith("TEXT_REGEXP")
-            for arg in one.args
-            for text in suite.texts(arg) or (arg,)
-        ]
-        if suite.settings.matching.startswith("regexp") and section.text:
-            patterns += [(text, section.location) for text in suite.texts(section.text) or (section.text,)]
-        for pattern, location in patterns:
-            if problem := pattern_problem(as_pattern(pattern)):
+        for pattern, location in _patterns(suite, section):
+            problem = None if reads_otherwise(pattern) else pattern_problem(as_pattern(pattern))
+            if problem is not None:
                 yield _finding(f"'{pattern}' is not a regular expression: {problem}.", location, "error")
+
+
+def _patterns(suite: Suite, section: Section) -> list[tuple[str, Location]]:
+    """Return the regular expressions of a section of the bot."""
+    if section.sender != "bot":
+        return []
+    lists = [(hook.args[0], hook.location) for hook in section.hooks if hook.name == LIST_HOOK and hook.args]
+    patterns = lists + [
+        (text, one.location)
+        for one in section.asserters
+        if one.name.startswith("TEXT_REGEXP")
+        for arg in one.args
+        for text in suite.texts(arg) or (arg,)
+    ]
+    if suite.settings.matching.startswith("regexp") and section.text:
+        patterns += [(text, section.location) for text in suite.texts(section.text) or (section.text,)]
+    return patterns
 
 
 # Cases.

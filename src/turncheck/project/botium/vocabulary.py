@@ -97,3 +97,15 @@ VARIABLE: Final = re.compile(r"\$[A-Za-z]\w+", re.ASCII)
 def as_pattern(pattern: str) -> str:
     """Return a regular expression of JavaScript's with Python's way to name groups."""
     return re.sub(r"\(\?<(?![=!])", "(?P<", pattern)
+
+
+_OTHERWISE: Final = re.compile(r"\\[AZaGhHKRXpP]|\(\?(?![:=!]|<[=!A-Za-z_$])|\[\^?\]|[*+?}]\+")
+
+
+def reads_otherwise(pattern: str) -> str:
+    """Return a part that JavaScript reads otherwise than Python, or refuses; "" if there is none.
+
+    ``\\A`` is a letter there, ``[^]`` any character, ``(?i)`` and ``a*+`` are errors.
+    """
+    found = _OTHERWISE.search(pattern.replace("\\\\", ""))
+    return found[0] if found else ""
