@@ -939,7 +939,10 @@ def shards_of(job: Job, count: int) -> list[str]:
     return folders
 
 
-def test_a_matrix_of_jobs_is_judged_and_published_once_by_the_job_that_merges(job: Job) -> None:
+def test_a_matrix_of_jobs_is_judged_and_published_once_by_the_job_that_merges(
+    job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("turncheck.run.prepare.now", lambda: "2026-02-03T10:20:30Z")  # the comment says the minute
     assert job.pull_request(evaluations="", out="whole") == 1
     (alone,) = job.github.bodies(7)
     job.github.comments.clear()

@@ -178,7 +178,7 @@ class Message(Struct, frozen=True):
 
         try:
             found = regex.finditer(
-                as_re_reads(as_pattern(pattern or ORDERED_LIST)),
+                as_re_reads(as_pattern(pattern or ORDERED_LIST, multiline=True)),
                 self.text,
                 flags=regex.VERSION0 | re.MULTILINE,
                 timeout=SEARCH_SECONDS,

@@ -60,7 +60,7 @@ def matches(said: str, wanted: str, mode: str, word_errors: str = "") -> bool:
     if kind == "wer":
         return word_error_rate(said, wanted) <= accepted_errors(word_errors)
     if kind == "regexp":
-        return found(f"(?i){as_pattern(wanted)}" if any_case else as_pattern(wanted), said)
+        return found(f"(?i){as_pattern(wanted)}" if any_case else as_pattern(wanted), said, written=wanted)
     if any_case:
         said, wanted = said.lower(), wanted.lower()
     match kind:
@@ -80,8 +80,8 @@ def _has_wildcards(said: str, wanted: str, *, exact: bool) -> bool:
     return found(f"\\A{pattern}\\Z" if exact else pattern, said)
 
 
-def found(pattern: str, text: str) -> bool:
-    """Whether a regular expression is found in a text.
+def found(pattern: str, text: str, *, written: str = "") -> bool:
+    """Whether a regular expression, ``written`` in a suite, is found in a text.
 
     Raises:
         CannotCompareError: it takes too long, or is none.
@@ -91,10 +91,10 @@ def found(pattern: str, text: str) -> bool:
     try:
         return is_matched(pattern, text)
     except EndlessSearchError:
-        why = f"the pattern '{pattern}' took longer than {SEARCH_SECONDS:g} seconds to be searched for"
+        why = f"the pattern '{written or pattern}' took longer than {SEARCH_SECONDS:g} seconds to be searched for"
         raise CannotCompareError(why) from None
     except regex.error as error:
-        raise CannotCompareError(f"'{pattern}' is no regular expression: {error}") from None
+        raise CannotCompareError(f"'{written or pattern}' is no regular expression: {error}") from None
 
 
 # The share of words that differ.

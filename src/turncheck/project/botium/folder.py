@@ -317,11 +317,12 @@ class _Settings:
         return value if isinstance(value, str) else ""
 
     def _pattern(self, name: str) -> str:
-        pattern = as_pattern(self._text(name))
+        written = self._text(name)
+        pattern = as_pattern(written)
         problem = pattern_problem(pattern)
         if problem is None:
             return pattern
-        message = f"{name}: '{pattern}' is not a regular expression: {problem}."
+        message = f"{name}: '{written}' is not a regular expression: {problem}."
         self.findings.append(Finding("botium-syntax", "error", message, self.place))
         return ""
 

@@ -94,9 +94,59 @@ MODES: Final = (
 VARIABLE: Final = re.compile(r"\$[A-Za-z]\w+", re.ASCII)
 
 
-def as_pattern(pattern: str) -> str:
-    """Return a regular expression of JavaScript's with Python's way to name groups."""
-    return re.sub(r"\(\?<(?![=!])", "(?P<", pattern)
+_JAVASCRIPT: Final = re.compile(
+    r"(?P<group>\(\?<(?![=!]))|\\(?P<escaped>.)|\[(?P<characters>\^?(?:\\.|[^\]\\])*)\]|(?P<any>\.)|(?P<end>\$(?![A-Za-z]\w))",
+    re.DOTALL,
+)
+_WORD: Final = "0-9A-Za-z_"
+_SETS: Final = {"d": "0-9", "w": _WORD}
+_WITHOUT: Final = {**{name.upper(): f"[^{characters}]" for name, characters in _SETS.items()}, "S": r"\S"}
+_ESCAPED: Final = {
+    **{name: f"[{characters}]" for name, characters in _SETS.items()},
+    **_WITHOUT,
+    "b": f"(?:(?<=[{_WORD}])(?![{_WORD}])|(?<![{_WORD}])(?=[{_WORD}]))",
+    "B": f"(?:(?<=[{_WORD}])(?=[{_WORD}])|(?<![{_WORD}])(?![{_WORD}]))",
+}
+
+
+def as_pattern(pattern: str, *, multiline: bool = False) -> str:
+    """Return a regular expression of JavaScript's as Python writes it.
+
+    There digits, words and their boundaries are those of ASCII, ``.`` is no end of a line, and ``$``, unless
+    ``multiline``, only the end of the text; groups are named in another way.
+    """
+
+    def as_python_reads(match: re.Match[str]) -> str:
+        match match.lastgroup:
+            case "group":
+                return "(?P<"
+            case "escaped":
+                return _ESCAPED.get(match["escaped"], match[0])
+            case "characters":
+                return _set_of(match["characters"])
+            case "any":
+                return r"[^\n\r\u2028\u2029]"
+            case _:
+                return "$" if multiline else r"\Z"
+
+    return _JAVASCRIPT.sub(as_python_reads, pattern)
+
+
+def _set_of(characters: str) -> str:
+    """Return what matches one of the characters of a set; a hyphen beside ``\\w`` and its like is one of them."""
+    negated = characters.startswith("^")
+    parts = re.findall(r"\\.|.", characters[negated:], re.DOTALL)
+    named = [part in {r"\d", r"\D", r"\w", r"\W", r"\s", r"\S"} for part in ("", *parts, "")]
+    written = "".join(
+        r"\-" if part == "-" and (before or after) else _SETS.get(part[1:], part) if part[0] == "\\" else part
+        for before, part, after in zip(named, parts, named[2:], strict=False)
+        if part[1:] not in _WITHOUT
+    )
+    without = [_WITHOUT[part[1:]] for part in parts if part[1:] in _WITHOUT]
+    if not without:
+        return f"[^{written}]" if negated else f"[{written}]"
+    either = "|".join([f"[{written}]"] * bool(written) + without)
+    return rf"(?:(?!{either})[\s\S])" if negated else f"(?:{either})"
 
 
 _OTHERWISE: Final = re.compile(r"\\[AZaGhHKRXpP]|\(\?(?![:=!]|<[=!A-Za-z_$])|\[\^?\]|[*+?}]\+")
