@@ -4,8 +4,8 @@
 ``python fake_rasa.py run … --port N --model FILE`` serves. What is understood: the first word of a sentence is its
 intent. What is predicted: ``utter_<intent>`` after a message, else listening. ``act NAME`` calls the action server for
 this action first, whatever comes of it. Faults are named by the environment variable ``FAULT`` or by the test; intents
-in the variable ``DEAD``, or in lines ``# dead: NAME`` of the project's domain, are answered wrongly, and a project whose
-domain has ``# untrainable`` cannot be trained.
+in the variable ``DEAD``, or in lines ``# dead: NAME`` of the project's domain, are answered wrongly, and a project
+whose domain has ``# untrainable`` cannot be trained.
 """
 
 from __future__ import annotations

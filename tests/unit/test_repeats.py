@@ -648,7 +648,7 @@ def test_what_the_report_of_the_base_lacks_is_judged_alone_whoever_could_be_aske
 
 def test_a_base_that_fails_no_more_often_than_in_its_report_leaves_the_loss_to_that() -> None:
     """It has more runs than those in turn to tell a loss from chance."""
-    base = with_base(evaluated(STEADY), "P" * 100)
+    base = with_base(evaluated(STEADY), "P" * 50)
     for seed in range(5):
         alone = losses(evaluated(MANY, base, seed=seed))
         section = evaluated(MANY, base, on_base=base_of(dict.fromkeys(MANY, 0.0)), seed=seed)
