@@ -99,14 +99,14 @@ def rewritten(project: Path, folder: Path, how: Reordering) -> Path:
 
 def _composed(file: Path) -> yaml.MappingNode | None:
     try:
-        node = yaml.compose(file.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+        node = yaml.compose(file.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     except (yaml.YAMLError, UnicodeError):
         return None
     return node if isinstance(node, yaml.MappingNode) and node.value else None
 
 
 def _written(node: yaml.Node) -> str:
-    return yaml.serialize(node, Dumper=yaml.SafeDumper, allow_unicode=True, width=10_000)
+    return yaml.serialize(node, Dumper=yaml.CSafeDumper, allow_unicode=True, width=10_000)
 
 
 def _yaml(file: Path, how: Reordering, *, may_split: bool, domain: bool) -> Iterator[tuple[str, str]]:
@@ -195,7 +195,7 @@ def _is_odd(key: str, value: yaml.Node) -> bool:
         return False
     if not isinstance(value, yaml.MappingNode if key in KEYED else yaml.SequenceNode):
         return True
-    names = [yaml.serialize(one[0] if key in KEYED else one) for one in value.value]
+    names = [yaml.serialize(one[0] if key in KEYED else one, Dumper=yaml.CSafeDumper) for one in value.value]
     return len(names) != len(set(names)) or any("triggers:" in name for name in names)
 
 

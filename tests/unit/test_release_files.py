@@ -179,6 +179,23 @@ def test_a_version_is_found_in_every_form(text: str, right: list[str], wrong: li
         assert text.format(named).split("\n")[found.line - 8][found.column :].startswith(named)
 
 
+def test_every_form_is_among_the_lines_that_git_finds(tmp_path: Path) -> None:
+    """What git does not find is never looked at: each form alone in a file, at the end of a line and of a sentence."""
+    texts = [text.format(right[0]) for text, right, _ in FORMS]
+    at_ends = [
+        "The release v1.2.3 of turncheck.",
+        "git+https://git.example/acme/turncheck.git@v1",
+        "git clone -b v1.2.3 git@git.example:acme/turncheck",
+    ]
+    for number, text in enumerate([*texts, *map(str.upper, texts[:5]), *at_ends]):
+        (tmp_path / f"{number}.txt").write_text(text)
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    subprocess.run(["git", "add", "."], cwd=tmp_path, check=True)
+
+    found = mentions(place(tmp_path, tmp_path), "")
+    assert {one.path for one in found} == {file.name for file in tmp_path.glob("*.txt")}
+
+
 @pytest.mark.parametrize(
     "text",
     [

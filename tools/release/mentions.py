@@ -122,12 +122,17 @@ _OF_COMMITS: Final[dict[str, tuple[Mention, ...]]] = {}
 """What a commit names does not change, and a release asks for it at several steps."""
 
 
+# One of them is in whatever a form finds. A name with a dot behind it is a module (`turncheck.api`) or a file, but for
+# that of a repository. Looked for as one pattern: git goes through each line once for every pattern.
+_WORDS = "|".join(
+    (rf"{PACKAGE}($|[^.]|\.($|[^a-z]|git))", "embedded [0-9]", "refs/tags/v[0-9]", "gh release", "is [`*_]*v[0-9]")
+)
+
+
 def _found(place: Place, commit: str = "") -> Iterator[Mention]:
-    words = (PACKAGE, "embedded [0-9]", "refs/tags/v[0-9]", "gh release", "is [`*_]*v[0-9]")
-    asked = [f"-e{word}" for word in words]
     where = (*filter(None, [commit]), "--", ".", ":!tests", ":!CHANGELOG.md")
     # The words are plain letters: to look for them in bytes takes a third of the time.
-    found = place.git("grep", "-InziC4", *asked, *where, env={"LC_ALL": "C"})
+    found = place.git("grep", "-EInziC4", _WORDS, *where, env={"LC_ALL": "C"})
     for region in f"\n{found}".split("\n--\n"):
         lines = [line.split("\0", 2) for line in region.strip("\n").split("\n")]
         for path, part in _by_file(lines):

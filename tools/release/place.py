@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -42,12 +43,12 @@ class Place:
     index: str
     """The simple index that shows them."""
 
-    @property
+    @cached_property
     def commit(self) -> str:
-        """The commit that is released: the one checked out."""
+        """The commit that is released: the one checked out, which no step changes."""
         return self.git("rev-parse", "HEAD")
 
-    @property
+    @cached_property
     def version(self) -> str:
         """The version that the released commit gives itself.
 

@@ -17,9 +17,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turncheck.evaluation.botium_conditions import Group, conditions_of, ends_group, is_met
-from turncheck.evaluation.botium_message import Message, NotJudgedError, as_text
+from turncheck.evaluation.botium_message import Message, as_text
 from turncheck.evaluation.botium_texts import (
     CannotCompareError,
+    NotJudgedError,
     accepted_errors,
     cleaned,
     matches,
