@@ -904,6 +904,7 @@ def test_the_setting_is_read(given: Any, rules: RepeatRules) -> None:
         ({"budget": 5}, "`budget` takes `turns` and `time`"),
         ({"budget": {"time": "15"}}, "`time`: expected a duration"),
         ("turns: 5, budget: 15m", "the budget is written without its name: `turns: 5000, time: 15m`"),
+        ("first: 2, most: 9, first: 3", "`first` appears twice"),
         ("often", "expected `auto`, `off`, or rules"),
         ("", "expected `auto`, `off`, or rules"),
         (True, "expected `auto`, `off`, or rules"),
