@@ -3,9 +3,9 @@
 ``python fake_rasa.py train … --out DIR --fixed-model-name NAME`` writes a "model": what it was called with.
 ``python fake_rasa.py run … --port N --model FILE`` serves. What is understood: the first word of a sentence is its
 intent. What is predicted: ``utter_<intent>`` after a message, else listening. ``act NAME`` calls the action server for
-this action first, whatever comes of it. Faults are named by the environment
-variable ``FAULT`` or by the test; intents in the variable ``DEAD``, or in the project's ``dead.txt``, are answered
-wrongly, and a project with ``untrainable.txt`` cannot be trained.
+this action first, whatever comes of it. Faults are named by the environment variable ``FAULT`` or by the test; intents
+in the variable ``DEAD``, or in lines ``# dead: NAME`` of the project's domain, are answered wrongly, and a project
+whose domain has ``# untrainable`` cannot be trained.
 """
 
 from __future__ import annotations
@@ -280,9 +280,10 @@ def main(arguments: list[str]) -> int:
     given = dict(itertools.pairwise(arguments))
     with Path(os.environ["CALLS"]).open("a") as calls:
         calls.write(json.dumps({"arguments": arguments, "environment": dict(os.environ), "pid": os.getpid()}) + "\n")
+    domain = Path("domain.yml").read_text() if Path("domain.yml").exists() else ""
     if arguments[0] == "train":
         sys.stdout.write("Training ...\n")
-        if fault == "training" or Path("untrainable.txt").exists():
+        if fault == "training" or "# untrainable" in domain:
             sys.stdout.write("InvalidRule: the rules contradict each other\n")
             return 1
         sentences = Path(given["--nlu"], "nlu.yml").read_text() if "--nlu" in given else ""
@@ -293,8 +294,7 @@ def main(arguments: list[str]) -> int:
         return 3
     sys.stderr.write(Path(given["--endpoints"]).read_text())
     endpoint = re.search(r"action_endpoint:\s+url: *(\S+)", Path(given["--endpoints"]).read_text())
-    here = Path("dead.txt").read_text() if Path("dead.txt").exists() else ""
-    dead = frozenset(f"{here} {os.environ.get('DEAD', '')}".split())
+    dead = frozenset((*re.findall(r"# dead: (.*)", domain), *os.environ.get("DEAD", "").split()))
     fake = FakeRasa(model=given["--model"], action_endpoint=endpoint[1] if endpoint else "", dead=dead)
     if fault == "late":
         fake.fault = lambda path, _body: "die" if path.startswith("/webhooks") else None

@@ -36,7 +36,7 @@ FILES = {
 
 @pytest.fixture
 def bot(tmp_path: Path) -> Path:
-    """A repository whose first commit has a report of twenty runs of each case; ``dead.txt`` is the change."""
+    """A repository whose first commit has a report of twenty runs of each case."""
     bot = tmp_path / "bot"
     write(bot, FILES)
     subprocess.run([*GIT, "init", "-q", str(bot)], check=True)
@@ -51,6 +51,11 @@ def write(bot: Path, files: dict[str, str]) -> None:
         path = bot / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
+
+
+def dead(*names: str) -> dict[str, str]:
+    """A domain with which the assistant answers these intents wrongly."""
+    return {"domain.yml": FILES["domain.yml"] + "".join(f"# dead: {name}\n" for name in names)}
 
 
 def commit(bot: Path) -> None:
@@ -91,13 +96,13 @@ BOTH = ["train", "run", "train", "run"]
 
 
 def test_a_dead_case_is_run_in_turn_with_the_base_and_has_regressed(bot: Path) -> None:
-    write(bot, {"dead.txt": "greet"})
+    write(bot, dead("greet"))
     commit(bot)
 
     assert beside_base(bot) == 1
 
-    dead = repeats(bot, "greet")
-    assert (dead.outcome, dead.base) == ("regressed", "P" * 20 + "p" * (len(dead.runs) - 2))
+    found = repeats(bot, "greet")
+    assert (found.outcome, found.base) == ("regressed", "P" * 20 + "p" * (len(found.runs) - 2))
     assert {repeats(bot, name).base for name in ("order", "cancel")} == {"P" * 20}, "they are not suspicious"
     assert started(bot) == BOTH
     assert cases(bot).remarks == ()
@@ -116,20 +121,54 @@ def test_a_case_that_fails_on_both_sides_since_a_model_drifted_is_no_regression(
 def test_custom_actions_of_the_base_are_run_by_the_action_server_of_this_run(bot: Path) -> None:
     act = "- test_case: act\n  steps: [{user: act action_x}, {utter: utter_act}]\n"
     write(bot, {"tests/e2e_test_cases.yml": FILES["tests/e2e_test_cases.yml"] + act})
+    commit(bot)
     with serving(FakeRasa()) as old, serving(FakeRasa()) as new:
-        write(bot, {"endpoints.yml": f"action_endpoint: {{url: {old.url}/webhook}}\n"})
-        commit(bot)
-        assert run(bot, "--repeats", "first: 20, most: 20", "--baseline", "none", out="base") == 0
-        write(bot, {"endpoints.yml": f"action_endpoint: {{url: {new.url}/webhook}}\n", "dead.txt": "act"})
+        of_old, of_new = (("--action-endpoint", f"{server.url}/webhook") for server in (old, new))
+        assert run(bot, "--repeats", "first: 20, most: 20", "--baseline", "none", *of_old, out="base") == 0
+        write(bot, dead("act"))
         commit(bot)
         called = len(old.calls)
 
-        assert beside_base(bot) == 1
+        assert beside_base(bot, *of_new) == 1
 
         in_turn = repeats(bot, "act").base.count("p")
         assert in_turn > 0
         assert [path for _, path, _ in new.calls if path == "/webhook"] == ["/webhook"] * in_turn
         assert len(old.calls) == called
+
+
+@pytest.mark.parametrize("shared", ["actions.py", "endpoints.yml", "start.sh", "a link"])
+def test_what_the_change_breaks_for_both_sides_is_no_excuse(bot: Path, shared: str, golden: Golden) -> None:
+    """What both would be run with decides as on a base that cannot be had: by its report."""
+    commit(bot)
+    if shared == "a link":
+        (bot / "models").symlink_to("elsewhere")
+    else:
+        write(bot, {shared: "# another\n"})
+    write(bot, dead("order"))
+    commit(bot)
+
+    assert beside_base(bot, drifted="greet") == 1
+
+    assert {(repeats(bot, name).outcome, repeats(bot, name).base) for name in ("greet", "order")} == {
+        ("regressed", "P" * 20)
+    }
+    assert started(bot) == ["train", "run"]
+    golden(*cases(bot).remarks)
+
+
+def test_a_change_of_data_tests_and_settings_leaves_the_base_to_be_asked(bot: Path) -> None:
+    more = "- test_case: more\n  steps: [{user: greet more}, {utter: utter_greet}]\n"
+    write(bot, {"data/more.yml": "nlu: [{intent: greet, examples: '- greet me'}]\n", "turncheck.yml": "seed: 7\n"})
+    write(bot, {"tests/e2e_test_cases.yml": FILES["tests/e2e_test_cases.yml"] + more})
+    (bot / "data/nlu.yml").rename(bot / "data/sentences.yml")
+    (bot / "turncheck.quarantine.yml").write_text("[]\n")
+    commit(bot)
+
+    beside_base(bot, drifted="greet")
+
+    assert repeats(bot, "greet").outcome == "unclear"
+    assert started(bot) == BOTH
 
 
 def test_nothing_of_the_base_is_trained_without_a_suspicious_case(bot: Path) -> None:
@@ -157,10 +196,9 @@ def test_a_model_that_is_named_says_nothing_of_the_base(bot: Path) -> None:
 
 
 def test_a_base_that_cannot_be_trained_leaves_its_report(bot: Path, golden: Golden) -> None:
-    write(bot, {"untrainable.txt": ""})
+    write(bot, {"domain.yml": FILES["domain.yml"] + "# untrainable\n"})
     commit(bot)
-    write(bot, {"dead.txt": "greet order"})
-    (bot / "untrainable.txt").unlink()
+    write(bot, dead("greet", "order"))
     commit(bot)
     base = json.loads((bot.parent / "base/report.json").read_text())
     base["source"]["commit"] = head(bot, "HEAD~1")
@@ -177,7 +215,7 @@ def test_a_base_that_cannot_be_trained_leaves_its_report(bot: Path, golden: Gold
 
 def test_a_base_whose_commit_is_not_at_hand_leaves_its_report(bot: Path, golden: Golden) -> None:
     (bot.parent / "bare").mkdir()
-    write(bot.parent / "bare", {**FILES, "dead.txt": "greet"})
+    write(bot.parent / "bare", FILES | dead("greet"))
 
     assert beside_base(bot.parent / "bare") == 1
 
@@ -205,9 +243,9 @@ def test_a_base_that_runs_elsewhere_is_asked_in_turn(bot: Path, baseline: str) -
     flags = ("--baseline", str(bot.parent / "base")) if baseline == "report" else ("--base", "HEAD~1")
     with serving(FakeRasa(dead=frozenset({"greet"}))) as here, serving(FakeRasa()) as there:
         assert beside_server(bot, *flags, here=here, there=there) == 1
-    dead = repeats(bot, "greet")
+    found = repeats(bot, "greet")
     history = 20 if baseline == "report" else 2
-    assert (dead.outcome, dead.base) == ("regressed", "P" * history + "p" * (len(dead.runs) - 2))
+    assert (found.outcome, found.base) == ("regressed", "P" * history + "p" * (len(found.runs) - 2))
 
 
 def test_the_address_of_the_base_goes_with_that_of_this_side(bot: Path, golden: Golden) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from fake_bot import REST, Call, FakeBot, Reply, serving
+from golden_texts import Golden
 
 from turncheck.cli import run_command_line
 from turncheck.report.codec import decode
@@ -104,6 +105,35 @@ def test_a_base_that_can_be_asked_needs_no_history() -> None:
     assert repeats("hello").base[2:] == "p" * (len(repeats("hello").runs) - 2)
     both = {**RATES, "hello": 0.7}
     assert run(both, 5, *judged, on_base=both) == 0, "it fails on both sides: the model drifted"
+
+
+def test_a_base_at_the_same_address_is_not_asked(golden: Golden) -> None:
+    """It would fail with this side, and excuse it."""
+    base = ["--repeats", "first: 20, most: 20", "--baseline", "none", "--out", "base"]
+    rates = dict.fromkeys(RATES, 0.0)
+    assert run(rates, 1, *base) == 0
+    with serving(FakeBot(coins({**rates, "hello": 1.0}, 1))) as bot:
+        begin = ["run", "--engine", "http", "--bot-url", bot.url, "--bot-url-base", f"{bot.url.upper()}/", "--no-cache"]
+        assert run_command_line([*begin, "--evaluations", "e2e", "--baseline", "base"]) == 1
+    assert (repeats("hello").outcome, repeats("hello").base) == ("regressed", "P" * 20)
+    section = decode(Path("results/report.json").read_bytes()).e2e
+    assert section is not None
+    golden(*section.remarks)
+
+
+def test_a_case_that_is_unclear_is_named_also_beside_one_that_failed() -> None:
+    base = ["--repeats", "first: 20, most: 20", "--baseline", "none", "--fail-on", "none", "--out", "base"]
+    rates = dict.fromkeys(RATES, 0.0)
+    assert run(rates, 1, *base) == 0
+    dead, unclear = list(RATES)[:2]
+    rules = ["--repeats", "first: 3, most: 4", "--fail-on", "new-failures"]
+    for seed in range(30):
+        assert run({**rates, dead: 1.0, unclear: 0.5}, seed, "--baseline", "base", *rules) == 1
+        if repeats(unclear).outcome == "unclear":
+            break
+    comment = Path("results/comment.md").read_text()
+    (line,) = [line for line in comment.splitlines() if "1 end-to-end case unclear" in line]
+    assert "tests/e2e_test_cases.yml" in line
 
 
 # --- the base is asked as its own files say --------------------------------------------------------------------------

@@ -19,8 +19,11 @@ from turncheck.comparison.cases import end_to_end_cases
 from turncheck.engines.conversation import Turn
 from turncheck.evaluation import botium_values
 from turncheck.evaluation.botium_run import ScriptRun
+from turncheck.evaluation.botium_texts import matches
+from turncheck.evaluation.botium_values import values_in
 from turncheck.evaluation.e2e import evaluate_cases
 from turncheck.evaluation.e2e_case import CaseRun, run_case
+from turncheck.project.botium.model import Capabilities
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.e2e.model import E2ECases
 from turncheck.report.model import CaseResult, EndToEnd
@@ -30,6 +33,54 @@ CLEARED = "a value that is cleared"
 """`CLEAR_SCRIPTING_MEMORY` is meant to clear a value, which it does here, but not in Botium."""
 REFUSED = ("a variable of the machine", "digits without their number")
 """Functions that fail in Botium, too: such a conversation is not run here, but says why."""
+
+
+PATTERNS_OF_HELLO = (
+    *("(?:Hello)", "(?=H)H[^e]*ello", r"\(?Hello\)?", r"H\++|e[*+l]", "H[^]llo", "[[]a|o", "(?<!a|bc)H", "(?<=He+)l"),
+    *(
+        r"(?<x>l)\k<x>",
+        r"(x)?\1H",
+        r"\1(H)",
+        r"(l\1)lo",
+        "(?<é>l)",
+        r"(?<$>l)\1",
+        r"\110ello",
+        r"\x48\u0065l",
+        "{,2}|H",
+    ),
+    *(r"\e\l\lo", "$^|H", "(?=H)*e"),
+)
+PATTERNS_OF_SOMETHING_ELSE = (
+    *(
+        r"\AHello",
+        r"\\AHello",
+        r"Hello\Z",
+        "(zebra {,2}crossing){,1}",
+        "[]",
+        r"\q",
+        r"\cJ",
+        r"\p{L}",
+        r"\k<x>",
+        "He{e}",
+    ),
+    *("Hel$ab", "[[:alpha:]]", r"\R"),
+)
+PATTERNS_NOT_READ = (
+    *(
+        "(?i)HELLO",
+        "(?>H)",
+        "(?P<x>H)",
+        "(?#H)",
+        "Hel*+o",
+        "Hel{2}+o",
+        "Hell?+o",
+        r"(?<x>H)\k",
+        r"(?<x>H)\k<y>",
+        "(?<-x>H)",
+    ),
+    *(r"(?:(l)|o)*\1", r"(l|)*\1", r"(?<=\1(l))o", r"(?!(x))\1", "(?<x>H)|(?<x>e)", "(?i:h)"),
+)
+"""What JavaScript refuses, and references to what it has forgotten, while Python has not."""
 
 
 def _cases(folder: Path, files: dict[str, str], capabilities: dict[str, Any] | None = None) -> E2ECases:
@@ -267,19 +318,106 @@ def test_what_cannot_be_judged_is_skipped_with_its_line_and_the_reason(line: str
 @pytest.mark.parametrize(
     ("pattern", "outcome"),
     [
-        (r"\AHello", "skipped"),
-        ("(?i)HELLO", "skipped"),
-        ("H[^]llo", "skipped"),
-        ("Hel*+o", "skipped"),
-        ("(?:Hello)", "passed"),
-        ("(?=H)H[^e]*ello", "passed"),
-        (r"\\AHello", "failed"),
+        *((pattern, "passed") for pattern in PATTERNS_OF_HELLO),
+        *((pattern, "failed") for pattern in PATTERNS_OF_SOMETHING_ELSE),
+        *((pattern, "skipped") for pattern in PATTERNS_NOT_READ),
     ],
 )
-def test_a_pattern_that_javascript_reads_otherwise_is_not_judged(pattern: str, outcome: str, tmp_path: Path) -> None:
+def test_a_pattern_is_read_as_in_javascript_or_not_judged(pattern: str, outcome: str, tmp_path: Path) -> None:
+    """The others of the suite are judged whatever it is."""
+    convo = "case\n\n#me\nhi\n\n#bot\n{}\n"
+    line = f"TEXT_REGEXP_ANY {pattern}".replace("|", r"\|")  # one argument
+    files = {"a.convo.txt": convo.format("Hello"), "b.convo.txt": convo.format(line)}
+    read = _cases(tmp_path, files, {"SCRIPTING_NORMALIZE_TEXT": False})
+
+    assert {one.severity for one in read.findings} <= {"warning"}
+    assert [one.outcome for one in _all(read).cases] == ["passed", outcome]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "found"),
+    [
+        (r"^[\d-x]$", "-", True),
+        (r"^[\d-a-z]$", "k", False),
+        (r"^[a-\d-z]$", "z", True),
+        (r"^[^\W\d]$", "5", False),
+        (r"[\c1]", "\x11", True),
+        (r"\c1", "\\c1", True),
+        (r"[\c!]", "\\", True),
+        (r"\s", "\ufeff", True),
+        (r"\s", "\x85", False),
+        (r"\w\b", "\u00e9", False),
+        ("^..$", "\U0001f600", True),
+        ("^[\U0001f44d\U0001f44e]$", "\U0001f44d", False),
+        (r"^\ud83d\ude00$", "\U0001f600", True),
+        ("^(?:(a)|b)*$", "ab", True),
+        ("{,2}", "a", False),
+        ("a$", "a\n", False),
+    ],
+)
+def test_a_pattern_finds_what_it_finds_in_javascript(pattern: str, text: str, found: bool) -> None:
+    assert matches(text, pattern, "regexp") is found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "found"),
+    [
+        ("k\u00c9[a-c]", "K\u00e9B", True),
+        ("k", "\u212a", False),
+        (r"[a-z]|\w", "\u017f", False),
+        ("kay\u0131t", "KAYIT", False),
+        ("i", "\u0130", False),
+        (r"^\u03c3", "\u03c2", True),
+        ("[^a]", "A", False),
+        (r"(a)\1", "aA", True),
+    ],
+)
+def test_a_pattern_that_ignores_case_finds_what_it_finds_in_javascript(pattern: str, text: str, found: bool) -> None:
+    assert matches(text, pattern, "regexpIgnoreCase") is found
+
+
+@pytest.mark.parametrize("pattern", ["(", "*a", "[b-a]", "a{2,1}", "a**", r"\b*o", "^*", "(?<=H)*e", "[a"])
+def test_a_pattern_that_is_broken_in_javascript_is_an_error(pattern: str, tmp_path: Path) -> None:
     read = _cases(tmp_path, {"a.convo.txt": f"case\n\n#me\nhi\n\n#bot\nTEXT_REGEXP_ANY {pattern}\n"})
 
-    assert _all(read).cases[0].outcome == outcome
+    assert [one.code for one in read.findings if one.severity == "error"] == ["botium-syntax"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "outcomes"),
+    [
+        (r"[\u{1F44B}-\u{1F44F}]|\ud83d\ude00", ["passed", "failed"]),
+        (r"\p{Emoji}", ["skipped", "skipped"]),
+        ("(?i)h", ["skipped", "skipped"]),
+    ],
+)
+def test_a_pattern_that_is_taken_out_of_texts_reads_whole_characters(
+    pattern: str, outcomes: list[str], tmp_path: Path
+) -> None:
+    convo = "case\n\n#me\nhi\n\n#bot\nTEXT_EQUALS {}\n"
+    files = {"a.convo.txt": convo.format("Hi there"), "b.convo.txt": convo.format("Bye")}
+    read = _cases(tmp_path, files, {"SCRIPTING_NORMALIZE_TEXT_REMOVE_REGEXP": pattern})
+    section = evaluate_cases(ScriptedEngine([["Hi\U0001f44b there\U0001f600"]]), read.cases, CaseRun())  # type: ignore[arg-type]
+
+    assert {one.severity for one in read.findings} <= {"warning"}
+    assert [one.outcome for one in section.cases] == outcomes
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said", "words", "values"),
+    [
+        (r"^(?:Hi|Hello) \(?$name\)?, \d+ \++ $unit$", "Hello (Ann, 3 ++ km", "word", {"$name": "Ann", "$unit": "km"}),
+        (r"I am $name, \1", "I am Bob, Bob", "", {"$name": "Bob"}),
+        ("I am $name", "I am \U0001f600\U0001f44b", "", {"$name": "\U0001f600\U0001f44b"}),
+        ("I am $name", "I am Jos\u00e9", "word", {"$name": "Jos"}),
+        (r"I am $name{,2}", "I am Ann", "", {}),
+        (r"I am $name(?i)", "I am Ann", "", {}),
+    ],
+)
+def test_variables_take_values_where_a_pattern_of_javascript_has_them(
+    wanted: str, said: str, words: str, values: dict[str, str]
+) -> None:
+    assert values_in(said, [wanted], Capabilities(matching="regexp", memory_words=words)) == values
 
 
 def test_a_message_of_another_channel_is_not_judged(tmp_path: Path) -> None:

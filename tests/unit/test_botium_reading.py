@@ -11,13 +11,14 @@ from botium_records import folders, read_suite, records, shape, written
 
 from turncheck.project.botium.expansion import Expanded, FaultyConvoError, expanded
 from turncheck.project.botium.folder import is_skipped
-from turncheck.project.botium.functions import ANSWERED, FUNCTIONS
 from turncheck.project.botium.lines import FileLines, read_convo, read_memory, read_utterances
 from turncheck.project.botium.model import Convo, Plugins
 from turncheck.project.botium.objects import read_objects
 from turncheck.project.botium.vocabulary import (
+    ANSWERED,
     ASSERTERS,
     ASSERTERS_NOT_JUDGED,
+    FUNCTIONS,
     HOOKS,
     HOOKS_NOT_RUN,
     INPUTS,

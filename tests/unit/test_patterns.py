@@ -59,6 +59,13 @@ def test_a_brace_that_repeats_nothing_is_a_brace(pattern: str, text: str, found:
     assert is_found(pattern, text) is found
 
 
+def test_what_re_need_not_search_for_may_look_behind_but_not_be_larger() -> None:
+    assert pattern_problem("(?<=a+)b") is not None
+    assert pattern_problem("(?<=a+)b", for_re=False) is None
+    assert pattern_problem("(?<=a+)(?:b{1000}){1000}", for_re=False) is not None
+    assert pattern_problem("(?<=a+)(b", for_re=False) is not None
+
+
 @given(
     st.lists(st.sampled_from(PARTS), max_size=8).map("".join), st.lists(st.sampled_from(PARTS), max_size=6).map("".join)
 )

@@ -37,8 +37,8 @@ from turncheck.evaluation.e2e import evaluate_cases
 from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.evaluation.e2e_repeats import base_runs, evaluate_repeatedly
 from turncheck.evaluation.on_base import OnBase
-from turncheck.evaluation.repeated import BaseRuns, Repeated, Run, Sign
-from turncheck.evaluation.repeats import Rounds, Share
+from turncheck.evaluation.repeated import BaseRuns, Repeated, Run, Share, Sign
+from turncheck.evaluation.repeats import Rounds
 from turncheck.evaluations.kind import share_of_all_passing
 from turncheck.messages.errors import CutShortError, EngineError, PassingError, UnansweredError
 from turncheck.messages.finding import Location
@@ -73,9 +73,9 @@ def evaluated(
     return evaluate_repeatedly(coins, coin_cases(rates), CaseRun(workers=2), rules, lambda: base, **more)
 
 
-def base_of(*args: Any, only_known: bool = False, **more: Any) -> OnBase[Coins]:
+def base_of(*args: Any, **more: Any) -> OnBase[Coins]:
     """A base that can be asked, whose cases are such coins."""
-    return OnBase(lambda: Coins(*args, **more), only_known)
+    return OnBase(lambda: Coins(*args, **more))
 
 
 def with_base(section: EndToEnd, runs: str) -> EndToEnd:
@@ -625,7 +625,7 @@ def test_a_base_that_has_to_be_started_is_opened_once_for_a_case_that_its_report
         return Coins({"a": 0.0})
 
     def judged(base: EndToEnd | None, rates: Mapping[str, float]) -> EndToEnd:
-        return evaluated(rates, base, on_base=OnBase(coins, only_known=True), clock=lambda: now[0])
+        return evaluated(rates, base, on_base=OnBase(coins, lambda: True), clock=lambda: now[0])
 
     known = with_base(evaluated({"a": 0.0}), "P" * 20)
     assert of(judged(None, {"a": 1.0}), "a").outcome == "failed"
@@ -633,6 +633,37 @@ def test_a_base_that_has_to_be_started_is_opened_once_for_a_case_that_its_report
     assert not opened
     assert of(judged(known, {"a": 1.0}), "a").outcome == "regressed", "its start takes nothing of the budget"
     assert len(opened) == 1
+
+
+def test_what_the_report_of_the_base_lacks_is_judged_alone_whoever_could_be_asked() -> None:
+    """It is about something that the base cannot do, and fails there for that alone."""
+    base = with_base(evaluated({"a": 0.0}), "P" * 20)
+    rates = {"a": 0.0, "new": 0.7}
+    for seed in range(10):
+        beside = OnBase(lambda: Coins({"a": 0.0, "new": 1.0}), lambda: True)
+        found = of(evaluated(rates, base, on_base=beside, seed=seed), "new")
+        alone = of(evaluated(rates, base, seed=seed), "new")
+        assert (found.outcome, found.runs, found.base) == (alone.outcome, alone.runs, "")
+
+
+def test_a_base_that_fails_no_more_often_than_in_its_report_leaves_the_loss_to_that() -> None:
+    """It has more runs than those in turn to tell a loss from chance."""
+    base = with_base(evaluated(STEADY), "P" * 50)
+    for seed in range(5):
+        alone = losses(evaluated(MANY, base, seed=seed))
+        section = evaluated(MANY, base, on_base=base_of(dict.fromkeys(MANY, 0.0)), seed=seed)
+        assert (losses(section).p_value, losses(section).real) == (alone.p_value, True)
+        assert section.remarks[-1].endswith("the report counts.")
+
+
+def test_a_round_in_turn_is_kept_for_what_seems_to_be_a_loss() -> None:
+    """Else those that fail now and then would use up the budget, and a drifted model would count as a loss."""
+    base = with_base(evaluated(STEADY), "P" * 100)
+    rules = RepeatRules(turns=7 * len(MANY))
+    for seed in range(5):
+        section = evaluated(MANY, base, rules=rules, on_base=base_of(MANY, 50 + seed), seed=seed)
+        assert losses(section).base_runs <= 5 * len(MANY), "in turn"
+        assert not losses(section).real
 
 
 def test_an_interrupt_while_the_base_starts_keeps_what_was_run() -> None:
@@ -873,6 +904,7 @@ def test_the_setting_is_read(given: Any, rules: RepeatRules) -> None:
         ({"budget": 5}, "`budget` takes `turns` and `time`"),
         ({"budget": {"time": "15"}}, "`time`: expected a duration"),
         ("turns: 5, budget: 15m", "the budget is written without its name: `turns: 5000, time: 15m`"),
+        ("first: 2, most: 9, first: 3", "`first` appears twice"),
         ("often", "expected `auto`, `off`, or rules"),
         ("", "expected `auto`, `off`, or rules"),
         (True, "expected `auto`, `off`, or rules"),

@@ -61,11 +61,11 @@ def tested_runs(section: Evaluation, pairs: Iterable[Pair]) -> dict[str, Tested]
     if not sides:
         return {}
     before, after = ([side[number] for side in sides] for number in (0, 1))
+    if any(repeats.in_turn for repeats in after):
+        before, after = map(list, zip(*map(_in_turn, before, after), strict=True))
     tested = {
         f"{section}.flaky": flipped([_is_flaky(repeats) for repeats in before], [_is_flaky(one) for one in after])
     }
-    if any(repeats.in_turn for repeats in after):
-        before, after = map(list, zip(*map(_in_turn, before, after), strict=True))
     old, new = dict(figures_of_runs(section, before)), dict(figures_of_runs(section, after))
     p_value = min(1.0, 2 * min(_p_value(before, after), _p_value(after, before)))
     significance = Significance(
@@ -81,14 +81,17 @@ def _in_turn(base: Repeats, now: Repeats) -> tuple[Repeats, Repeats]:
     """Return the runs of both sides that were made in turn; if there are none of a test, all."""
     if not now.in_turn:
         return base, now
-    here, there = now.in_turn[::2], now.in_turn[1::2]
-    return Repeats(runs=there, outcome="unclear"), Repeats(runs=here, outcome="unclear")
+    return _of_runs(now.in_turn[1::2]), _of_runs(now.in_turn[::2])
+
+
+def _of_runs(runs: str) -> Repeats:
+    return Repeats(runs=runs, outcome="flaky" if {"P", "F"} <= set(runs) else "unclear")
 
 
 def _judged_in_turn(report: Report) -> set[str]:
     """The figures of runs that are judged by those made in turn with the base."""
     sections = [name for name in REPEATED if any(repeats.in_turn for repeats in repeats_of(report, name))]
-    return {f"{section}.{figure}" for section in sections for figure in (OF_ONE, OF_THREE)}
+    return {f"{section}.{figure}" for section in sections for figure in (OF_ONE, OF_THREE, "flaky")}
 
 
 def _is_flaky(repeats: Repeats) -> bool:

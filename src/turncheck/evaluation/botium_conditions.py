@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from turncheck.evaluation import botium_values
 from turncheck.evaluation.botium_dates import written
-from turncheck.evaluation.botium_message import Message, NotJudgedError, selected
-from turncheck.evaluation.botium_texts import CannotCompareError
+from turncheck.evaluation.botium_message import Message, selected
+from turncheck.evaluation.botium_texts import CannotCompareError, NotJudgedError
 from turncheck.evaluation.e2e_steps import same
 from turncheck.project.botium.vocabulary import CONDITION
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from turncheck.evaluation.botium_texts import CannotCompareError
+from turncheck.evaluation.botium_texts import CannotCompareError, NotJudgedError
 from turncheck.evaluation.e2e_steps import json_text
-from turncheck.project.botium.vocabulary import ORDERED_LIST, as_pattern
+from turncheck.project.botium.patterns import OtherwiseReadError, as_pattern, as_searched, joined
+from turncheck.project.botium.vocabulary import ORDERED_LIST
 from turncheck.web.json_path import JsonPath, PathError
 from turncheck.yaml_tree.shapes import SEARCH_SECONDS, as_re_reads
 
@@ -22,10 +22,6 @@ NO_FORMS: Final = "the engine reports no forms to fill in"
 NO_ANSWER: Final = "the engine reports no answer in JSON to look into"
 _CARD_TEXTS: Final = ("title", "subtitle", "text", "subtext", "content")
 """The keys of a card with what is read of it."""
-
-
-class NotJudgedError(Exception):
-    """Something that cannot be judged with this engine; says why."""
 
 
 class Message(Struct, frozen=True):
@@ -172,19 +168,21 @@ class Message(Struct, frozen=True):
         """Return the message with a button for each point of a list in its text.
 
         Raises:
-            CannotCompareError: the pattern takes too long.
+            CannotCompareError: the pattern takes too long, or cannot be read.
         """
         import regex  # only where there are patterns
 
         try:
             found = regex.finditer(
                 as_re_reads(as_pattern(pattern or ORDERED_LIST, multiline=True)),
-                self.text,
-                flags=regex.VERSION0 | re.MULTILINE,
+                as_searched(self.text),
+                flags=regex.VERSION0,
                 timeout=SEARCH_SECONDS,
                 concurrent=True,
             )
-            points = [match[1] for match in found if match.re.groups and match[1]]
+            points = [joined(match[1]) for match in found if match.re.groups and match[1]]
+        except OtherwiseReadError as error:
+            raise CannotCompareError(f"'{pattern}': {error}") from None
         except TimeoutError:
             raise CannotCompareError(f"the pattern '{pattern}' took too long to be searched for") from None
         return replace(self, listed=tuple({"title": point, "payload": point} for point in points))

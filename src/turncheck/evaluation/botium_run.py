@@ -17,9 +17,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turncheck.evaluation.botium_conditions import Group, conditions_of, ends_group, is_met
-from turncheck.evaluation.botium_message import Message, NotJudgedError, as_text
+from turncheck.evaluation.botium_message import Message, as_text
 from turncheck.evaluation.botium_texts import (
     CannotCompareError,
+    NotJudgedError,
     accepted_errors,
     cleaned,
     matches,
@@ -242,7 +243,7 @@ class ScriptRun:
         one, step = check.asserter, _step_of(check.asserter)
         try:
             args = tuple(self._filled(arg, memory, message) for arg in check.texts)
-            fits, actual = self._fits(one.name, args, message)
+            fits, actual = self._fits(one.name, args, message, negated=one.negated)
             if one.name in SHOWN and one.negated:
                 fits = self._some(one.name, args, message)
         except NotJudgedError as error:
@@ -253,7 +254,7 @@ class ScriptRun:
             return step.passed()
         return step.failed(actual, None, [f"- {one.name}: {actual}", f"+ {one.name}: {one_line(step.expected)}"])
 
-    def _fits(self, name: str, args: tuple[str, ...], message: Message) -> tuple[bool, str]:
+    def _fits(self, name: str, args: tuple[str, ...], message: Message, *, negated: bool) -> tuple[bool, str]:
         """Return whether an asserter is met, and what there is instead."""
         if name in TEXTS:
             return self._text_fits(name, args, cleaned(message.text, self._settings)), one_line(message.text)
@@ -270,7 +271,10 @@ class ScriptRun:
             return _count_fits(number, _count_of(name, args)), str(number)
         if name == "TEXT_WER":
             rate = word_error_rate(message.text, _argument(name, args, 0))
-            return rate <= accepted_errors(_argument(name, args, 1)), f"{rate:.0%} of the words differ: {message.text}"
+            limit = accepted_errors(_argument(name, args, 1))
+            # Botium takes a rate of exactly the limit for few enough, and with `!` for too many.
+            fits = rate < limit if negated else rate <= limit
+            return fits, f"{rate:.0%} of the words differ: {message.text}"
         if name == "RESPONSE_LENGTH":
             length = len(message.text)
             return not args or length <= _number(name, args[0]), str(length)

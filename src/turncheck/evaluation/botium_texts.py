@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from turncheck.project.botium.vocabulary import as_pattern
+from turncheck.project.botium.patterns import OtherwiseReadError, as_pattern, as_searched
 from turncheck.yaml_tree.shapes import SEARCH_SECONDS, EndlessSearchError, as_re_reads, is_matched
 
 if TYPE_CHECKING:
@@ -23,6 +23,10 @@ class CannotCompareError(Exception):
     """A text that cannot be compared with anything; says why."""
 
 
+class NotJudgedError(Exception):
+    """Something that cannot be judged here, or with this engine; says why."""
+
+
 def cleaned(text: str, settings: Capabilities) -> str:
     """Return the text without markup, with single spaces, and without what the settings remove."""
     if settings.normalised:
@@ -38,13 +42,12 @@ def cleaned(text: str, settings: Capabilities) -> str:
     return text
 
 
-def _without(pattern: str, text: str) -> str:
+def _without(written: str, text: str) -> str:
     import regex  # only where there are patterns
 
+    pattern = as_re_reads(as_pattern(written, by_code_point=True))
     try:
-        return str(
-            regex.sub(as_re_reads(pattern), "", text, flags=regex.VERSION0, timeout=SEARCH_SECONDS, concurrent=True)
-        )
+        return str(regex.sub(pattern, "", text, flags=regex.VERSION0, timeout=SEARCH_SECONDS, concurrent=True))
     except TimeoutError:
         return text
 
@@ -54,13 +57,14 @@ def matches(said: str, wanted: str, mode: str, word_errors: str = "") -> bool:
 
     Raises:
         CannotCompareError: the text has too many wildcards, or takes too long to be searched for.
+        NotJudgedError: it is a pattern that means something else in JavaScript.
     """
     kind = mode.removesuffix("IgnoreCase").removesuffix("LowerCase")
     any_case = mode != kind
     if kind == "wer":
         return word_error_rate(said, wanted) <= accepted_errors(word_errors)
     if kind == "regexp":
-        return found(f"(?i){as_pattern(wanted)}" if any_case else as_pattern(wanted), said, written=wanted)
+        return _holds_pattern(said, wanted, ignores_case=any_case)
     if any_case:
         said, wanted = said.lower(), wanted.lower()
     match kind:
@@ -70,6 +74,14 @@ def matches(said: str, wanted: str, mode: str, word_errors: str = "") -> bool:
             return _has_wildcards(said, wanted, exact=kind == "wildcardExact")
         case _:
             return said == wanted
+
+
+def _holds_pattern(said: str, wanted: str, *, ignores_case: bool) -> bool:
+    try:
+        pattern = as_pattern(wanted, ignores_case=ignores_case)
+    except OtherwiseReadError as error:
+        raise (CannotCompareError if error.is_refused else NotJudgedError)(f"'{wanted}': {error}") from None
+    return found(pattern, as_searched(said, ignores_case=ignores_case), written=wanted)
 
 
 def _has_wildcards(said: str, wanted: str, *, exact: bool) -> bool:

@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from turncheck.evaluation.botium_dates import INVALID, milliseconds, moved, written
 from turncheck.evaluation.botium_message import as_text
-from turncheck.project.botium.functions import ANSWERED, CALL, FUNCTIONS, arguments
-from turncheck.project.botium.vocabulary import VARIABLE, as_pattern
+from turncheck.project.botium.patterns import OtherwiseReadError, as_pattern, as_searched, joined
+from turncheck.project.botium.vocabulary import ANSWERED, CALL, FUNCTIONS, VARIABLE, arguments
 from turncheck.yaml_tree.shapes import SEARCH_SECONDS, as_re_reads
 
 if TYPE_CHECKING:
@@ -134,12 +134,12 @@ def values_in(said: str, wanted: Sequence[str], settings: Capabilities) -> dict[
         names = VARIABLE.findall(text)
         if not names:
             continue
-        pattern = as_pattern(text) if is_pattern else re.escape(text).replace(r"\$", "$")
+        pattern = text if is_pattern else re.escape(text).replace(r"\$", "$")
         for name in names:
             pattern = pattern.replace(name, kind)
         match = _search(pattern, said)
         found_here = dict(zip(names, match or (), strict=False))
-        values |= {n: value for n, value in found_here.items() if value is not None and n not in FUNCTIONS}
+        values |= {n: joined(value) for n, value in found_here.items() if value is not None and n not in FUNCTIONS}
     return values
 
 
@@ -147,7 +147,9 @@ def _search(pattern: str, text: str) -> tuple[str | None, ...] | None:
     import regex  # only where there are variables
 
     try:
-        match = regex.search(as_re_reads(pattern), text, flags=regex.VERSION0, timeout=SEARCH_SECONDS, concurrent=True)
-    except (regex.error, TimeoutError):
+        searched = as_re_reads(as_pattern(pattern))
+        units = as_searched(text)
+        match = regex.search(searched, units, flags=regex.VERSION0, timeout=SEARCH_SECONDS, concurrent=True)
+    except (OtherwiseReadError, regex.error, TimeoutError):
         return None
     return None if match is None else match.groups()

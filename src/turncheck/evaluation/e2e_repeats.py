@@ -14,8 +14,8 @@ from turncheck.evaluation.answers import ASKED_HERE, DelegatedError, UnfitAnswer
 from turncheck.evaluation.e2e import EXPECTS_NOTHING, case_units, section_of
 from turncheck.evaluation.e2e_case import CaseOutcome, run_case, skipped_case
 from turncheck.evaluation.e2e_steps import Exercised
-from turncheck.evaluation.repeated import NO_RUNS, BaseRuns, Repeated, RepeatedRuns, Run
-from turncheck.evaluation.repeats import Rounds, Share, raise_if_stopped
+from turncheck.evaluation.repeated import NO_RUNS, BaseRuns, Repeated, RepeatedRuns, Run, Share
+from turncheck.evaluation.repeats import Rounds, raise_if_stopped
 from turncheck.messages.errors import INTERRUPTED, PassingError
 from turncheck.messages.phrasing import first_line
 

@@ -18,12 +18,12 @@ Other = TypeVar("Other")
 class OnBase(Generic[Asked]):
     """What is asked on the base: ``open`` returns it.
 
-    ``only_known``: whether only tests are run there that the report of the base has. Starting it takes minutes, which
-    others are not worth: it lacks what they are about.
+    ``has_report``: whether there is a report of the base. Then a test that it lacks is not run there: the base lacks
+    what the test is about, and fails for that alone.
     """
 
     open: Callable[[], Asked]
-    only_known: bool = False
+    has_report: Callable[[], bool] = lambda: False
     _opened: list[Asked] = field(default_factory=list, init=False)
     _lost: EngineError | None = field(default=None, init=False)
 
@@ -46,4 +46,4 @@ class OnBase(Generic[Asked]):
 
     def then(self, ask: Callable[[Asked], Other]) -> OnBase[Other]:
         """Return what ``ask`` makes of it, as it is when it is first asked for."""
-        return OnBase(lambda: ask(self.engine), self.only_known)
+        return OnBase(lambda: ask(self.engine), self.has_report)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, Type
 from msgspec import Struct, UnsetType
 from msgspec.structs import replace
 
-from turncheck.comparison.repeats import RunBesideBase
+from turncheck.comparison.repeats import RunBesideBase, fails_rarely
 from turncheck.messages.phrasing import count
 from turncheck.report.repeats import LONGEST_BASE, Attempt, RepeatedOutcome, Repeats, too_many_errors
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _RUNS_THAT_TELL: Final = 5
 """A test that passes in half of its runs fails in so many of them once in 32 times."""
+_LATEST: Final = 20
+"""So many of the latest runs say whether a test that used to fail still does."""
 _OTHER_BASE: Final = "its shard took it for judged: it compared with other runs of the base"
 Answer = TypeVar("Answer")
 Sign = Literal["passed", "failed", "error", "left out"]
@@ -99,7 +101,15 @@ class RepeatedRuns(Struct, frozen=True):
     in_turn: str = ""
 
 
-# A test in progress.
+# A test in progress, and what all may cost.
+
+
+class Share(Struct, frozen=True):
+    """What some tests of a run may cost: their share of the budget. ``tests``: how many share the false alarms."""
+
+    turns: int
+    seconds: float
+    tests: int
 
 
 @dataclass(eq=False)
@@ -192,6 +202,20 @@ class Repeated(Generic[Answer]):
     def fails_beside_base(self) -> bool:
         """Whether the base, asked in turn with this side often enough to tell, never passed."""
         return BaseRuns("".join(run.base for run in self.answers)).never_passes
+
+    @property
+    def as_usual(self) -> RepeatedOutcome | None:
+        """What it is if it is not worse than on the base: failed, as it was there, or flaky once a run has passed.
+
+        What failed there is flaky once its latest runs, those of the base included, show that it fails as rarely as a
+        new test may. One that never passes, neither here nor in so many runs there, has failed, whether or not there is
+        a report of the base.
+        """
+        if self.base.never_passes and not self.passed:
+            return "failed"
+        if self.base.failed and not (self.passed and fails_rarely(f"{self.base.runs}{self.runs}".upper()[-_LATEST:])):
+            return "failed"
+        return "flaky" if self.passed else None
 
     @property
     def passes(self) -> bool:

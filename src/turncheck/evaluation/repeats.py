@@ -13,18 +13,17 @@ from msgspec import Struct
 from turncheck.comparison.repeats import (
     Weighed,
     alarms,
-    fails_rarely,
     p_value_of_losses,
     rate_test,
     stratum_of,
     weigh_pairs,
 )
 from turncheck.engines.base import Engine, Workers
-from turncheck.evaluation.repeated import Answer, Repeated, Run
+from turncheck.evaluation.repeated import Answer, Repeated, Run, Share
 from turncheck.messages.errors import INTERRUPTED, CutShortError, EngineError
 from turncheck.messages.phrasing import count
 from turncheck.process.screen import duration
-from turncheck.report.repeats import MOST_ERRORS, RUNS_FOR_AN_ERROR, HowRepeated, RepeatedOutcome
+from turncheck.report.repeats import MOST_ERRORS, RUNS_FOR_AN_ERROR, HowRepeated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,8 +36,8 @@ _EVERY: Final = 15.0
 """Seconds between two messages about the progress of a round."""
 _SUSPICIOUS: Final = 0.05
 """How likely so many losses are by chance at most that the base is asked whether it has them as well."""
-_LATEST: Final = 20
-"""So many of the latest runs say whether a test that used to fail still does."""
+_DRIFTED: Final = 0.2
+"""How likely so many failures of the base in turn are by chance at most, if its report is to be outdated."""
 _MOST_IN_TURN: Final = 5
 """How often each test is then run on both sides at most."""
 _MOST_LOST: Final = 0.1
@@ -58,14 +57,6 @@ class Asked(Protocol[Answer]):
         Raises:
             EngineError: the engine is gone.
         """
-
-
-class Share(Struct, frozen=True):
-    """What some tests of a run may cost: their share of the budget. ``tests``: how many share the false alarms."""
-
-    turns: int
-    seconds: float
-    tests: int
 
 
 class Repeating(Struct, Generic[Section], frozen=True):
@@ -169,6 +160,10 @@ class Rounds(Generic[Answer]):
     """The test of each run of the base that ended in an error."""
     in_turn: int | None = None
     """How often all tests were run in turn with the base; ``None``: there was no reason to."""
+    kept: int = 0
+    """So many turns are kept to run all tests in turn with the base."""
+    has_drifted: bool = False
+    """Whether the base fails more often in turn than in its report: then the report says nothing of these tests."""
     lost_in_turn: int = 0
     """How many of these runs, which were too many, have nothing to compare: one side ended in an error."""
     interrupt: KeyboardInterrupt | None = None
@@ -211,7 +206,10 @@ class Rounds(Generic[Answer]):
             runs = count(self.lost_in_turn, "run")
             return f"{many} {runs} in turn with the base ended in an error on one side: the report counts."
         times = count(self.in_turn, "more time", "more times")
-        return f"{many} Each {self.what} was run {times} in turn with the base: these runs say whether that is a loss."
+        each = f"{many} Each {self.what} was run {times} in turn with the base"
+        if not self.has_drifted:
+            return f"{each}, which fails no more often than in its report: the report counts."
+        return f"{each}, which fails more often by now, too: these runs say whether there is a loss."
 
     @property
     def stopped(self) -> EngineError | KeyboardInterrupt | None:
@@ -253,7 +251,7 @@ class Rounds(Generic[Answer]):
 
     def run(self) -> None:
         """Run the tests in rounds, until all are judged or no more can be run."""
-        first, most = self.rules.first, self.rules.most
+        first = self.rules.first
         while wanted := [test for test in self.tests if test.is_wanted and len(test.runs) < first]:
             before = self._runs
             if before:
@@ -271,18 +269,27 @@ class Rounds(Generic[Answer]):
             self._settle()
             return
         self._decide()
+        self.kept = self._turns_to_keep()
+        self._run_undecided()
+        if self.is_short and self.kept and not self._seem_worse():
+            self.kept, self.is_short = 0, False
+            self._run_undecided()
+        if not self.lost and self.interrupt is None:
+            self._conclude()
+            self._ask_in_turn()
+
+    def _run_undecided(self) -> None:
+        """Run those that were not judged again, until they are or no more can be run."""
+        first, most = self.rules.first, self.rules.most
         while wanted := [test for test in self.tests if test.is_wanted and first <= len(test.runs) < most]:
-            if self.lost or self._out_of_budget:
+            if self.lost or self.interrupt is not None or self._out_of_budget:
                 break
             self._say_progress()
             before = self._runs
             self._ask(wanted, usual=False)
-            if self.interrupt is not None or self._runs == before:
+            if self._runs == before:
                 break
             self._decide()
-        if not self.lost and self.interrupt is None:
-            self._conclude()
-            self._ask_in_turn()
 
     def stop(self, why: EngineError | KeyboardInterrupt) -> None:
         """Note what ended it before its first round."""
@@ -340,7 +347,7 @@ class Rounds(Generic[Answer]):
 
     def _is_run_beside(self, test: Repeated[Answer]) -> bool:
         """Whether a test that is suspicious is run on the base as well."""
-        return self.on_base is not None and not (self.on_base.only_known and not test.base.runs)
+        return self.on_base is not None and (bool(test.base.runs) or not self.on_base.has_report())
 
     def _open_base(self) -> bool:
         """Have the base ready, also for several at once; return whether it is: else its report says how it fares."""
@@ -369,7 +376,7 @@ class Rounds(Generic[Answer]):
                 test.add(test.known[len(test.answers)], usual=usual)
                 continue
             turns = test.turns * a_run[test.number]
-            if self.turns + turns <= self._allowed.turns:
+            if self.turns + turns <= self._allowed.turns - self.kept:
                 self.turns += turns
                 task = partial(self._both, test, test.asked, on_base=a_run[test.number] == 2)
                 futures.append((test, workers.submit(task)))
@@ -395,18 +402,29 @@ class Rounds(Generic[Answer]):
                     test.add(run, usual=usual)
             workers.close()
 
+    def _compared_together(self) -> list[Repeated[Answer]]:
+        """The tests that say whether all together fail more often: what is worse by itself needs no other evidence."""
+        tests = [test for test in self.tests if test.known is None and test.base.runs and test.runs]
+        return [test for test in tests if not (test.is_worse or test.is_concluded)]
+
+    def _seem_worse(self) -> bool:
+        """Whether all tests together fail more often than in the report of a base that can be asked."""
+        strata = [stratum_of(test.runs, test.base.runs) for test in self._compared_together()]
+        return self.on_base is not None and bool(strata) and p_value_of_losses(strata) <= _SUSPICIOUS
+
+    def _turns_to_keep(self) -> int:
+        """How many turns are kept to run all tests once in turn with the base; none if no turns would be left."""
+        turns = 2 * sum(test.turns for test in self._compared_together())
+        return turns if self._seem_worse() and self.turns + turns < self._allowed.turns else 0
+
     def _ask_in_turn(self) -> None:
         """Run all tests in turn with the base, if they seem to fail more often than it did in its report.
 
-        That report may be of another day, and the model another one since, which both sides show now. What is worse by
-        itself needs no other evidence.
+        That report may be of another day, and the model another one since, which both sides show now. If the base fares
+        as in its report, that has more runs to tell a loss from chance.
         """
-        tests = [test for test in self.tests if test.known is None and test.base.runs and test.runs]
-        tests = [test for test in tests if not (test.is_worse or test.is_concluded)]
-        strata = [stratum_of(test.runs, test.base.runs) for test in tests]
-        if self.on_base is None or not tests or p_value_of_losses(strata) > _SUSPICIOUS:
-            return
-        if not self._open_base():
+        tests = self._compared_together()
+        if not self._seem_worse() or not self._open_base():
             return
         a_round = 2 * sum(test.turns for test in tests)
         rounds = min(_MOST_IN_TURN, (self._allowed.turns - self.turns) // a_round)
@@ -429,6 +447,9 @@ class Rounds(Generic[Answer]):
         lost = self.in_turn * len(tests) - sum(len(test.in_turn) // 2 for test in tests)
         if lost > _MOST_LOST * self.in_turn * len(tests):  # what is left is no fair sample of all tests
             self.lost_in_turn = lost
+        fares = p_value_of_losses(stratum_of(test.in_turn[1::2], test.base.runs) for test in tests)
+        self.has_drifted = fares <= _DRIFTED
+        if self.lost_in_turn or not self.has_drifted:
             for test in tests:
                 test.in_turn = ""
 
@@ -497,7 +518,7 @@ class Rounds(Generic[Answer]):
             if test.is_over or len(test.runs) < self.rules.first or not test.failed:
                 continue  # one without a failure passes as soon as its errors allow it
             if (weighed := self._weigh(test, level)) is None:
-                test.verdict = _as_usual(test)
+                test.verdict = test.as_usual
             else:
                 of_test[test.number] = test, weighed
         evidence = {one: weighed.evidence for one, (_, weighed) in of_test.items()}
@@ -507,7 +528,7 @@ class Rounds(Generic[Answer]):
                 test.is_worse = True
                 test.verdict = "regressed" if test.base.runs else "failed"
             elif weighed.is_usual:
-                test.verdict = _as_usual(test)
+                test.verdict = test.as_usual
 
     def _weigh(self, test: Repeated[Answer], level: float) -> Weighed | None:
         """Weigh the runs of a test; ``None``: nothing could be worse, or no number of runs that are allowed tells.
@@ -567,20 +588,6 @@ class Rounds(Generic[Answer]):
 
 def _used_up(budget: str, *, is_all: bool) -> str:
     return f"the budget of {budget} was used up" if is_all else f"its share of the budget, {budget}, was used up"
-
-
-def _as_usual(test: Repeated[Answer]) -> RepeatedOutcome | None:
-    """What a test is that is not worse than on the base: failed, as it was there, or flaky once a run has passed.
-
-    What failed there is flaky once its latest runs, those of the base included, show that it fails as rarely as a new
-    test may. One that never passes, neither here nor in so many runs there, has failed, whether or not there is a
-    report of the base.
-    """
-    if test.base.never_passes and not test.passed:
-        return "failed"
-    if test.base.failed and not (test.passed and fails_rarely(f"{test.base.runs}{test.runs}".upper()[-_LATEST:])):
-        return "failed"
-    return "flaky" if test.passed else None
 
 
 def raise_if_stopped(rounds: Rounds[Answer], section: object) -> None:

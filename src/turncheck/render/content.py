@@ -402,6 +402,8 @@ def _remarks(report: Report, compared: Comparison | None) -> list[Entry]:
         hint = line(Prose(f"To run them, {HOW_TO_RUN_ACTIONS}")) if lacks_actions(report) else ()
         remarks += _by_reason(skipped, "skipped", hint)
         remarks += _by_reason([(case.warning or "", case) for case in report.e2e.warned], "passed with a warning")
+        unclear = [(case.reason or "", case) for case in report.e2e.cases if case.outcome == "unclear"]
+        remarks += _by_reason(unclear, "unclear")
     return remarks
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
@@ -80,6 +81,20 @@ def asked_at_base(own: Settings) -> Settings | None:
         return None
     there: dict[str, Any] = {on_base[0]: getattr(own, on_base[1]), on_base[1]: None}
     return replace(own, **there)
+
+
+def is_same_place(one: Settings, other: Settings) -> bool:
+    """Whether an engine of both is asked at the same address."""
+    on_base = ENGINES[one.engine].on_base
+    addresses = {_address(getattr(own, on_base[0])) for own in (one, other)} if on_base else set()
+    return len(addresses) == 1
+
+
+def _address(url: str) -> str:
+    parts = urlsplit(url.strip())
+    return parts._replace(
+        scheme=parts.scheme.lower(), netloc=parts.netloc.lower(), path=parts.path.rstrip("/")
+    ).geturl()
 
 
 @contextmanager

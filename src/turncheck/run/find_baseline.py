@@ -36,6 +36,7 @@ from turncheck.report.model import Report, Skipped, Source
 from turncheck.run.assistant import asked_at_base
 from turncheck.run.base_projects import BaseProject, BaseTree, paired
 from turncheck.run.evaluated_project import report_of_project
+from turncheck.run.inputs import AtCommit, Inputs, differing_files
 from turncheck.run.report_of import REPORT_NAME, read_report, report_of
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.file import SettingsFile, read_settings_file
@@ -46,7 +47,6 @@ from turncheck.web.addresses import Network, is_https, without_login
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from turncheck.run.inputs import Inputs
     from turncheck.settings.options import Settings
 
 
@@ -169,7 +169,7 @@ class BaselineSearch(Struct):
         return found
 
     @contextmanager
-    def at_commit(self, commit: str) -> Iterator[Inputs]:
+    def at_commit(self, commit: str) -> Iterator[AtCommit]:
         """Have the files of a commit, and yield what is measured there, by its own settings.
 
         Raises:
@@ -182,7 +182,9 @@ class BaselineSearch(Struct):
             own = self._settings_there(there)
             if lacking := there.lacks(own):
                 raise UserError(lacking)
-            yield self._inputs_for(there, own, Source(repository=self.inputs.source.repository, commit=commit))
+            source = Source(repository=self.inputs.source.repository, commit=commit)
+            differing = differing_files(self.checkout, there.files.folder, commit)
+            yield AtCommit(self._inputs_for(there, own, source), differing)
 
     def ensure_base_is_known(self, name: str) -> None:
         """Make sure, before anything is measured, that a base named by the user exists.

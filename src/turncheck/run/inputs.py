@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from turncheck.ci.base import NO_CHECKOUT, BaseSearch
-from turncheck.ci.git import GitError, LinesOfChange, find_checkout
+from turncheck.ci.git import Checkout, GitError, LinesOfChange, find_checkout
 from turncheck.ci.host import Base, Host
 from turncheck.evaluation.answers import ASKED_HERE, Answers
+from turncheck.messages.errors import UserError
 from turncheck.process.regular_file import read_regular
 from turncheck.project.folder import MAX_FILE_BYTES, ProjectFolder
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from turncheck.engines.base import Engine, Part
-    from turncheck.messages.errors import UserError
     from turncheck.messages.finding import Location
     from turncheck.process.cache import Cache
     from turncheck.process.environment import FileVariables
@@ -66,7 +66,29 @@ class Inputs:
     projects: tuple[str, ...] = ()
     changed: Callable[[], ChangedLines] | None = None
     cache: Cache | None = None
-    at_commit: Callable[[str], AbstractContextManager[Inputs]] | None = None
+    at_commit: Callable[[str], AbstractContextManager[AtCommit]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AtCommit:
+    """What is measured at another commit, and the paths, in this checkout, of the files that are others there."""
+
+    inputs: Inputs
+    differing: tuple[Path, ...]
+
+
+def differing_files(checkout: Checkout | None, folder: Path, commit: str) -> tuple[Path, ...]:
+    """Return the paths, in a checkout, of the files that are not the same in a folder with those of a commit.
+
+    Raises:
+        UserError: nobody can say which they are.
+    """
+    if checkout is None:
+        raise UserError(NO_CHECKOUT)
+    try:
+        return tuple(checkout.top / name for name in checkout.differing(folder, commit))
+    except GitError as error:
+        raise UserError(f"git: {error}") from error
 
 
 # What is known before a run begins: answers from elsewhere, and descriptions of the engines that gave them.

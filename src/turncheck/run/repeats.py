@@ -6,6 +6,7 @@ Where the base can be asked, or started, it is run in turn with this side.
 from __future__ import annotations
 
 import dataclasses
+import os
 import shlex
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
@@ -25,21 +26,26 @@ from turncheck.evaluation.on_base import OnBase
 from turncheck.evaluation.repeats import Repeating
 from turncheck.evaluations.kind import FIGURES_OF_RUNS, OF_ONE, OF_RUNS, OF_THREE, REPEATED, section_of
 from turncheck.messages.errors import EngineError, UserError
+from turncheck.messages.finding import shown_path
 from turncheck.messages.phrasing import count
 from turncheck.process.child_process import split_command
+from turncheck.process.regular_file import file_and_case
 from turncheck.process.screen import Console, duration
+from turncheck.project.quarantine import QUARANTINE_FILE
 from turncheck.report.model import LONGEST_BASE
-from turncheck.run.assistant import asked_at_base, opened_engine
+from turncheck.run.assistant import asked_at_base, is_same_place, opened_engine
 from turncheck.run.reading import read_given
 from turncheck.run.repeat_plan import RepeatedTests, RepeatPlan
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.gates import gate_settings
 from turncheck.settings.repeats import AUTO, MOST_RUNS, ONCE, RepeatRules, repeat_rules
+from turncheck.settings.sources import FILE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from turncheck.engines.base import Engine
+    from turncheck.project.model import Project
     from turncheck.report.evaluations import Evaluation
     from turncheck.run.under_way import RunInProgress
     from turncheck.settings.options import Settings
@@ -47,6 +53,10 @@ if TYPE_CHECKING:
 OTHER_BOT: Final = (
     "The base is not asked in turn with this side: this change alters `bot:`, and the base's own is not at hand (no"
     " checkout with its commit). Cases are compared with the base's report alone."
+)
+SAME_BOT: Final = (
+    "The base is not asked in turn with this side: it would be asked at the same address. Cases are compared with the"
+    " base's report alone."
 )
 _NAMES: dict[str, tuple[str, str]] = {
     "nlu": ("test sentence", "test sentences"),
@@ -181,18 +191,23 @@ def engine_of_base(run: RunInProgress, remark: Callable[[str], None]) -> Iterato
     If nobody knows how to ask it where it runs, say so instead.
     """
     there = asked_at_base(run.settings)
-    if there is not None and run.settings.baseline != "none":
-        there = _as_on_base(run, there)
-        if there is None:
-            remark(OTHER_BOT)
     if there is None or run.settings.baseline == "none":
-        yield _base_to_start(run) if asked_at_base(run.settings) is None else None
+        yield _base_to_start(run) if there is None else None
+        return
+    if is_same_place(there, run.settings):
+        remark(SAME_BOT)
+        yield None
+        return
+    there = _as_on_base(run, there)
+    if there is None:
+        remark(OTHER_BOT)
+        yield None
         return
     inputs = run.inputs
     with opened_engine(
         there, run.project, inputs.environment, run.screen, hosts=inputs.hosts, variables=inputs.file_variables
     ) as engines:
-        yield OnBase(lambda: engines)
+        yield OnBase(lambda: engines, lambda: run.base_report() is not None)
 
 
 def _as_on_base(run: RunInProgress, there: Settings) -> Settings | None:
@@ -224,7 +239,7 @@ def _can_be_started(run: RunInProgress) -> bool:
 def _base_to_start(run: RunInProgress) -> OnBase[Engine] | None:
     """Return the assistant of the base, which is started when it is first asked; ``None`` if nobody says how."""
     if run.base_to_start is None and _can_be_started(run):
-        run.base_to_start = OnBase(partial(_started, run), only_known=True)
+        run.base_to_start = OnBase(partial(_started, run), lambda: True)
     return run.base_to_start
 
 
@@ -252,16 +267,45 @@ def _opened(run: RunInProgress) -> Engine:
     if commit is None or run.inputs.at_commit is None:
         raise EngineError("its report does not say of which commit it is")
     run.screen.progress(f"The assistant of the base ({commit[:8]}) is trained and started, to be asked in turn")
-    there = run.until_its_end.enter_context(run.inputs.at_commit(commit))
+    at_commit = run.until_its_end.enter_context(run.inputs.at_commit(commit))
+    there = at_commit.inputs
+    project = read_given(there.settings)
+    _ensure_change_is_its_own(run, at_commit.differing, _files_of(run.project) | _files_of(project, run.project.root))
     opened = opened_engine(
         _as_here(there.settings, run),
-        dataclasses.replace(read_given(there.settings), endpoints=run.project.endpoints),
+        dataclasses.replace(project, endpoints=run.project.endpoints),
         there.environment,
         Console(quiet=True, stream=StringIO()),
         hosts=there.hosts,
         variables=there.file_variables,
     )
     return run.until_its_end.enter_context(opened)
+
+
+def _ensure_change_is_its_own(run: RunInProgress, differing: Iterable[Path], trained_from: Iterable[Path]) -> None:
+    """Make sure that this side and the base differ only in what each is trained from, in tests and in settings.
+
+    The action server, `endpoints.yml` and the program that starts the assistant are those of this change on both sides:
+    what it breaks there would be broken on the base as well, and be excused.
+
+    Raises:
+        EngineError: something else differs.
+    """
+    tests = run.tests
+    paths = (*tests.e2e, *tests.batch, *(location for _, location in run.named_tests), *run.cases.files)
+    own = {*trained_from, *(run.project.root / file_and_case(path)[0] for path in paths)}
+    if run.inputs.settings_folder is not None:
+        own |= {run.inputs.settings_folder / name for name in (FILE_NAME, QUARANTINE_FILE)}
+    own = {path.resolve() for path in own}
+    if shared := [path for path in differing if path.resolve() not in own]:
+        name = shown_path(os.path.relpath(shared[0].resolve(), run.project.root.resolve()))
+        others = f" and {count(len(shared) - 1, 'other file')}" if shared[1:] else ""
+        raise EngineError(f"this change alters '{name}'{others}, with which the base would be run, too")
+
+
+def _files_of(project: Project, root: Path | None = None) -> set[Path]:
+    """The files that an assistant is trained from, as they are in a folder."""
+    return {(root or project.root) / file.path for file in project.files if file.role != "endpoints"}
 
 
 def _as_here(own: Settings, run: RunInProgress) -> Settings:

@@ -98,6 +98,8 @@ def _lines(value: Any) -> dict[str, str]:
             raise WrongWordError("on one line, the budget is written without its name: `turns: 5000, time: 15m`")
         if part and not (colon and text.strip()):
             raise ValueError("expected `auto`, `off`, or rules such as `first: 2, most: 30`")
+        if name.strip() in named:
+            raise WrongWordError(f"`{name.strip()}` appears twice")
         if part:
             named[name.strip()] = text.strip()
     return named

@@ -40,14 +40,18 @@ class EndlessSearchError(Exception):
     """The search for a pattern exceeded the time limit."""
 
 
-def pattern_problem(pattern: str) -> str | None:
-    """Return why a pattern cannot be used, or ``None``."""
+def pattern_problem(pattern: str, *, for_re: bool = True) -> str | None:
+    """Return why a pattern cannot be used, or ``None``.
+
+    ``for_re``: :mod:`re` would have to search for it, too; otherwise what looks behind may be of any width.
+    """
     import regex  # only where there are patterns
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # notes on style, such as "possible nested set"
-            re.compile(pattern)
+            if for_re:
+                re.compile(pattern)
             if _size(parser.parse(pattern)) > MAX_SIZE:
                 return "it repeats more than can be searched for"
             regex.compile(as_re_reads(pattern), flags=regex.VERSION0)

@@ -14,14 +14,15 @@ from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import nearest
 from turncheck.project.botium.expansion import Expanded, FaultyConvoError, expanded
 from turncheck.project.botium.folder import Suite, is_skipped
-from turncheck.project.botium.functions import FUNCTIONS, refused_calls
 from turncheck.project.botium.lines import as_data
 from turncheck.project.botium.model import Check, Part, Reply, Script
+from turncheck.project.botium.patterns import as_pattern, why_not_read
 from turncheck.project.botium.vocabulary import (
     ARGUMENTS,
     ASSERTERS_NOT_JUDGED,
     ASSIGN,
     CONDITIONS,
+    FUNCTIONS,
     HOOKS_NOT_RUN,
     INPUTS_NOT_SENT,
     LIST_HOOK,
@@ -31,8 +32,7 @@ from turncheck.project.botium.vocabulary import (
     QUEUE,
     TEXTS,
     VARIABLE,
-    as_pattern,
-    reads_otherwise,
+    refused_calls,
 )
 from turncheck.project.e2e.model import CaseTurn, E2ECase, E2ECases, NotJudged
 from turncheck.web.json_path import PathError, compiled
@@ -93,6 +93,9 @@ def _finding(message: str, location: Location, severity: Severity = "warning", h
 
 def _why_not_judged(suite: Suite, sections: Sequence[Section]) -> NotJudged | None:
     variables = _variables(suite, sections)
+    removed = suite.settings.removed_pattern
+    if removed and suite.settings.location and (why := why_not_read(removed, by_code_point=True)):
+        return NotJudged(why, suite.settings.location)
     found = (reason for section in sections for reason in _reasons(suite, section, variables))
     return next(found, None)
 
@@ -127,8 +130,8 @@ def _reasons(suite: Suite, section: Section, variables: frozenset[str]) -> Itera
             yield from _odd_parameters(one)
     yield from _unsearchable(section)
     for pattern, location in _patterns(suite, section):
-        if part := reads_otherwise(pattern):
-            yield NotJudged(f"'{pattern}': '{part}' has another meaning in JavaScript's regular expressions", location)
+        if why := why_not_read(pattern):
+            yield NotJudged(why, location)
     if section.json is not None:
         yield NotJudged(f"the message of #{section.sender} is JSON for one of Botium's connectors", section.location)
     if section.sender == "bot" and section.channel:
@@ -236,7 +239,7 @@ def _doubts(suite: Suite, convo: Convo, sections: Sequence[Section]) -> Iterator
 def _faulty_patterns(suite: Suite, sections: Sequence[Section]) -> Iterator[Finding]:
     for section in sections:
         for pattern, location in _patterns(suite, section):
-            problem = None if reads_otherwise(pattern) else pattern_problem(as_pattern(pattern))
+            problem = None if why_not_read(pattern) else pattern_problem(as_pattern(pattern), for_re=False)
             if problem is not None:
                 yield _finding(f"'{pattern}' is not a regular expression: {problem}.", location, "error")
 

@@ -12,12 +12,12 @@ from msgspec import Struct, field
 from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import not_one_of
 from turncheck.process.regular_file import is_file
-from turncheck.project.botium.functions import has_call
 from turncheck.project.botium.lines import FileLines, read_convo, read_memory, read_utterances
 from turncheck.project.botium.model import NAMES, Capabilities, Convo, MemoryRow, Plugins, UtteranceList
 from turncheck.project.botium.objects import read_objects
 from turncheck.project.botium.others import is_in_another_format, not_read
-from turncheck.project.botium.vocabulary import ASSIGN, MODES, as_pattern
+from turncheck.project.botium.patterns import as_pattern, why_not_read
+from turncheck.project.botium.vocabulary import ASSIGN, MODES, has_call
 from turncheck.project.folder import absolute_name, is_foreign
 from turncheck.project.project_file import BOTIUM_FILES, BOTIUM_SETTINGS, SUITE_FOLDERS, is_in_objects
 from turncheck.yaml_tree.json_tree import parse_json
@@ -318,10 +318,11 @@ class _Settings:
 
     def _pattern(self, name: str) -> str:
         written = self._text(name)
-        pattern = as_pattern(written)
-        problem = pattern_problem(pattern)
+        if why_not_read(written, by_code_point=True):
+            return written  # each conversation says that it is not judged
+        problem = pattern_problem(as_pattern(written, by_code_point=True), for_re=False)
         if problem is None:
-            return pattern
+            return written
         message = f"{name}: '{written}' is not a regular expression: {problem}."
         self.findings.append(Finding("botium-syntax", "error", message, self.place))
         return ""

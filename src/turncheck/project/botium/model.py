@@ -107,6 +107,7 @@ class Capabilities(Struct, frozen=True):
 
     ``memory``: whether ``$name`` in texts is a value; ``None`` if nothing says so. ``word_errors``: the share of words
     that may differ with the matching mode ``wer``. ``expansion``: which texts of an utterance list a user says.
+    ``removed_pattern``: what is taken out of texts, as it is written for JavaScript.
     ``goes_on``: whether a conversation goes on after an assertion that failed. ``given``: all settings, as written.
     """
 
