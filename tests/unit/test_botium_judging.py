@@ -223,6 +223,12 @@ def test_what_elements_of_rasa_show_is_looked_into(lines: str, tmp_path: Path) -
     assert _judged(tmp_path, f"case\n\n#me\nhi\n\n#bot\n{lines}\n", [[said]]).passed
 
 
+def test_what_should_not_be_shown_is_expected_to_be_none(tmp_path: Path) -> None:
+    said = {"text": "Hello", "buttons": [{"title": "Buy", "payload": "/buy"}]}
+    (_, step) = _judged(tmp_path, "case\n\n#me\nhi\n\n#bot\nHello\n!BUTTONS\n", [[said]]).steps
+    assert (step.outcome, step.expected) == ("failed", "none")
+
+
 @pytest.mark.parametrize("end", ["BOT_CONSUMED", "BOT_UNCONSUMED_COUNT 0", "!BOT_UNCONSUMED_COUNT", "!BOT_CONSUMED"])
 def test_messages_that_were_not_read_are_named(end: str, tmp_path: Path, golden: Golden) -> None:
     turns: Json = {"some": ["Hello"], "many": ["One", {"text": ""}, "Three", "Four"], "none": []}

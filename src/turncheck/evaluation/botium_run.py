@@ -556,7 +556,8 @@ def _text_step(reply: Reply) -> _Step:
 
 
 def _step_of(one: Called) -> _Step:
-    return _Step(one.name, f"{'!' if one.negated else ''}{' | '.join(one.args)}", one.location)
+    words = f"{'!' if one.negated else ''}{' | '.join(one.args)}" if one.args else "none" if one.negated else ""
+    return _Step(one.name, words, one.location)
 
 
 def _steps(reply: Reply) -> list[_Step]:

@@ -69,8 +69,7 @@ class Inputs:
     at_commit: Callable[[str], AbstractContextManager[AtCommit]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AtCommit:
+class AtCommit(msgspec.Struct, frozen=True):
     """What is measured at another commit, and the paths, in this checkout, of the files that are others there."""
 
     inputs: Inputs
