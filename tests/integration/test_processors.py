@@ -49,7 +49,8 @@ from turncheck.cli import run_command_line
 folder, runs, many = Path(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3:]
 for number, words in enumerate(runs):
     place = folder / str(number)
-    run_command_line(["run", "--no-cache", "--baseline", "none", "--out", str(place), "--json", f"{place}.json", "--project", *words])
+    flags = ["--no-cache", "--baseline", "none", "--out", str(place), "--json", f"{place}.json"]
+    run_command_line(["run", *flags, "--project", *words])
 for project in many:
     from turncheck.engines.embedded.nlu.intent_model import IntentModel
     from turncheck.process.one_thread import one_thread
