@@ -118,31 +118,34 @@ def test_a_case_that_fails_on_both_sides_since_a_model_drifted_is_no_regression(
     assert started(bot) == BOTH
 
 
-def test_custom_actions_of_the_base_are_run_by_the_action_server_of_this_run(bot: Path) -> None:
+def test_a_case_that_runs_custom_actions_is_judged_by_the_report(bot: Path) -> None:
+    """The base would call the action server of this change: what fails there would fail on both sides."""
     act = "- test_case: act\n  steps: [{user: act action_x}, {utter: utter_act}]\n"
     write(bot, {"tests/e2e_test_cases.yml": FILES["tests/e2e_test_cases.yml"] + act})
     commit(bot)
-    with serving(FakeRasa()) as old, serving(FakeRasa()) as new:
-        of_old, of_new = (("--action-endpoint", f"{server.url}/webhook") for server in (old, new))
-        assert run(bot, "--repeats", "first: 20, most: 20", "--baseline", "none", *of_old, out="base") == 0
-        write(bot, dead("act"))
+    with serving(FakeRasa()) as server:
+        flags = ("--action-endpoint", f"{server.url}/webhook")
+        assert run(bot, "--repeats", "first: 20, most: 20", "--baseline", "none", *flags, out="base") == 0
+        write(bot, dead("order"))
         commit(bot)
-        called = len(old.calls)
 
-        assert beside_base(bot, *of_new) == 1
+        assert beside_base(bot, *flags, drifted="act") == 1
 
-        in_turn = repeats(bot, "act").base.count("p")
-        assert in_turn > 0
-        assert [path for _, path, _ in new.calls if path == "/webhook"] == ["/webhook"] * in_turn
-        assert len(old.calls) == called
+    assert (repeats(bot, "act").outcome, repeats(bot, "act").base) == ("regressed", "P" * 20)
+    assert repeats(bot, "order").base.count("p") > 0, "others are run in turn"
 
 
-@pytest.mark.parametrize("shared", ["actions.py", "endpoints.yml", "start.sh", "a link"])
+@pytest.mark.parametrize("shared", ["actions.py", "endpoints.yml", "start.sh", "a link", "a mode", " \xe9.py"])
 def test_what_the_change_breaks_for_both_sides_is_no_excuse(bot: Path, shared: str, golden: Golden) -> None:
     """What both would be run with decides as on a base that cannot be had: by its report."""
+    write(bot, {"helper.sh": "true"})
     commit(bot)
+    assert run(bot, "--repeats", "first: 20, most: 20", "--baseline", "none", out="base") == 0
+    (bot.parent / "calls.jsonl").unlink()
     if shared == "a link":
         (bot / "models").symlink_to("elsewhere")
+    elif shared == "a mode":
+        (bot / "helper.sh").chmod(0o755)
     else:
         write(bot, {shared: "# another\n"})
     write(bot, dead("order"))
@@ -158,8 +161,23 @@ def test_what_the_change_breaks_for_both_sides_is_no_excuse(bot: Path, shared: s
 
 
 def test_a_change_of_data_tests_and_settings_leaves_the_base_to_be_asked(bot: Path) -> None:
+    gone = {"tests/test_nlu.yml": FILES["data/nlu.yml"], "tests/more/test_cases.yml": FILES["tests/e2e_test_cases.yml"]}
+    gone |= {"tests/test_more.yml": "stories: [{story: a, steps: [{intent: greet}, {action: utter_greet}]}]\n"}
+    write(bot, gone)
+    commit(bot)
+    assert run(bot, "--repeats", "first: 20, most: 20", "--baseline", "none", out="base") == 0
+    (bot.parent / "calls.jsonl").unlink()
+    for name in gone:
+        (bot / name).unlink()
     more = "- test_case: more\n  steps: [{user: greet more}, {utter: utter_greet}]\n"
-    write(bot, {"data/more.yml": "nlu: [{intent: greet, examples: '- greet me'}]\n", "turncheck.yml": "seed: 7\n"})
+    write(
+        bot,
+        {
+            "tests/x.utterances.txt": "X\nhello\n",
+            "data/more.yml": "nlu: [{intent: greet, examples: '- greet me'}]\n",
+            "turncheck.yml": "seed: 7\n",
+        },
+    )
     write(bot, {"tests/e2e_test_cases.yml": FILES["tests/e2e_test_cases.yml"] + more})
     (bot / "data/nlu.yml").rename(bot / "data/sentences.yml")
     (bot / "turncheck.quarantine.yml").write_text("[]\n")

@@ -292,25 +292,16 @@ class Checkout(Struct, frozen=True):
                 changed[name] = LinesOfChange(frozenset(range(1, number + 2)))
         return {self.top / name: lines for name, lines in changed.items()}
 
-    def differing(self, folder: Path, commit: str) -> list[str]:
-        """Return the paths of tracked files that are not the same in a folder with the files of a commit.
+    def differing(self, commit: str) -> list[str]:
+        """Return the paths of files that are not as in a commit: others, gone, new, or with another mode.
 
-        Of a submodule it is its commit that counts.
+        Files that nobody has added are not seen, and what a sparse checkout leaves out is not gone.
 
         Raises:
-            GitError: git cannot say.
+            GitError: the commit is not here.
         """
-        here = set(filter(None, self._run("ls-files", "-z").split("\0")))
-        paths = (path for path in folder.rglob("*") if path.is_symlink() or path.is_file())
-        there = {path.relative_to(folder).as_posix() for path in paths}
-        modules, old_modules = self.submodules(), self.submodules(commit)
-        names = sorted({*here, *there, *modules, *old_modules})
-        return [
-            name
-            for name in names
-            if modules.get(name) != old_modules.get(name)
-            or (name not in modules and _content(self.top / name) != _content(folder / name))
-        ]
+        how = ("--name-only", "-z", "--no-renames", "--ignore-submodules=none", "--no-ext-diff")
+        return [os.fsdecode(name) for name in self._output("diff", *how, commit, "--").split(b"\0") if name]
 
     def tracks(self, path: Path) -> bool:
         """Whether a file, files below a folder, or a submodule around them belong to the repository.
@@ -473,14 +464,6 @@ class Checkout(Struct, frozen=True):
             # What git advises after its own fault says less than the fault.
             raise GitError(next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[-1]))
         return done.stdout
-
-
-def _content(path: Path) -> bytes | Path | None:
-    """Return what a file holds, or where a link leads; ``None`` if it cannot be read."""
-    try:
-        return path.readlink() if path.is_symlink() else path.read_bytes()
-    except OSError:
-        return None
 
 
 def _lines_of_diff(diff: str) -> dict[str, LinesOfChange]:

@@ -14,7 +14,7 @@ from turncheck.evaluation.answers import ASKED_HERE, DelegatedError, UnfitAnswer
 from turncheck.evaluation.e2e import EXPECTS_NOTHING, case_units, section_of
 from turncheck.evaluation.e2e_case import CaseOutcome, run_case, skipped_case
 from turncheck.evaluation.e2e_steps import Exercised
-from turncheck.evaluation.repeated import NO_RUNS, BaseRuns, Repeated, RepeatedRuns, Run, Share
+from turncheck.evaluation.repeated import NO_RUNS, Asked, BaseRuns, Repeated, RepeatedRuns, Run, Share
 from turncheck.evaluation.repeats import Rounds, raise_if_stopped
 from turncheck.messages.errors import INTERRUPTED, PassingError
 from turncheck.messages.phrasing import first_line
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from turncheck.evaluation.e2e_case import CaseRun
     from turncheck.evaluation.on_base import OnBase
     from turncheck.evaluation.repeated import Sign
-    from turncheck.evaluation.repeats import Asked
     from turncheck.project.e2e.model import E2ECase
     from turncheck.report.model import CaseResult, EndToEnd, Outcome
     from turncheck.settings.repeats import RepeatRules

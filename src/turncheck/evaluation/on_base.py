@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from turncheck.messages.errors import EngineError
 
@@ -19,11 +19,13 @@ class OnBase(Generic[Asked]):
     """What is asked on the base: ``open`` returns it.
 
     ``has_report``: whether there is a report of the base. Then a test that it lacks is not run there: the base lacks
-    what the test is about, and fails for that alone.
+    what the test is about, and fails for that alone. ``shares``: whether a run of a test, by its answer, used what both
+    sides have in common (the action server of this change): what it breaks there fails on the base as well.
     """
 
     open: Callable[[], Asked]
     has_report: Callable[[], bool] = lambda: False
+    shares: Callable[[Any], bool] = lambda _: False
     _opened: list[Asked] = field(default_factory=list, init=False)
     _lost: EngineError | None = field(default=None, init=False)
 
@@ -46,4 +48,4 @@ class OnBase(Generic[Asked]):
 
     def then(self, ask: Callable[[Asked], Other]) -> OnBase[Other]:
         """Return what ``ask`` makes of it, as it is when it is first asked for."""
-        return OnBase(lambda: ask(self.engine), self.has_report)
+        return OnBase(lambda: ask(self.engine), self.has_report, self.shares)

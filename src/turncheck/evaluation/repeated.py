@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct, UnsetType
 from msgspec.structs import replace
@@ -78,6 +78,17 @@ class Run(NamedTuple, Generic[Answer]):
     seconds: float = 0.0
     base: Beside = ""
     why: str = ""
+
+
+class Asked(Protocol[Answer]):
+    """What runs a test, by its number and that of its run: here, or on the base if that can be asked."""
+
+    def __call__(self, number: int, attempt: int) -> Run[Answer]:
+        """Run it once.
+
+        Raises:
+            EngineError: the engine is gone.
+        """
 
 
 class RepeatedRun(Struct, frozen=True):

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from msgspec import Struct
 
@@ -19,7 +19,7 @@ from turncheck.comparison.repeats import (
     weigh_pairs,
 )
 from turncheck.engines.base import Engine, Workers
-from turncheck.evaluation.repeated import Answer, Repeated, Run, Share
+from turncheck.evaluation.repeated import Answer, Asked, Repeated, Run, Share
 from turncheck.messages.errors import INTERRUPTED, CutShortError, EngineError
 from turncheck.messages.phrasing import count
 from turncheck.process.screen import duration
@@ -46,17 +46,6 @@ Section = TypeVar("Section")
 
 
 # How tests are run, and what that may cost.
-
-
-class Asked(Protocol[Answer]):
-    """What runs a test, by its number and that of its run: here, or on the base if that can be asked."""
-
-    def __call__(self, number: int, attempt: int) -> Run[Answer]:
-        """Run it once.
-
-        Raises:
-            EngineError: the engine is gone.
-        """
 
 
 class Repeating(Struct, Generic[Section], frozen=True):
@@ -347,7 +336,9 @@ class Rounds(Generic[Answer]):
 
     def _is_run_beside(self, test: Repeated[Answer]) -> bool:
         """Whether a test that is suspicious is run on the base as well."""
-        return self.on_base is not None and (bool(test.base.runs) or not self.on_base.has_report())
+        base = self.on_base
+        is_known = base is not None and (bool(test.base.runs) or not base.has_report())
+        return base is not None and is_known and not any(base.shares(run.answer) for run in test.answers)
 
     def _open_base(self) -> bool:
         """Have the base ready, also for several at once; return whether it is: else its report says how it fares."""
@@ -405,12 +396,14 @@ class Rounds(Generic[Answer]):
     def _compared_together(self) -> list[Repeated[Answer]]:
         """The tests that say whether all together fail more often: what is worse by itself needs no other evidence."""
         tests = [test for test in self.tests if test.known is None and test.base.runs and test.runs]
-        return [test for test in tests if not (test.is_worse or test.is_concluded)]
+        return [test for test in tests if self._is_run_beside(test) and not (test.is_worse or test.is_concluded)]
 
     def _seem_worse(self) -> bool:
         """Whether all tests together fail more often than in the report of a base that can be asked."""
-        strata = [stratum_of(test.runs, test.base.runs) for test in self._compared_together()]
-        return self.on_base is not None and bool(strata) and p_value_of_losses(strata) <= _SUSPICIOUS
+        return (
+            p_value_of_losses(stratum_of(test.runs, test.base.runs) for test in self._compared_together())
+            <= _SUSPICIOUS
+        )
 
     def _turns_to_keep(self) -> int:
         """How many turns are kept to run all tests once in turn with the base; none if no turns would be left."""

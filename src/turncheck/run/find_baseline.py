@@ -183,8 +183,7 @@ class BaselineSearch(Struct):
             if lacking := there.lacks(own):
                 raise UserError(lacking)
             source = Source(repository=self.inputs.source.repository, commit=commit)
-            differing = differing_files(self.checkout, there.files.folder, commit)
-            yield AtCommit(self._inputs_for(there, own, source), differing)
+            yield AtCommit(self._inputs_for(there, own, source), differing_files(self.checkout, commit))
 
     def ensure_base_is_known(self, name: str) -> None:
         """Make sure, before anything is measured, that a base named by the user exists.

@@ -76,8 +76,8 @@ class AtCommit(msgspec.Struct, frozen=True):
     differing: tuple[Path, ...]
 
 
-def differing_files(checkout: Checkout | None, folder: Path, commit: str) -> tuple[Path, ...]:
-    """Return the paths, in a checkout, of the files that are not the same in a folder with those of a commit.
+def differing_files(checkout: Checkout | None, commit: str) -> tuple[Path, ...]:
+    """Return the paths of the files of a checkout that are not as in a commit.
 
     Raises:
         UserError: nobody can say which they are.
@@ -85,7 +85,7 @@ def differing_files(checkout: Checkout | None, folder: Path, commit: str) -> tup
     if checkout is None:
         raise UserError(NO_CHECKOUT)
     try:
-        return tuple(checkout.top / name for name in checkout.differing(folder, commit))
+        return tuple(checkout.top / name for name in checkout.differing(commit))
     except GitError as error:
         raise UserError(f"git: {error}") from error
 

@@ -31,10 +31,12 @@ from turncheck.messages.phrasing import count
 from turncheck.process.child_process import split_command
 from turncheck.process.regular_file import file_and_case
 from turncheck.process.screen import Console, duration
+from turncheck.project.e2e.cases import read_cases
+from turncheck.project.project_file import BOTIUM_FILES
 from turncheck.project.quarantine import QUARANTINE_FILE
 from turncheck.report.model import LONGEST_BASE
 from turncheck.run.assistant import asked_at_base, is_same_place, opened_engine
-from turncheck.run.reading import read_given
+from turncheck.run.reading import read_given, read_tests
 from turncheck.run.repeat_plan import RepeatedTests, RepeatPlan
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.gates import gate_settings
@@ -270,7 +272,8 @@ def _opened(run: RunInProgress) -> Engine:
     at_commit = run.until_its_end.enter_context(run.inputs.at_commit(commit))
     there = at_commit.inputs
     project = read_given(there.settings)
-    _ensure_change_is_its_own(run, at_commit.differing, _files_of(run.project) | _files_of(project, run.project.root))
+    files = _files_of(run.project, run.settings) | _files_of(project, there.settings)
+    _ensure_change_is_its_own(run, at_commit.differing, files)
     opened = opened_engine(
         _as_here(there.settings, run),
         dataclasses.replace(project, endpoints=run.project.endpoints),
@@ -282,30 +285,38 @@ def _opened(run: RunInProgress) -> Engine:
     return run.until_its_end.enter_context(opened)
 
 
-def _ensure_change_is_its_own(run: RunInProgress, differing: Iterable[Path], trained_from: Iterable[Path]) -> None:
+def _ensure_change_is_its_own(run: RunInProgress, differing: Sequence[Path], files: Iterable[str]) -> None:
     """Make sure that this side and the base differ only in what each is trained from, in tests and in settings.
 
     The action server, `endpoints.yml` and the program that starts the assistant are those of this change on both sides:
-    what it breaks there would be broken on the base as well, and be excused.
+    what it breaks there would be broken on the base as well, and be excused. ``files``: data and tests of both.
 
     Raises:
         EngineError: something else differs.
     """
-    tests = run.tests
-    paths = (*tests.e2e, *tests.batch, *(location for _, location in run.named_tests), *run.cases.files)
-    own = {*trained_from, *(run.project.root / file_and_case(path)[0] for path in paths)}
+    own = {run.project.root / path for path in files}
+    own |= {path for path in differing if path.name.endswith(BOTIUM_FILES)}
     if run.inputs.settings_folder is not None:
         own |= {run.inputs.settings_folder / name for name in (FILE_NAME, QUARANTINE_FILE)}
     own = {path.resolve() for path in own}
     if shared := [path for path in differing if path.resolve() not in own]:
-        name = shown_path(os.path.relpath(shared[0].resolve(), run.project.root.resolve()))
+        place = shared[0].parent.resolve() / shared[0].name
+        name = shown_path(os.path.relpath(place, run.project.root.resolve()))
         others = f" and {count(len(shared) - 1, 'other file')}" if shared[1:] else ""
         raise EngineError(f"this change alters '{name}'{others}, with which the base would be run, too")
 
 
-def _files_of(project: Project, root: Path | None = None) -> set[Path]:
-    """The files that an assistant is trained from, as they are in a folder."""
-    return {(root or project.root) / file.path for file in project.files if file.role != "endpoints"}
+def _files_of(project: Project, settings: Settings) -> set[str]:
+    """The files that an assistant is trained from, and those with its tests, by their paths in its folder."""
+    tests = read_tests(settings)
+    suites = (os.path.relpath(file_and_case(path)[0], project.root) for path in tests.batch)
+    return {
+        *(file.path for file in project.files if file.role != "endpoints"),
+        *(story.location.path for story in tests.stories),
+        *(example.location.path for example in (tests.nlu.examples if tests.nlu else ())),
+        *read_cases(project.root, tests.e2e).files,
+        *suites,
+    }
 
 
 def _as_here(own: Settings, run: RunInProgress) -> Settings:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from turncheck.dialogue.domain import DialogueDomain
+from turncheck.dialogue.domain import DEFAULT_ACTIONS, DialogueDomain
 from turncheck.evaluation.answers import unanswered
 from turncheck.evaluation.e2e import case_units, evaluate_cases, of_one_that_answers, run_elsewhere
 from turncheck.evaluation.e2e_case import CaseRun
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from turncheck.engines.conversation import ConversationEngine
+    from turncheck.evaluation.e2e_case import CaseOutcome
     from turncheck.evaluation.on_base import OnBase
     from turncheck.project.e2e.model import E2ECase
     from turncheck.run.under_way import RunInProgress
@@ -65,6 +66,12 @@ def measure(run: RunInProgress) -> EndToEnd | None:
         return run.evaluated("e2e", lambda: of_one_that_answers(_judged(run, read.cases)))
 
 
+def _may_call_server(outcome: CaseOutcome) -> bool:
+    """Whether the action server may have been called in a case: for an action, or to validate a form."""
+    names = outcome.exercised
+    return bool(names.forms or {one for one in names.actions if not one.startswith("utter_")} - set(DEFAULT_ACTIONS))
+
+
 def _judged(run: RunInProgress, cases: Sequence[E2ECase]) -> EndToEnd:
     """Run the conversations of the cases; the action server is started if any of them has no answers yet."""
     settings, answers = run.settings, run.precomputed.answers
@@ -80,6 +87,8 @@ def _judged(run: RunInProgress, cases: Sequence[E2ECase]) -> EndToEnd:
             if not rules.once:
                 base = stack.enter_context(engine_of_base(run, remarks.append))
                 on_base = None if base is None else base.then(lambda there: there.assistant(server))
+                if on_base is not None and base is run.base_to_start:
+                    on_base.shares = _may_call_server
             elif (executor := where_actions_are(server, run.work, settings, run.screen)).size:
                 answers = run_elsewhere(engine, cases, how, answers, executor)
         if not rules.once:
