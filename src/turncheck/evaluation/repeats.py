@@ -36,7 +36,7 @@ _EVERY: Final = 15.0
 """Seconds between two messages about the progress of a round."""
 _SUSPICIOUS: Final = 0.05
 """How likely so many losses are by chance at most that the base is asked whether it has them as well."""
-_DRIFTED: Final = 0.2
+_DRIFTED: Final = 0.1
 """How likely so many failures of the base in turn are by chance at most, if its report is to be outdated."""
 _MOST_IN_TURN: Final = 5
 """How often each test is then run on both sides at most."""
