@@ -121,6 +121,17 @@ def test_a_base_at_the_same_address_is_not_asked(golden: Golden) -> None:
     golden(*section.remarks)
 
 
+def test_a_base_is_not_measured_at_the_same_address(project: Path) -> None:
+    """It would be this side itself, and fail as it does."""
+    for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "base"), ("commit", "-qm", "one", "--allow-empty")):
+        subprocess.run([*GIT, *words], check=True, cwd=project)
+    with serving(FakeBot(coins({**dict.fromkeys(RATES, 0.0), "hello": 1.0}, 1))) as bot:
+        same = bot.url.replace("127.0.0.1", "localhost")
+        begin = ["run", "--engine", "http", "--bot-url", bot.url, "--bot-url-base", same, "--no-cache"]
+        assert run_command_line([*begin, "--evaluations", "e2e", "--base", "HEAD~1", "--fail-on", "new-failures"]) == 1
+    assert "address of this change" in json.loads(Path("results/comparison.json").read_text())["baseline"]["reason"]
+
+
 def test_a_case_that_is_unclear_is_named_also_beside_one_that_failed() -> None:
     base = ["--repeats", "first: 20, most: 20", "--baseline", "none", "--fail-on", "none", "--out", "base"]
     rates = dict.fromkeys(RATES, 0.0)
@@ -133,6 +144,7 @@ def test_a_case_that_is_unclear_is_named_also_beside_one_that_failed() -> None:
             break
     comment = Path("results/comment.md").read_text()
     (line,) = [line for line in comment.splitlines() if "1 end-to-end case unclear" in line]
+    assert f"`{unclear}`" in line
     assert "tests/e2e_test_cases.yml" in line
 
 

@@ -249,10 +249,15 @@ class Repeated(Generic[Answer]):
             sign = "P" if run.sign == "passed" else "F"
             self.runs += sign if usual else sign.lower()
 
-    def add_in_turn(self, run: Run[Answer] | None) -> None:
-        """Add a run that all tests got in turn with the base, if both say something."""
+    def add_in_turn(self, run: Run[Answer], most: int) -> None:
+        """Add a run that all tests got in turn with the base.
+
+        For one that is not judged yet, it is another of its runs as well, of which it has ``most`` at most.
+        """
         self.asked += 1
-        if run is not None and run.base and run.sign in {"passed", "failed"}:
+        if not self.is_over and len(self.runs) < most:
+            self.add(run, usual=False)
+        if run.base and run.sign in {"passed", "failed"}:
             self.in_turn += f"{'P' if run.sign == 'passed' else 'F'}{run.base.upper()}"
 
     def repeats(self) -> Repeats:

@@ -152,7 +152,7 @@ class Rounds(Generic[Answer]):
     kept: int = 0
     """So many turns are kept to run all tests in turn with the base."""
     has_drifted: bool = False
-    """Whether the base fails more often in turn than in its report: then the report says nothing of these tests."""
+    """Whether the base fails more often in turn than in its report, which then says nothing of these tests."""
     lost_in_turn: int = 0
     """How many of these runs, which were too many, have nothing to compare: one side ended in an error."""
     interrupt: KeyboardInterrupt | None = None
@@ -178,7 +178,7 @@ class Rounds(Generic[Answer]):
         if self.base_errors:
             runs = count(len(self.base_errors), "run")
             found.append(f"{runs} of the base, asked in turn with this side, ended in an error.")
-        if self.in_turn is not None:
+        if self.in_turn is not None and (self.in_turn or self.interrupt is None):
             found.append(self._in_turn_in_words)
         if self.base_lost is not None:
             found.append(f"The base was not asked in turn with this side to the end: {self.base_lost.message}.")
@@ -264,8 +264,11 @@ class Rounds(Generic[Answer]):
             self.kept, self.is_short = 0, False
             self._run_undecided()
         if not self.lost and self.interrupt is None:
-            self._conclude()
             self._ask_in_turn()
+        if not self.lost and self.interrupt is None:
+            self.kept, self.is_short = 0, False
+            self._run_undecided()
+            self._conclude()
 
     def _run_undecided(self) -> None:
         """Run those that were not judged again, until they are or no more can be run."""
@@ -400,10 +403,8 @@ class Rounds(Generic[Answer]):
 
     def _seem_worse(self) -> bool:
         """Whether all tests together fail more often than in the report of a base that can be asked."""
-        return (
-            p_value_of_losses(stratum_of(test.runs, test.base.runs) for test in self._compared_together())
-            <= _SUSPICIOUS
-        )
+        strata = (stratum_of(test.runs, test.base.runs) for test in self._compared_together())
+        return p_value_of_losses(strata) <= _SUSPICIOUS
 
     def _turns_to_keep(self) -> int:
         """How many turns are kept to run all tests once in turn with the base; none if no turns would be left."""
@@ -425,18 +426,23 @@ class Rounds(Generic[Answer]):
         while self.in_turn < rounds and self.base_lost is None and not self.lost and self._seconds_left > 0:
             times = f"{self.in_turn + 1} of {rounds}"
             self.say(f"more fail than in the report of the base: each {self.what} in turn with it, {times}")
-            self.in_turn += 1
             self.turns += a_round
             workers = Workers(min(self.workers, len(tests)))
             try:
                 futures = [workers.submit(partial(self._both, test, test.asked, on_base=True)) for test in tests]
-                for test, future in zip(tests, futures, strict=True):
-                    test.add_in_turn(Workers.result(future))
+                runs = [Workers.result(future) for future in futures]
             except KeyboardInterrupt as interrupt:
                 self.interrupt = interrupt
                 break
             finally:
                 workers.close()
+            made = [(test, run) for test, run in zip(tests, runs, strict=True) if run is not None]
+            if len(made) < len(tests) or self.base_lost is not None:
+                break  # a round that did not come to its end is no fair sample of all tests
+            self.in_turn += 1
+            for test, run in made:
+                test.add_in_turn(run, self.rules.most)
+            self._decide()
         lost = self.in_turn * len(tests) - sum(len(test.in_turn) // 2 for test in tests)
         if lost > _MOST_LOST * self.in_turn * len(tests):  # what is left is no fair sample of all tests
             self.lost_in_turn = lost

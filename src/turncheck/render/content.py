@@ -402,9 +402,21 @@ def _remarks(report: Report, compared: Comparison | None) -> list[Entry]:
         hint = line(Prose(f"To run them, {HOW_TO_RUN_ACTIONS}")) if lacks_actions(report) else ()
         remarks += _by_reason(skipped, "skipped", hint)
         remarks += _by_reason([(case.warning or "", case) for case in report.e2e.warned], "passed with a warning")
-        unclear = [(case.reason or "", case) for case in report.e2e.cases if case.outcome == "unclear"]
-        remarks += _by_reason(unclear, "unclear")
+        remarks += _unclear([case for case in report.e2e.cases if case.outcome == "unclear"])
     return remarks
+
+
+def _unclear(cases: Sequence[CaseResult]) -> list[Entry]:
+    """Return the first end-to-end cases whose runs do not say how they fare."""
+    if not cases:
+        return []
+    shown = [
+        line(Code(case.name), ": ", Prose(case.reason or "", 120, names_paths=True), " (", Place(case.location), ")")
+        for case in cases[:_MOST_PLACES]
+    ]
+    more = f" and {len(cases) - _MOST_PLACES:,} more" if len(cases) > _MOST_PLACES else ""
+    words = line(f"{count(len(cases), 'end-to-end case')} unclear: ", listed(shown, "; "), more)
+    return [Entry(words, sign="caution")]
 
 
 def _by_reason(cases: Iterable[tuple[str, CaseResult]], what: str, hint: Line = ()) -> list[Entry]:

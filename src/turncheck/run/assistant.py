@@ -83,18 +83,20 @@ def asked_at_base(own: Settings) -> Settings | None:
     return replace(own, **there)
 
 
-def is_same_place(one: Settings, other: Settings) -> bool:
-    """Whether an engine of both is asked at the same address."""
+def is_same_bot(one: Settings, other: Settings) -> bool:
+    """Whether an engine of both asks at the same address, and in the same way."""
     on_base = ENGINES[one.engine].on_base
-    addresses = {_address(getattr(own, on_base[0])) for own in (one, other)} if on_base else set()
-    return len(addresses) == 1
+    if on_base is None or one.bot != other.bot:
+        return False
+    places, others = ({_place(url) for url in getattr(own, on_base[0]).split()} for own in (one, other))
+    return not places.isdisjoint(others)
 
 
-def _address(url: str) -> str:
-    parts = urlsplit(url.strip())
-    return parts._replace(
-        scheme=parts.scheme.lower(), netloc=parts.netloc.lower(), path=parts.path.rstrip("/")
-    ).geturl()
+def _place(url: str) -> tuple[str, str | None, int | None, str, str]:
+    parts = urlsplit(url)
+    host = "localhost" if parts.hostname in {"127.0.0.1", "::1"} else parts.hostname
+    port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    return parts.scheme, host, port, parts.path.rstrip("/"), parts.query
 
 
 @contextmanager

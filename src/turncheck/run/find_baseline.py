@@ -33,7 +33,7 @@ from turncheck.process.screen import Console
 from turncheck.report.codec import MAX_BYTES, decode
 from turncheck.report.evaluations import EVALUATIONS, Evaluation
 from turncheck.report.model import Report, Skipped, Source
-from turncheck.run.assistant import asked_at_base
+from turncheck.run.assistant import asked_at_base, is_same_bot
 from turncheck.run.base_projects import BaseProject, BaseTree, paired
 from turncheck.run.evaluated_project import report_of_project
 from turncheck.run.inputs import AtCommit, Inputs, differing_files
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
 _SECONDS: Final = 30.0
 """For fetching the whole report."""
+_SAME_BOT: Final = "the base would be asked at the address of this change"
 _HINT: Final = "Give a report.json that `turncheck run` wrote."
 
 
@@ -398,10 +399,10 @@ class BaselineSearch(Struct):
         own = self._settings_there(there)
         if not ENGINES[own.engine].from_files:
             deployed = asked_at_base(own)
-            if deployed is None:
+            if deployed is None or is_same_bot(deployed, self.inputs.settings):
                 # On somebody's own machine, nothing says where the base would run: there is none to compare with.
                 self._out_of_reach |= bool(self.host.name)
-                self._troubles.append(_cannot_measure(own.engine))
+                self._troubles.append(_cannot_measure(own.engine) if deployed is None else _SAME_BOT)
                 return None
             own = deployed
         if lacking := there.lacks(own):

@@ -35,7 +35,7 @@ from turncheck.project.e2e.cases import read_cases
 from turncheck.project.project_file import BOTIUM_FILES
 from turncheck.project.quarantine import QUARANTINE_FILE
 from turncheck.report.model import LONGEST_BASE
-from turncheck.run.assistant import asked_at_base, is_same_place, opened_engine
+from turncheck.run.assistant import asked_at_base, is_same_bot, opened_engine
 from turncheck.run.reading import read_given, read_tests
 from turncheck.run.repeat_plan import RepeatedTests, RepeatPlan
 from turncheck.settings.engines import ENGINES
@@ -196,13 +196,9 @@ def engine_of_base(run: RunInProgress, remark: Callable[[str], None]) -> Iterato
     if there is None or run.settings.baseline == "none":
         yield _base_to_start(run) if there is None else None
         return
-    if is_same_place(there, run.settings):
-        remark(SAME_BOT)
-        yield None
-        return
     there = _as_on_base(run, there)
-    if there is None:
-        remark(OTHER_BOT)
+    if there is None or is_same_bot(there, run.settings):
+        remark(OTHER_BOT if there is None else SAME_BOT)
         yield None
         return
     inputs = run.inputs
