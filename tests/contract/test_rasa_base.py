@@ -135,7 +135,9 @@ def test_a_case_that_runs_custom_actions_is_judged_by_the_report(bot: Path) -> N
     assert repeats(bot, "order").base.count("p") > 0, "others are run in turn"
 
 
-@pytest.mark.parametrize("shared", ["actions.py", "endpoints.yml", "start.sh", "a link", "a mode", " \xe9.py"])
+@pytest.mark.parametrize(
+    "shared", ["actions.py", "endpoints.yml", "start.sh", "a link", "a link to data", "a mode", " \xe9.py"]
+)
 def test_what_the_change_breaks_for_both_sides_is_no_excuse(bot: Path, shared: str, golden: Golden) -> None:
     """What both would be run with decides as on a base that cannot be had: by its report."""
     write(bot, {"helper.sh": "true"})
@@ -144,6 +146,9 @@ def test_what_the_change_breaks_for_both_sides_is_no_excuse(bot: Path, shared: s
     (bot.parent / "calls.jsonl").unlink()
     if shared == "a link":
         (bot / "models").symlink_to("elsewhere")
+    elif shared == "a link to data":
+        (bot / "helper.sh").unlink()
+        (bot / "helper.sh").symlink_to("data/nlu.yml")
     elif shared == "a mode":
         (bot / "helper.sh").chmod(0o755)
     else:

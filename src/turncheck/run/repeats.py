@@ -294,10 +294,11 @@ def _ensure_change_is_its_own(run: RunInProgress, differing: Sequence[Path], fil
     own |= {path for path in differing if path.name.endswith(BOTIUM_FILES)}
     if run.inputs.settings_folder is not None:
         own |= {run.inputs.settings_folder / name for name in (FILE_NAME, QUARANTINE_FILE)}
-    own = {path.resolve() for path in own}
-    if shared := [path for path in differing if path.resolve() not in own]:
-        place = shared[0].parent.resolve() / shared[0].name
-        name = shown_path(os.path.relpath(place, run.project.root.resolve()))
+    # A link is itself what differs, wherever it leads; what a data file is a link to is data.
+    own = {place for path in own for place in (path.resolve(), path.parent.resolve() / path.name)}
+    places = [path.parent.resolve() / path.name for path in differing]
+    if shared := [place for place in places if place not in own]:
+        name = shown_path(os.path.relpath(shared[0], run.project.root.resolve()))
         others = f" and {count(len(shared) - 1, 'other file')}" if shared[1:] else ""
         raise EngineError(f"this change alters '{name}'{others}, with which the base would be run, too")
 
