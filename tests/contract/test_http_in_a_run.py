@@ -110,9 +110,9 @@ def test_on_a_branch_whose_base_is_not_known_entries_count_and_that_is_said(proj
     (project / "turncheck.quarantine.yml").write_text(entry)
     git(project, "add", ".")
     git(project, "commit", "--quiet", "--message", "In quarantine")
-    with serving(FakeBot(understanding)) as fake:
+    with serving(FakeBot(understanding)) as fake, serving(FakeBot(understanding)) as there:
         alone = run(project, fake.url, "--base", "main")
-        beside = run(project, fake.url, "--base", "main", "--bot-url-base", fake.url)
+        beside = run(project, fake.url, "--base", "main", "--bot-url-base", there.url)
     golden(alone.stdout, only="turncheck.quarantine.yml count")
     assert "count here" not in beside.stdout
 
