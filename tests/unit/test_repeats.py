@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from itertools import combinations, product
+from itertools import combinations, count, product
 from math import comb, exp, prod
 from typing import TYPE_CHECKING, Any, cast
 
@@ -46,7 +46,7 @@ from turncheck.report.model import CaseResult, Repeats
 from turncheck.settings.repeats import RepeatRules, read_repeats, repeat_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from turncheck.report.model import EndToEnd, Outcome, RepeatedOutcome
 
@@ -664,6 +664,33 @@ def test_a_round_in_turn_is_kept_for_what_seems_to_be_a_loss() -> None:
         section = evaluated(MANY, base, rules=rules, on_base=base_of(MANY, 50 + seed), seed=seed)
         assert losses(section).base_runs <= 5 * len(MANY), "in turn"
         assert not losses(section).real
+
+
+def test_rounds_in_turn_are_runs_of_undecided_cases_as_well() -> None:
+    base = with_base(evaluated(STEADY), "P" * 100)
+    rules = RepeatRules(turns=4 * len(MANY) + 1)
+    for seed in range(5):
+        section = evaluated(MANY, base, rules=rules, on_base=base_of(MANY, 50 + seed), seed=seed)
+        assert losses(section).base_runs == len(MANY), "one round"
+        failed_before = [runs for name in MANY if "F" in (runs := of(section, name).runs)[:2]]
+        assert min(map(len, failed_before)) > 2
+
+
+def test_of_rounds_in_turn_only_whole_ones_count() -> None:
+    base = with_base(evaluated(STEADY), "P" * 20)
+    whole = set()
+    for most in range(100, 500, 20):
+        calls = count()
+
+        def lost(_: object, calls: Iterator[int] = calls, most: int = most) -> None:
+            if next(calls) >= most:
+                raise EngineError("it is gone")
+
+        section = evaluated(MANY, base, on_base=OnBase(lambda lost=lost: Coins(MANY, 50, lost)))
+        rounds = {len(of(section, name).in_turn) // 2 for name in MANY if of(section, name).in_turn}
+        assert len(rounds) <= 1
+        whole |= rounds
+    assert len(whole) > 2, "it was lost in several of them"
 
 
 def test_an_interrupt_while_the_base_starts_keeps_what_was_run() -> None:

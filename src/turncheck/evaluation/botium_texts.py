@@ -93,7 +93,7 @@ def _has_wildcards(said: str, wanted: str, *, exact: bool) -> bool:
 
 
 def found(pattern: str, text: str, *, written: str = "") -> bool:
-    """Whether a regular expression, ``written`` in a suite, is found in a text.
+    """Whether a text holds a regular expression; ``written``: as the suite has it, for messages.
 
     Raises:
         CannotCompareError: it takes too long, or is none.

@@ -399,7 +399,7 @@ class Rounds(Generic[Answer]):
     def _compared_together(self) -> list[Repeated[Answer]]:
         """The tests that say whether all together fail more often: what is worse by itself needs no other evidence."""
         tests = [test for test in self.tests if test.known is None and test.base.runs and test.runs]
-        return [test for test in tests if self._is_run_beside(test) and not (test.is_worse or test.is_concluded)]
+        return [test for test in tests if self._is_run_beside(test) and not test.is_worse]
 
     def _seem_worse(self) -> bool:
         """Whether all tests together fail more often than in the report of a base that can be asked."""
