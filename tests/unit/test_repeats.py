@@ -686,7 +686,7 @@ def test_of_rounds_in_turn_only_whole_ones_count() -> None:
             if next(calls) >= most:
                 raise EngineError("it is gone")
 
-        section = evaluated(MANY, base, on_base=OnBase(lambda lost=lost: Coins(MANY, 50, lost)))
+        section = evaluated(MANY, base, on_base=base_of(MANY, 50, lost))
         rounds = {len(of(section, name).in_turn) // 2 for name in MANY if of(section, name).in_turn}
         assert len(rounds) <= 1
         whole |= rounds
