@@ -12,15 +12,9 @@ from msgspec.structs import replace
 from turncheck.comparison.compare import as_compared, compare
 from turncheck.comparison.model import Baseline, Comparison, Present
 from turncheck.messages.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, INTERRUPTED
+from turncheck.render import outputs
 from turncheck.render.assistants import Assistants, FailedAssistant, Run, comment_key
 from turncheck.render.markdown import COMMENT_LIMIT, Fork, render_overview_comment, render_overview_summary
-from turncheck.render.outputs import (
-    render_document,
-    render_documents,
-    render_documents_of_all,
-    render_rasa_folder,
-    render_texts,
-)
 from turncheck.render.page.page import distinct_names, render_page, slugs_of
 from turncheck.render.wording.gates import judge
 from turncheck.report.codec import BASELINE_NAME
@@ -61,7 +55,7 @@ class Outcome(Struct, frozen=True):
 
     def documents(self) -> Iterator[Rendered]:
         """Render the documents, what hosts read, and the page."""
-        yield from render_documents(
+        yield from outputs.render_documents(
             self.report,
             self.comparison,
             self.verdict,
@@ -77,9 +71,9 @@ class Outcome(Struct, frozen=True):
 
         With it, whoever publishes later, with a token that may write, can compare the same two again.
         """
-        yield from render_rasa_folder(self.report)
+        yield from outputs.render_rasa_folder(self.report)
         if isinstance(self.baseline, Present):
-            yield render_document(BASELINE_NAME, self.baseline.report)
+            yield outputs.render_document(BASELINE_NAME, self.baseline.report)
 
     def files(self) -> Iterator[Rendered]:
         """Render all but the texts, which link to what is made of these."""
@@ -101,7 +95,7 @@ class Outcome(Struct, frozen=True):
             artifact_url=artifact_url or self.links.artifact_url,
             html_url=page_url or self.links.html_url,
         )
-        return render_texts(
+        return outputs.render_texts(
             self.run.report, self.comparison, self.verdict, links, comment_limit=comment_limit, fork=self.fork
         )
 
@@ -180,12 +174,12 @@ class Outcomes(Struct, frozen=True):
         Of one that could not be measured that is a report that says so.
         """
         assistants = self.assistants
-        yield from render_documents_of_all(assistants, self.links, self.flavour, self.formats, rule_texts)
+        yield from outputs.render_documents_of_all(assistants, self.links, self.flavour, self.formats, rule_texts)
         yield page_of(assistants.runs, assistants.broken)
         for member in self.members:
             yield from _in_folder(member.folder, member.outcome.renderings())
         for broken in self.unmeasured:
-            yield from _in_folder(broken.folder, [render_document("report.json", broken.report)])
+            yield from _in_folder(broken.folder, [outputs.render_document("report.json", broken.report)])
 
     def texts(
         self, artifact_url: str = "", page_url: str = "", comment_limit: int = COMMENT_LIMIT

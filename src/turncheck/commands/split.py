@@ -149,13 +149,7 @@ def _split_files(data: NluData, split: Split, responses: Mapping[str, Response],
     from msgspec.structs import replace
 
     from turncheck.project.folder import YAML_SUFFIXES
-    from turncheck.project.formats.rasa_nlu_writer import (
-        write_nlu_json,
-        write_nlu_markdown,
-        write_nlu_yaml,
-        write_responses_markdown,
-        write_responses_yaml,
-    )
+    from turncheck.project.formats import rasa_nlu_writer
     from turncheck.project.testfiles import MARKDOWN
 
     parts = {"training": split.training, "test": split.test}
@@ -163,15 +157,15 @@ def _split_files(data: NluData, split: Split, responses: Mapping[str, Response],
     for name, examples in parts.items():
         part, needed = replace(data, examples=examples), needed_responses(examples, responses)
         if kinds == {MARKDOWN}:
-            yield Rendered(f"{name}_data.md", "text/markdown", write_nlu_markdown(part))
+            yield Rendered(f"{name}_data.md", "text/markdown", rasa_nlu_writer.write_nlu_markdown(part))
         elif major < _READS_YAML and kinds.isdisjoint(YAML_SUFFIXES):
-            yield Rendered(f"{name}_data.json", "application/json", write_nlu_json(part))
+            yield Rendered(f"{name}_data.json", "application/json", rasa_nlu_writer.write_nlu_json(part))
         else:
-            yield _yaml(f"{name}_data.yml", write_nlu_yaml(part))
-            yield _yaml(f"nlg_{name}_data.yml", write_responses_yaml(needed))
+            yield _yaml(f"{name}_data.yml", rasa_nlu_writer.write_nlu_yaml(part))
+            yield _yaml(f"nlg_{name}_data.yml", rasa_nlu_writer.write_responses_yaml(needed))
             continue
         if needed:
-            yield Rendered(f"nlg_{name}_data.md", "text/markdown", write_responses_markdown(needed))
+            yield Rendered(f"nlg_{name}_data.md", "text/markdown", rasa_nlu_writer.write_responses_markdown(needed))
 
 
 def _first_of_blocks(examples: Iterable[Example]) -> Iterable[Example]:

@@ -14,23 +14,10 @@ from msgspec.structs import replace
 
 from turncheck.comparison.misunderstood import expected_and_predicted, understanding_in_words
 from turncheck.messages.finding import SEVERITIES, Finding, Location
-from turncheck.report.model import CaseResult, StoryResult
+from turncheck.report import model
 
 if TYPE_CHECKING:
     from collections.abc import Container, Hashable, Iterable, Mapping
-
-    from turncheck.report.model import (
-        Alternative,
-        BatchCase,
-        BatchEntity,
-        CaseMessage,
-        CaseStep,
-        Misunderstanding,
-        NluPrediction,
-        Repeats,
-        Report,
-        StoryStep,
-    )
 
 
 # The names of the project that a step of a test rests on: if one is renamed or removed, the step cannot be met.
@@ -55,12 +42,12 @@ def step_key(kind: str, expected: str) -> Hashable:
     return kind, expected
 
 
-def names_by_step(test: StoryResult | CaseResult) -> Mapping[Hashable, tuple[str, ...]]:
+def names_by_step(test: model.StoryResult | model.CaseResult) -> Mapping[Hashable, tuple[str, ...]]:
     """Return the names of the project that each step of a story or an end-to-end case rests on."""
-    return names_by_story_step(test) if isinstance(test, StoryResult) else names_by_case_step(test)
+    return names_by_story_step(test) if isinstance(test, model.StoryResult) else names_by_case_step(test)
 
 
-def names_by_story_step(story: StoryResult) -> Mapping[Hashable, tuple[str, ...]]:
+def names_by_story_step(story: model.StoryResult) -> Mapping[Hashable, tuple[str, ...]]:
     """Return the action, intent or entities of each step; for an action, also the intent that is written before it."""
     found: dict[Hashable, list[str]] = defaultdict(list)
     intent: tuple[str, ...] = ()
@@ -76,7 +63,7 @@ def names_by_story_step(story: StoryResult) -> Mapping[Hashable, tuple[str, ...]
     return _distinct(found)
 
 
-def names_by_case_step(case: CaseResult) -> Mapping[Hashable, tuple[str, ...]]:
+def names_by_case_step(case: model.CaseResult) -> Mapping[Hashable, tuple[str, ...]]:
     """Return what each step names; for one that was met, also the response and what the message was understood as."""
     found: dict[Hashable, list[str]] = defaultdict(list)
     for step in case.steps:
@@ -87,7 +74,7 @@ def names_by_case_step(case: CaseResult) -> Mapping[Hashable, tuple[str, ...]]:
     return _distinct(found)
 
 
-def _named(step: CaseStep) -> Iterable[str]:
+def _named(step: model.CaseStep) -> Iterable[str]:
     if step.response is not None:
         yield step.response
     if step.kind in _BY_NAME:
@@ -98,7 +85,7 @@ def _named(step: CaseStep) -> Iterable[str]:
         yield from _IN_QUOTES.findall(step.expected)
 
 
-def _understood(message: CaseMessage) -> tuple[str, ...]:
+def _understood(message: model.CaseMessage) -> tuple[str, ...]:
     parse = message.understood
     if parse is None:
         return ()
@@ -146,15 +133,15 @@ class Case(Struct, frozen=True):
     """Whether its runs do not say how it fares."""
     erred: bool = False
     """Whether the assistant could not be judged, since it did not answer as it must."""
-    sentences: tuple[Misunderstanding, ...] = ()
+    sentences: tuple[model.Misunderstanding, ...] = ()
     """Sentences of a story that were understood differently than written, or of an end-to-end case, than before."""
     again: str = ""
     """What became of an end-to-end case that was judged a second time with its messages understood as before."""
     said: str = ""
     """What the user said last before an end-to-end case failed."""
-    result: StoryResult | CaseResult | None = None
+    result: model.StoryResult | model.CaseResult | None = None
     """The story or end-to-end case itself, for details that only few cases are asked for."""
-    repeats: Repeats | UnsetType = UNSET
+    repeats: model.Repeats | UnsetType = UNSET
     """Its runs, if it was run several times."""
 
     @property
@@ -173,20 +160,20 @@ class Case(Struct, frozen=True):
     @property
     def texts(self) -> tuple[str, ...]:
         """What the user says in a story or an end-to-end case."""
-        if isinstance(self.result, CaseResult):
+        if isinstance(self.result, model.CaseResult):
             return tuple(message.as_written for message in self.result.messages)
-        steps = self.result.steps if isinstance(self.result, StoryResult) else ()
+        steps = self.result.steps if isinstance(self.result, model.StoryResult) else ()
         return tuple(step.text for step in steps if step.text and step.kind == "intent")
 
     @property
     def wrong_steps(self) -> tuple[Hashable, ...]:
         """The wrong steps, as keys of ``rests_on``; the most informative one first."""
         match self.result:
-            case StoryResult() as story:
+            case model.StoryResult() as story:
                 wrong = decisive_step(story)
                 steps = (*([wrong] if wrong else []), *(step for step in story.steps if not step.passed))
                 return tuple(step_key(step.kind, step.expected) for step in steps)
-            case CaseResult() as case:
+            case model.CaseResult() as case:
                 first = first_wrong(case)
                 return (step_key(first.kind, first.expected),) if first else ()
             case _:
@@ -194,7 +181,7 @@ class Case(Struct, frozen=True):
 
     def heard(self, text: str) -> str:
         """Return what a message of an end-to-end case was understood as; empty for any other kind of case."""
-        messages = self.result.messages if isinstance(self.result, CaseResult) else ()
+        messages = self.result.messages if isinstance(self.result, model.CaseResult) else ()
         case_messages = [message for message in messages if message.text == text]
         return understanding_in_words(text, case_messages[-1].understood) if case_messages else ""
 
@@ -214,7 +201,7 @@ class Case(Struct, frozen=True):
         return self.judged and not self.unclear
 
 
-def intent_cases(report: Report) -> list[Case]:
+def intent_cases(report: model.Report) -> list[Case]:
     """Test sentences, judged by their intent."""
     return [
         Case(
@@ -233,7 +220,7 @@ def intent_cases(report: Report) -> list[Case]:
     ]
 
 
-def response_cases(report: Report) -> list[Case]:
+def response_cases(report: model.Report) -> list[Case]:
     """Test sentences of retrieval intents, judged by the response that was selected."""
     return [
         Case(
@@ -250,7 +237,7 @@ def response_cases(report: Report) -> list[Case]:
     ]
 
 
-def entity_cases(report: Report) -> list[Case]:
+def entity_cases(report: model.Report) -> list[Case]:
     """Test sentences, judged by their entities: the same spans with the same types, whichever extractor found them."""
     cases = []
     for example in _predictions(report):
@@ -272,7 +259,7 @@ def entity_cases(report: Report) -> list[Case]:
 EntityPlace = tuple[int, int, str, str, str]
 
 
-def entity_spans(example: NluPrediction, *, expected: bool) -> tuple[EntityPlace, ...]:
+def entity_spans(example: model.NluPrediction, *, expected: bool) -> tuple[EntityPlace, ...]:
     """The spans of one side. If two extractors found the same span, the one that knows its role or group counts."""
     spans = example.expected.entities if expected else example.predicted.entities
     found = {(span.start, span.end, span.entity, span.role or "", span.group or "") for span in spans}
@@ -288,11 +275,13 @@ def _spell(text: str, spans: tuple[EntityPlace, ...]) -> str:
     return "; ".join(shown) or "no entity"
 
 
-def _predictions(report: Report) -> tuple[NluPrediction, ...]:
+def _predictions(report: model.Report) -> tuple[model.NluPrediction, ...]:
     return report.nlu.predictions if report.nlu else ()
 
 
-def story_cases(report: Report, *, unnamed: bool = True, apart: Container[tuple[str, Location]] = ()) -> list[Case]:
+def story_cases(
+    report: model.Report, *, unnamed: bool = True, apart: Container[tuple[str, Location]] = ()
+) -> list[Case]:
     """Test stories; exact copies of a story are one case that counts them. Of ``unnamed`` ones only those that failed.
 
     Copies in ``apart``, given by name and place, are separate cases that say what they are copies of.
@@ -317,22 +306,22 @@ def story_cases(report: Report, *, unnamed: bool = True, apart: Container[tuple[
     ]
 
 
-def _story_key(story: StoryResult) -> tuple[str, Location]:
+def _story_key(story: model.StoryResult) -> tuple[str, Location]:
     return story.name, _place_of_story(story)
 
 
-def copied_stories(report: Report) -> list[Case]:
+def copied_stories(report: model.Report) -> list[Case]:
     """Test stories that are copies of others, each under its own name."""
     stories = report.core.stories if report.core else ()
     return [_story_case(story) for story in stories if story.duplicate and story.named]
 
 
-def named_stories(report: Report) -> list[Case]:
+def named_stories(report: model.Report) -> list[Case]:
     """Test stories, copies of others as well, each under its own name."""
     return [_story_case(story) for story in (report.core.stories if report.core else ()) if story.named]
 
 
-def _content(story: StoryResult) -> bytes:
+def _content(story: model.StoryResult) -> bytes:
     """A digest of what a story says and of its result.
 
     Stories that differ only in their words are the same to every policy, but not to the NLU.
@@ -341,7 +330,7 @@ def _content(story: StoryResult) -> bytes:
     return hashlib.sha256(repr((story.passed, _expectation(story), written)).encode("utf-8", "surrogatepass")).digest()
 
 
-def _expectation(story: StoryResult) -> Hashable:
+def _expectation(story: model.StoryResult) -> Hashable:
     """What a story expects. An entity that is found but not written is a step, not a different expectation."""
     return tuple(
         _expected_step(step.kind, step.expected, step.text)
@@ -356,12 +345,12 @@ def _expected_step(kind: str, expected: str, text: str | None) -> Hashable:
     return kind, expected, text
 
 
-def _place_of_story(story: StoryResult) -> Location:
+def _place_of_story(story: model.StoryResult) -> Location:
     wrong = decisive_step(story)
     return wrong.location if wrong and wrong.location else story.location
 
 
-def _story_case(story: StoryResult, copies: int = 0, *, copy_of: str = "") -> Case:
+def _story_case(story: model.StoryResult, copies: int = 0, *, copy_of: str = "") -> Case:
     wrong = decisive_step(story)
     return Case(
         name=story.name,
@@ -382,7 +371,7 @@ def _story_case(story: StoryResult, copies: int = 0, *, copy_of: str = "") -> Ca
 
 def newly_wrong_first(case: Case, base: Case) -> Case:
     """Return the case, named by what is wrong only here: what was wrong on the base too did not make it fail now."""
-    if not isinstance(case.result, StoryResult) or not isinstance(base.result, StoryResult) or case.passed:
+    if not isinstance(case.result, model.StoryResult) or not isinstance(base.result, model.StoryResult) or case.passed:
         return case
     known = {_wrong(step) for step in base.result.steps if not step.passed}
     meant = {(sentence.text, *expected_and_predicted(sentence)) for sentence in base.sentences}
@@ -401,11 +390,11 @@ def newly_wrong_first(case: Case, base: Case) -> Case:
     )
 
 
-def _wrong(step: StoryStep) -> Hashable:
+def _wrong(step: model.StoryStep) -> Hashable:
     return step.kind, step.expected, step.predicted, step.text
 
 
-def decisive_step(story: StoryResult, known: Container[Hashable] = ()) -> StoryStep | None:
+def decisive_step(story: model.StoryResult, known: Container[Hashable] = ()) -> model.StoryStep | None:
     """Return the first wrong step; if the dialogue of the story fails, the first wrong action.
 
     ``known``: steps that are wrong on the base too, which are left out.
@@ -415,7 +404,7 @@ def decisive_step(story: StoryResult, known: Container[Hashable] = ()) -> StoryS
     return next(iter(actions if actions and story.outcome == "failed" else wrong), None)
 
 
-def _how(step: StoryStep) -> str:
+def _how(step: model.StoryStep) -> str:
     """The policy and its confidence, the next best actions, the active form: a phrase after the actual result."""
     others = tuple(other for other in step.alternatives[:2] if other.action != step.predicted)
     return _how_in_words(step.policy, step.confidence, others, step.active_loop)
@@ -423,7 +412,7 @@ def _how(step: StoryStep) -> str:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _how_in_words(
-    policy: str | None, confidence: float | None, others: tuple[Alternative, ...], active_loop: str | None
+    policy: str | None, confidence: float | None, others: tuple[model.Alternative, ...], active_loop: str | None
 ) -> str:
     sure = f" ({confidence:.2f})" if confidence is not None else ""
     by = f"by {policy}{sure}" if policy else ""
@@ -434,7 +423,7 @@ def _how_in_words(
     return "; ".join(part for part in parts if part)
 
 
-def end_to_end_cases(report: Report, *, all_there: bool = False) -> list[Case]:
+def end_to_end_cases(report: model.Report, *, all_there: bool = False) -> list[Case]:
     """End-to-end cases that were run; with ``all_there`` also those that were skipped."""
     cases = []
     for case in report.e2e.cases if report.e2e else ():
@@ -464,7 +453,7 @@ def end_to_end_cases(report: Report, *, all_there: bool = False) -> list[Case]:
     return cases
 
 
-def _content_of_case(case: CaseResult) -> Hashable:
+def _content_of_case(case: model.CaseResult) -> Hashable:
     """What a case says and expects, and what it sets; ``()`` if that is not known."""
     steps = tuple((step.kind, step.expected) for step in case.steps)
     said = tuple(message.as_written for message in case.messages)
@@ -473,25 +462,25 @@ def _content_of_case(case: CaseResult) -> Hashable:
     return (steps if isinstance(case.expects, UnsetType) else case.expects), said, case.given
 
 
-def _as_written(step: CaseStep) -> str:
+def _as_written(step: model.CaseStep) -> str:
     """Return what a step expects; of an assertion with its type, as what was found instead has it, too."""
     is_assertion = step.kind in _ASSERTED or (step.kind in _SLOTS and step.expected.startswith("[{"))
     return f"{step.kind}: {step.expected}" if is_assertion else step.expected
 
 
-def first_wrong(case: CaseResult) -> CaseStep | None:
+def first_wrong(case: model.CaseResult) -> model.CaseStep | None:
     """Return the first wrong step of an end-to-end case."""
     return next((step for step in case.steps if step.outcome in {"failed", "error"}), None)
 
 
-def misparsed_messages(case: CaseResult) -> tuple[Misunderstanding, ...]:
+def misparsed_messages(case: model.CaseResult) -> tuple[model.Misunderstanding, ...]:
     """Return the messages that are understood differently than before, except the one right before the failure."""
     last = case.failing_message
     of_failure = last.misunderstanding if last is not None else None
     return tuple(misunderstanding for misunderstanding in case.misunderstood if misunderstanding != of_failure)
 
 
-def judged_again(case: CaseResult) -> str:
+def judged_again(case: model.CaseResult) -> str:
     """Say what is known about a case whose messages are understood differently than when it passed; else nothing."""
     if not case.misunderstood:
         return ""
@@ -500,7 +489,7 @@ def judged_again(case: CaseResult) -> str:
     return f"with its messages understood as on the base it {'passes' if case.as_before else 'fails too'}"
 
 
-def batch_cases(report: Report) -> list[Case]:
+def batch_cases(report: model.Report) -> list[Case]:
     """Utterances of batch suites."""
     return [
         Case(
@@ -521,13 +510,13 @@ def batch_cases(report: Report) -> list[Case]:
     ]
 
 
-def batch_expectation(case: BatchCase) -> Hashable:
+def batch_expectation(case: model.BatchCase) -> Hashable:
     """Return what distinguishes a batch case from others with the same words: its context, intents and entities."""
     entities = tuple((entity.name, entity.expected) for entity in case.entities)
     return case.parent, case.kind == "trait", case.expected, entities
 
 
-def batch_expected(case: BatchCase) -> str:
+def batch_expected(case: model.BatchCase) -> str:
     """``Order Tea or Buy``, ``trait Urgent and Angry``, ``no intent``; if the intent is right, the entities."""
     if wrong := _wrong_entities(case):
         return ", ".join(f"{entity.name}: {' or '.join(entity.expected)}" for entity in wrong)
@@ -536,7 +525,7 @@ def batch_expected(case: BatchCase) -> str:
     return " or ".join(case.expected) or "no intent"
 
 
-def batch_actual(case: BatchCase) -> str:
+def batch_actual(case: model.BatchCase) -> str:
     """What was matched instead, or why that is not known."""
     if case.result == "not-evaluated":
         return f"not evaluated: {case.reason or 'no answer'}"
@@ -547,7 +536,7 @@ def batch_actual(case: BatchCase) -> str:
     return " and ".join(case.matched) or "no intent"
 
 
-def _wrong_entities(case: BatchCase) -> list[BatchEntity]:
+def _wrong_entities(case: model.BatchCase) -> list[model.BatchEntity]:
     """The entities that keep a case from passing although its intent is right."""
     return [entity for entity in case.entities if not entity.passed] if case.result in {"tp", "tn"} else []
 
@@ -556,7 +545,7 @@ _HIDING: Final = frozenset({"domain-file-unread", "domain-not-found", "config-no
 """Codes other than ``yaml-…`` and ``file-…`` that mean: something is not read, so nothing in it is checked."""
 
 
-def findings_worst_first(report: Report) -> list[Finding]:
+def findings_worst_first(report: model.Report) -> list[Finding]:
     """Validation findings by severity; what could not be read comes first, since others may only follow from it."""
     findings = report.validation.findings if report.validation else ()
     return sorted(findings, key=lambda finding: (SEVERITIES.index(finding.severity), not _is_unreadable(finding)))
@@ -566,7 +555,7 @@ def _is_unreadable(finding: Finding) -> bool:
     return finding.code.startswith(("yaml-", "file-"))
 
 
-def is_read_in_part(report: Report) -> bool:
+def is_read_in_part(report: model.Report) -> bool:
     """Whether a file of the project could not be read: findings that it had before are then not known to be gone."""
     findings = report.validation.findings if report.validation else ()
     return any(

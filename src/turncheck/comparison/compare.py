@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET, UnsetType, structs
 from msgspec.structs import replace
 
-from turncheck.comparison import matching
+from turncheck.comparison import changed_parts, explanations, matching, model, quarantine
 from turncheck.comparison.cases import (
     batch_cases,
     copied_stories,
@@ -19,16 +19,6 @@ from turncheck.comparison.cases import (
     intent_cases,
     response_cases,
     story_cases,
-)
-from turncheck.comparison.changed_parts import (
-    changed_components,
-    changed_findings,
-    changed_names,
-    cut_word_lists,
-    new_suppressions,
-    removed_items,
-    unseen_changes,
-    with_changed_rules,
 )
 from turncheck.comparison.changes import (
     CaseChange,
@@ -40,36 +30,11 @@ from turncheck.comparison.changes import (
     SettingChange,
     SimilarSentences,
 )
-from turncheck.comparison.explanations import (
-    Explainer,
-    at_their_changes,
-    changed_items,
-    collisions,
-    training_difference,
-)
 from turncheck.comparison.losses import many_losses
 from turncheck.comparison.matching import apart, lost
 from turncheck.comparison.metric_deltas import has_unlisted, measured_otherwise, metric_deltas
 from turncheck.comparison.metrics import MetricDelta, metrics_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
-from turncheck.comparison.model import (
-    Baseline,
-    BaselineUsed,
-    CaseMessages,
-    Comparison,
-    Missing,
-    Overlap,
-    Present,
-    Unreachable,
-    Unreadable,
-)
-from turncheck.comparison.quarantine import (
-    counting_alone,
-    counting_beside,
-    other_tests,
-    without_quarantined,
-    without_tests_in_quarantine,
-)
 from turncheck.comparison.renames import renamed_names, validation_beside
 from turncheck.comparison.significance import paired_predictions
 from turncheck.comparison.training_changes import cut_intents, relabelled, stripped, without_stripped
@@ -133,7 +98,7 @@ def fallback_change(
     )
 
 
-def is_less_understood(compared: Comparison) -> bool:
+def is_less_understood(compared: model.Comparison) -> bool:
     """Whether really more sentences end in a fallback."""
     figure = compared.metric(_FALLBACKS)
     return compared.fallback is not None and figure is not None and figure.judgement == "worse"
@@ -191,29 +156,29 @@ UNLISTED: Final = (
 )
 
 
-def compare(report: Report, baseline: Baseline) -> Comparison:
+def compare(report: Report, baseline: model.Baseline) -> model.Comparison:
     """Compare a report with its baseline.
 
     Without a baseline, or with the report itself as its baseline, the comparison says why and holds only the values.
     The same two reports give the same comparison, byte for byte.
     """
     match baseline:
-        case Unreachable(reason, warnings):
-            return _alone(report, BaselineUsed(status="unreachable", reason=reason, warnings=warnings))
-        case Missing(reason, warnings, agreed):
-            return _alone(report, BaselineUsed(status="missing", reason=reason, warnings=warnings), agreed=agreed)
-        case Unreadable(reason):
-            return _alone(report, BaselineUsed(status="unreadable", reason=reason))
-        case Present(base):
+        case model.Unreachable(reason, warnings):
+            return _alone(report, model.BaselineUsed(status="unreachable", reason=reason, warnings=warnings))
+        case model.Missing(reason, warnings, agreed):
+            return _alone(report, model.BaselineUsed(status="missing", reason=reason, warnings=warnings), agreed=agreed)
+        case model.Unreadable(reason):
+            return _alone(report, model.BaselineUsed(status="unreadable", reason=reason))
+        case model.Present(base):
             if _is_itself(base, report):
                 reason = "the baseline is this report itself"
-                return _alone(report, BaselineUsed(status="missing", reason=reason), agreed=True)
+                return _alone(report, model.BaselineUsed(status="missing", reason=reason), agreed=True)
             if baseline.way in {"file", "url"} and _is_repeated(base, report):
                 reason = "the baseline is a report of this same commit, and says the same"
-                return _alone(report, BaselineUsed(status="missing", reason=reason), agreed=True)
+                return _alone(report, model.BaselineUsed(status="missing", reason=reason), agreed=True)
             validation, suspects = validation_beside(report, base), not_yet_recorded(report, base)
             messages = tuple(
-                CaseMessages(case=number, messages=case_messages) for number, case_messages in suspects.items()
+                model.CaseMessages(case=number, messages=case_messages) for number, case_messages in suspects.items()
             )
             head = _beside(report, validation or UNSET, messages)
             compared = _beside_quarantine(_compare(head, base, _used(baseline)), head, base, agreed=baseline.agreed)
@@ -226,7 +191,7 @@ def compare(report: Report, baseline: Baseline) -> Comparison:
             )
 
 
-def as_compared(report: Report, comparison: Comparison | None) -> Report:
+def as_compared(report: Report, comparison: model.Comparison | None) -> Report:
     """Return the report as it is shown beside its base: what depends on the base, the comparison says."""
     if comparison is None:
         return report
@@ -235,16 +200,16 @@ def as_compared(report: Report, comparison: Comparison | None) -> Report:
     return _beside(report, comparison.validation, comparison.messages or ())
 
 
-def _beside(report: Report, validation: Validation | UnsetType, messages: Iterable[CaseMessages]) -> Report:
+def _beside(report: Report, validation: Validation | UnsetType, messages: Iterable[model.CaseMessages]) -> Report:
     if not isinstance(validation, UnsetType):
         report = structs.replace(report, validation=validation)
     return with_messages(report, {message.case: message.messages for message in messages})
 
 
-def _used(baseline: Present) -> BaselineUsed:
+def _used(baseline: model.Present) -> model.BaselineUsed:
     source, stopped = baseline.report.source, baseline.report.stopped
     cut_short = (f"the run of the base ended before its end: {first_line(stopped)}",) if stopped else ()
-    return BaselineUsed(
+    return model.BaselineUsed(
         status="present",
         way=baseline.way,
         commit=baseline.commit or source.commit,
@@ -271,45 +236,45 @@ def _is_repeated(base: Report, head: Report) -> bool:
     )
 
 
-def _beside_quarantine(compared: Comparison, head: Report, base: Report, *, agreed: bool) -> Comparison:
+def _beside_quarantine(compared: model.Comparison, head: Report, base: Report, *, agreed: bool) -> model.Comparison:
     """Return the comparison with the entries of the quarantine that count: their tests do not newly fail."""
     if isinstance(head.quarantine, UnsetType):
         return compared
-    others = other_tests(head, base) if head.quarantine.tests else ()
-    counting = counting_beside(head.quarantine, base.quarantine, others, agreed=agreed)
+    others = quarantine.other_tests(head, base) if head.quarantine.tests else ()
+    counting = quarantine.counting_beside(head.quarantine, base.quarantine, others, agreed=agreed)
     judged = structs.replace(head, quarantine=counting.quarantine)
     kinds = compared.stories, compared.e2e, compared.batch
-    stories, e2e, batch = (without_quarantined(kind, judged) for kind in kinds)
+    stories, e2e, batch = (quarantine.without_quarantined(kind, judged) for kind in kinds)
     return structs.replace(
         compared,
         stories=stories,
         e2e=e2e,
         batch=batch,
-        many_losses=many_losses(without_tests_in_quarantine(judged)),
+        many_losses=many_losses(quarantine.without_tests_in_quarantine(judged)),
         quarantine=counting.quarantine,
         settings_changed=(*compared.settings_changed, *counting.added),
         warnings=(*compared.warnings, *counting.warnings),
     )
 
 
-def _alone(report: Report, used: BaselineUsed, *, agreed: bool = False) -> Comparison:
+def _alone(report: Report, used: model.BaselineUsed, *, agreed: bool = False) -> model.Comparison:
     metrics = tuple(
         MetricDelta(name=metric.name, better=metric.better, kind=metric.kind, value=metric.value, base=None)
         for metric in metrics_of(report).values()
     )
     if isinstance(report.quarantine, UnsetType):
-        return Comparison(baseline=used, metrics=metrics)
-    counting = counting_alone(report.quarantine, agreed=agreed)
+        return model.Comparison(baseline=used, metrics=metrics)
+    counting = quarantine.counting_alone(report.quarantine, agreed=agreed)
     used = structs.replace(used, warnings=(*used.warnings, *counting.warnings))
-    return Comparison(baseline=used, metrics=metrics, quarantine=counting.quarantine)
+    return model.Comparison(baseline=used, metrics=metrics, quarantine=counting.quarantine)
 
 
-def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
+def _compare(head: Report, base: Report, used: model.BaselineUsed) -> model.Comparison:
     other_mode = measured_otherwise(base, head)
     matched = apart if other_mode else matching.match_sentences
     intents = matched(intent_cases(base), intent_cases(head))
     renamed = renamed_names(base, head)
-    items = at_their_changes(changed_items(base, head, renamed), base, head)
+    items = explanations.at_their_changes(explanations.changed_items(base, head, renamed), base, head)
     end_to_end = matching.match_tests(end_to_end_cases(base, all_there=True), end_to_end_cases(head, all_there=True))
     batch = matching.match_sentences(batch_cases(base), batch_cases(head))
     tests: dict[Evaluation, matching.Matched] = {
@@ -317,25 +282,26 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         "e2e": matching.still_there(end_to_end, head, "e2e"),
         "batch": matching.still_there(batch, head, "batch"),
     }
-    removed = removed_items(base, head, renamed)
-    difference = training_difference(base, head)
-    explainer = Explainer(difference, head.nlu)
+    removed = changed_parts.removed_items(base, head, renamed)
+    difference = explanations.training_difference(base, head)
+    explainer = explanations.Explainer(difference, head.nlu)
     examples = _explained(_changed_sentences(intents, other_mode=other_mode), explainer)
     entities = without_stripped(matched(entity_cases(base), entity_cases(head)))
     responses = matched(response_cases(base), response_cases(head))
     stories, cases = (
-        with_changed_rules(matching.changed_tests(tests[name]), base, head, removed) for name in ("core", "e2e")
+        changed_parts.with_changed_rules(matching.changed_tests(tests[name]), base, head, removed)
+        for name in ("core", "e2e")
     )
     utterances = matching.changed_tests(tests["batch"])
-    new_findings, gone_findings = changed_findings(base, head, renamed)
-    suppressions = new_suppressions(base, head)
+    new_findings, gone_findings = changed_parts.changed_findings(base, head, renamed)
+    suppressions = changed_parts.new_suppressions(base, head)
     cut = cut_intents(base, head, renamed)
     metrics = _no_gain_from_gone(metric_deltas(base, head, intents, tests, items), cut)
     metrics = _no_worse_by_the_end(_no_worse_by_parts(metrics, new_findings), head)
-    components = changed_components(base, head)
+    components = changed_parts.changed_components(base, head)
     if not any(component.kind == "pipeline" for component in components):
         metrics = without_shifts(base, head, paired_predictions(base, head), metrics)
-    return Comparison(
+    return model.Comparison(
         baseline=used,
         warnings=_differences(base, head),
         settings_changed=_settings_changed(base, head),
@@ -355,18 +321,18 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         gone_findings=gone_findings,
         new_suppressions=suppressions.found,
         suppressions_known=suppressions.known,
-        unseen_changes=unseen_changes(base, head),
-        intents=changed_names(base, head, "intents"),
-        entity_types=changed_names(base, head, "entities"),
+        unseen_changes=changed_parts.unseen_changes(base, head),
+        intents=changed_parts.changed_names(base, head, "intents"),
+        entity_types=changed_parts.changed_names(base, head, "entities"),
         base_confusions=base.nlu.intents.confusions if base.nlu and base.nlu.intents else (),
         base_overlap=_overlap(base, head),
-        collisions=collisions(examples.newly_failing, examples.better, explainer),
+        collisions=explanations.collisions(examples.newly_failing, examples.better, explainer),
         relabelled=relabelled(difference, head.training_sentences, renamed),
         misunderstood=misunderstood_sentences(stories.newly_misunderstood, explainer),
         misunderstood_in_cases=misunderstood_sentences(cases.newly_misunderstood, explainer),
         training_known=explainer.knows,
         changed_items=items,
-        removed_items=(*removed, *cut_word_lists(base, head)),
+        removed_items=(*removed, *changed_parts.cut_word_lists(base, head)),
         changed_components=components,
         cut_intents=cut,
         stripped=stripped(base, head, renamed),
@@ -409,11 +375,11 @@ def _no_gain_from_gone(metrics: tuple[MetricDelta, ...], cut: Sequence[CutIntent
     )
 
 
-def _overlap(base: Report, head: Report) -> Overlap | None:
+def _overlap(base: Report, head: Report) -> model.Overlap | None:
     """How many of the base's sentences were trained on; not comparable if the base was run in another mode."""
     if base.nlu is None or head.nlu is None or base.nlu.mode != head.nlu.mode:
         return None
-    return Overlap(
+    return model.Overlap(
         on_training_sentences=base.nlu.on_training_sentences, under_other_intents=base.nlu.under_other_intents
     )
 
@@ -433,7 +399,7 @@ def _matched_stories(base: Report, head: Report) -> matching.Matched:
     return replace(matched, removed=matching.match_named(matched.removed, copied_stories(head)).removed)
 
 
-def _explained(cases: ChangedCases, explainer: Explainer) -> ChangedCases:
+def _explained(cases: ChangedCases, explainer: explanations.Explainer) -> ChangedCases:
     def each(changes: tuple[CaseChange, ...]) -> tuple[CaseChange, ...]:
         return tuple(change if change.passed else explainer.explain(change) for change in changes)
 

@@ -14,20 +14,11 @@ from turncheck.comparison.changes import CaseChange, Collision, SimilarSentences
 from turncheck.comparison.mcnemar import LEVEL, mcnemar_exact
 from turncheck.comparison.model import ChangedItem, Renamed
 from turncheck.messages.finding import Location
-from turncheck.report.model import COVERAGE_KINDS
+from turncheck.report import model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from turncheck.report.model import (
-        CoverageItem,
-        Misunderstanding,
-        Neighbour,
-        Nlu,
-        NluPrediction,
-        Report,
-        TrainingSentence,
-    )
 
 _MOST_REASONS: Final = 3
 _WORDS_IN_COMMON: Final = 0.4
@@ -47,13 +38,13 @@ LEADING: Final = ("rules", "stories")
 
 
 def paired(
-    before: Sequence[CoverageItem], after: Sequence[CoverageItem]
-) -> list[tuple[CoverageItem, CoverageItem | None]]:
+    before: Sequence[model.CoverageItem], after: Sequence[model.CoverageItem]
+) -> list[tuple[model.CoverageItem, model.CoverageItem | None]]:
     """Each item of the base with the one of its name now, or with none; of several of a name, equal ones first."""
-    left: dict[str, list[CoverageItem]] = defaultdict(list)
+    left: dict[str, list[model.CoverageItem]] = defaultdict(list)
     for coverage_item in after:
         left[coverage_item.name].append(coverage_item)
-    unchanged: dict[int, CoverageItem] = {}
+    unchanged: dict[int, model.CoverageItem] = {}
     for place, item in enumerate(before):
         equal = next((one for one in left[item.name] if one.digest == item.digest), None)
         if equal is not None:
@@ -74,13 +65,13 @@ class TrainingDifference(Struct, frozen=True):
     """Whether both sides list their training sentences; imported files do not."""
 
 
-def training_difference(base: Report, head: Report) -> TrainingDifference:
+def training_difference(base: model.Report, head: model.Report) -> TrainingDifference:
     """Compare the training sentences of both reports; a sentence is its text and its intent."""
     before, after = base.training_sentences, head.training_sentences
     if not before or not after:
         return TrainingDifference({}, (), known=False)
     lost = Counter((sentence.text, sentence.intent) for sentence in before)
-    changed: dict[int, TrainingSentence] = {}
+    changed: dict[int, model.TrainingSentence] = {}
     for index, sentence in enumerate(after):
         key = (sentence.text, sentence.intent)
         if lost[key] > 0:
@@ -92,7 +83,7 @@ def training_difference(base: Report, head: Report) -> TrainingDifference:
     return TrainingDifference(changes, tuple(change for waiting in gone.values() for change in waiting))
 
 
-def _gone(before: Sequence[TrainingSentence], lost: Counter[tuple[str, str]]) -> dict[str, list[TrainingChange]]:
+def _gone(before: Sequence[model.TrainingSentence], lost: Counter[tuple[str, str]]) -> dict[str, list[TrainingChange]]:
     """The sentences of ``before`` that are lost, by text. Of equal sentences the last ones count as lost."""
     gone: dict[str, list[TrainingChange]] = defaultdict(list)
     for sentence in reversed(before):
@@ -105,7 +96,7 @@ def _gone(before: Sequence[TrainingSentence], lost: Counter[tuple[str, str]]) ->
     return gone
 
 
-def _added(sentence: TrainingSentence, gone: Mapping[str, list[TrainingChange]]) -> TrainingChange:
+def _added(sentence: model.TrainingSentence, gone: Mapping[str, list[TrainingChange]]) -> TrainingChange:
     """A new sentence, or one that is gone from another intent: that is the same sentence, relabelled."""
     waiting = gone.get(sentence.text)
     was = waiting.pop().intent if waiting else None
@@ -121,7 +112,7 @@ def _added(sentence: TrainingSentence, gone: Mapping[str, list[TrainingChange]])
 class Explainer:
     """Finds the training sentences that explain an example that is newly wrong."""
 
-    def __init__(self, difference: TrainingDifference, nlu: Nlu | None) -> None:
+    def __init__(self, difference: TrainingDifference, nlu: model.Nlu | None) -> None:
         self._difference = difference
         self._training = nlu.training if nlu else ()
         predictions = nlu.predictions if nlu else ()
@@ -157,7 +148,7 @@ class Explainer:
         reasons = sorted([*pulling, *holding], key=lambda change: -change.similarity)
         return msgspec.structs.replace(case, because=tuple(reasons[:_MOST_REASONS]))
 
-    def drew_away(self, sentence: Misunderstanding) -> tuple[TrainingChange, ...]:
+    def drew_away(self, sentence: model.Misunderstanding) -> tuple[TrainingChange, ...]:
         """Return the training sentences that drew a story's sentence away: those of this change, else the nearest."""
         near = [
             msgspec.structs.replace(
@@ -192,7 +183,7 @@ class Explainer:
         known = self._training[index]
         return TrainingChange(change="unchanged", text=known.text, intent=known.intent, location=known.location)
 
-    def _neighbours_of(self, case: CaseChange) -> Sequence[Neighbour]:
+    def _neighbours_of(self, case: CaseChange) -> Sequence[model.Neighbour]:
         return self._neighbours.get((case.name, case.expected, case.location), ())
 
     def _no_longer_holding(self, text: str, intent: str) -> list[TrainingChange]:
@@ -208,7 +199,7 @@ class Explainer:
         return [change for _, change in sorted(holding)]
 
 
-def _example_key(example: NluPrediction) -> tuple[str, str, Location | None]:
+def _example_key(example: model.NluPrediction) -> tuple[str, str, Location | None]:
     return example.text, example.expected.intent or "", example.location
 
 
@@ -278,13 +269,13 @@ def _collision(intents: tuple[str, str], cases: Sequence[CaseChange], explainer:
     )
 
 
-def changed_items(base: Report, head: Report, renamed: Sequence[Renamed]) -> tuple[ChangedItem, ...]:
+def changed_items(base: model.Report, head: model.Report, renamed: Sequence[Renamed]) -> tuple[ChangedItem, ...]:
     """Return what is new or differs in content, and whether a test reaches it; items are identified by kind and name.
 
     An item that was only renamed is neither: tests that kept the old name show that themselves.
     """
     items = []
-    for kind in COVERAGE_KINDS:
+    for kind in model.COVERAGE_KINDS:
         if kind in base.coverage and kind in head.coverage:
             contents = {item.name: item.content for item in base.coverage[kind].items}
             named_anew = {rename.new: contents.get(rename.old) for rename in renamed if rename.kind == kind}
@@ -308,7 +299,7 @@ def changed_items(base: Report, head: Report, renamed: Sequence[Renamed]) -> tup
     return tuple(items)
 
 
-def at_their_changes(items: Sequence[ChangedItem], base: Report, head: Report) -> tuple[ChangedItem, ...]:
+def at_their_changes(items: Sequence[ChangedItem], base: model.Report, head: model.Report) -> tuple[ChangedItem, ...]:
     """Return the items; changed intents, rules and stories are where their first new or changed part is.
 
     An intent that only lost sentences is where its first one is left; a rule or story that lost a step is where the
@@ -326,7 +317,7 @@ def at_their_changes(items: Sequence[ChangedItem], base: Report, head: Report) -
     return tuple(map(placed, items))
 
 
-def _changed_steps(base: Report, head: Report) -> dict[tuple[str, Location], Location]:
+def _changed_steps(base: model.Report, head: model.Report) -> dict[tuple[str, Location], Location]:
     """The place of the first changed step of each changed rule and story, by kind and place."""
     return {
         (kind, new.location): location
@@ -337,7 +328,7 @@ def _changed_steps(base: Report, head: Report) -> dict[tuple[str, Location], Loc
     }
 
 
-def _first_changed_step(old: CoverageItem, new: CoverageItem) -> Location | None:
+def _first_changed_step(old: model.CoverageItem, new: model.CoverageItem) -> Location | None:
     """Where the steps begin to differ, the last one if those after it are gone; ``None`` if no step is known to."""
     if not old.steps or not new.steps:  # a report of an older version does not have them
         return None
@@ -350,15 +341,15 @@ def _first_changed_step(old: CoverageItem, new: CoverageItem) -> Location | None
     return None if first is None else Location(new.location.path, first.line)
 
 
-def _sentences_of_intents(report: Report) -> dict[str, list[TrainingSentence]]:
-    found: dict[str, list[TrainingSentence]] = defaultdict(list)
+def _sentences_of_intents(report: model.Report) -> dict[str, list[model.TrainingSentence]]:
+    found: dict[str, list[model.TrainingSentence]] = defaultdict(list)
     for sentence in report.training_sentences:
         found[sentence.intent.partition("/")[0]].append(sentence)
     return dict(found)
 
 
 def _first_changed(
-    before: Sequence[TrainingSentence], after: Sequence[TrainingSentence], location: Location
+    before: Sequence[model.TrainingSentence], after: Sequence[model.TrainingSentence], location: Location
 ) -> Location:
     left = Counter(
         (training_sentence.text, training_sentence.intent, training_sentence.entities) for training_sentence in before

@@ -14,19 +14,9 @@ from typing import TYPE_CHECKING, Final
 from msgspec import structs
 from msgspec.structs import replace
 
-from turncheck.comparison import gates_on_tests, judged
+from turncheck.comparison import gates_on_tests, judged, metrics
 from turncheck.comparison.cases import is_read_in_part
 from turncheck.comparison.metric_deltas import is_counted
-from turncheck.comparison.metrics import (
-    COVERAGE_OF_CHANGES,
-    Measured,
-    MetricDelta,
-    NotMeasured,
-    SharedDelta,
-    find_metric,
-    metric_of,
-    metrics_of,
-)
 from turncheck.comparison.renames import message_of
 from turncheck.comparison.repeats import wilson
 from turncheck.comparison.tally import cause_of, causes_of, faults_of, judge_could_be_run, with_consequences
@@ -60,8 +50,8 @@ def judge_threshold(report: Report, comparison: Comparison | None, rule: judged.
     """
     name = f"threshold: {rule.text}"
     metric = _measured(report, comparison, rule.name)
-    if isinstance(metric, NotMeasured):
-        change = rule.name == COVERAGE_OF_CHANGES
+    if isinstance(metric, metrics.NotMeasured):
+        change = rule.name == metrics.COVERAGE_OF_CHANGES
         there = change and comparison is not None and comparison.baseline.status in {"unreachable", "unreadable"}
         if there:
             return judged.Judged(name, "not judged", "no base", metric=rule.name, needs_base=True)
@@ -82,7 +72,7 @@ def judge_threshold(report: Report, comparison: Comparison | None, rule: judged.
 
 
 def _judge_share_of_runs(
-    report: Report, comparison: Comparison | None, rule: judged.Threshold, metric: Measured, runs: int
+    report: Report, comparison: Comparison | None, rule: judged.Threshold, metric: metrics.Measured, runs: int
 ) -> judged.Judged:
     """Judge a share of runs by its 95 % interval: the runs are a sample, which may not say enough."""
     low, high = interval = wilson(metric.value * runs, runs)
@@ -96,13 +86,13 @@ def _judge_share_of_runs(
     return judged.Judged(f"threshold: {rule.text}", outcome, "", facts, metric=rule.name, causes=causes)
 
 
-def _measured(report: Report, comparison: Comparison | None, name: str) -> Measured | NotMeasured:
-    if name == COVERAGE_OF_CHANGES and comparison and comparison.judged:
+def _measured(report: Report, comparison: Comparison | None, name: str) -> metrics.Measured | metrics.NotMeasured:
+    if name == metrics.COVERAGE_OF_CHANGES and comparison and comparison.judged:
         delta = comparison.metric(name)
         if delta is None or delta.value is None:
-            return NotMeasured("nothing that is counted for coverage changed")
-        return Measured(name, delta.value, delta.better, delta.kind, "counted")
-    return find_metric(report, metrics_of(report), name)
+            return metrics.NotMeasured("nothing that is counted for coverage changed")
+        return metrics.Measured(name, delta.value, delta.better, delta.kind, "counted")
+    return metrics.find_metric(report, metrics.metrics_of(report), name)
 
 
 def judge_regression(report: Report, comparison: Comparison | None, rule: judged.Regression) -> judged.Judged:
@@ -119,7 +109,7 @@ def judge_regression(report: Report, comparison: Comparison | None, rule: judged
         raise UserError(f"max-regression: '{rule.name[:200]}' cannot become worse, it is only a number")
     if delta is None:
         measured = _measured(report, comparison, rule.name)
-        if isinstance(measured, NotMeasured):
+        if isinstance(measured, metrics.NotMeasured):
             return judged.Judged(name, "not judged", "", (judged.NoFigure(measured.reason),), metric=rule.name)
         return judged.Judged(name, "not judged", "no base", metric=rule.name, needs_base=True)
     if comparison is None or not comparison.judged:
@@ -137,13 +127,13 @@ def judge_regression(report: Report, comparison: Comparison | None, rule: judged
     return _judge_drop(report, comparison, rule, delta, name)
 
 
-def _judge_one_side(report: Report, rule: judged.Regression, delta: MetricDelta, name: str) -> judged.Judged:
+def _judge_one_side(report: Report, rule: judged.Regression, delta: metrics.MetricDelta, name: str) -> judged.Judged:
     """A figure that only one side measured has not dropped, unless its tests or data were removed."""
     if delta.base is None:
         return judged.Judged(name, "not judged", "base has no such metric", metric=rule.name)
     if unclear := _unclear_behind(report, rule.name):
         return judged.Judged(name, "not judged", "unclear", metric=rule.name, causes=unclear)
-    evaluation = metric_of(rule.name).section
+    evaluation = metrics.metric_of(rule.name).section
     asked = not report.settings.evaluations or evaluation in report.settings.evaluations
     skipped = next((skipped for skipped in report.skipped if skipped.evaluation == evaluation), None)
     why = skipped.reason if skipped else _why_without_value(report, rule.name)
@@ -168,14 +158,14 @@ def _unclear_behind(report: Report, name: str) -> tuple[judged.NotRunTest, ...]:
 def _why_without_value(report: Report, name: str) -> str:
     """Say why this side has no such figure; "" if what it is about (an intent, an extractor) is itself gone."""
     try:
-        metric = find_metric(report, metrics_of(report), name)
+        metric = metrics.find_metric(report, metrics.metrics_of(report), name)
     except UserError:
         return ""
-    return metric.reason if isinstance(metric, NotMeasured) else ""
+    return metric.reason if isinstance(metric, metrics.NotMeasured) else ""
 
 
 def _judge_drop(
-    report: Report, comparison: Comparison, rule: judged.Regression, delta: MetricDelta, name: str
+    report: Report, comparison: Comparison, rule: judged.Regression, delta: metrics.MetricDelta, name: str
 ) -> judged.Judged:
     shared = shared_examples(delta)
     difference = shared.delta if shared else delta.delta or 0.0
@@ -189,7 +179,7 @@ def _judge_drop(
     return judged.Judged(name, "failed" if too_far else "passed", "", facts, metric=rule.name, causes=causes)
 
 
-def shared_examples(delta: MetricDelta) -> SharedDelta | None:
+def shared_examples(delta: metrics.MetricDelta) -> metrics.SharedDelta | None:
     """Return what a drop is judged by: the examples that both sides judged; ``None``: all there are."""
     return None if is_counted(delta) else delta.shared
 
@@ -209,7 +199,7 @@ def _became_worse(comparison: Comparison, name: str) -> tuple[judged.Cause, ...]
         one: (one, cases) for one, cases in gates_on_tests.tests_of(comparison)
     }
     section = re.split(r"[.\[]", name)[0]
-    if name == COVERAGE_OF_CHANGES or section not in tests:
+    if name == metrics.COVERAGE_OF_CHANGES or section not in tests:
         return ()
     evaluation, changed = tests[section]
     failing = () if name.endswith(".misunderstood") else changed.newly_failing
@@ -247,7 +237,7 @@ def _behind(report: Report, comparison: Comparison | None, name: str) -> tuple[j
             )
             for example in wrong[:_MOST_EXAMPLES]
         )
-    if name == COVERAGE_OF_CHANGES and comparison:
+    if name == metrics.COVERAGE_OF_CHANGES and comparison:
         return tuple(
             judged.Uncovered(item.kind, item.name, location=item.location)
             for item in comparison.changed_items

@@ -11,19 +11,9 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec import UnsetType
 
+from turncheck.comparison import metrics
 from turncheck.comparison.cases import Case, batch_expectation, is_read_in_part
 from turncheck.comparison.mcnemar import LEVEL, mcnemar_exact
-from turncheck.comparison.metrics import (
-    COVERAGE_OF_CHANGES,
-    Judgement,
-    Measured,
-    MetricDelta,
-    SharedDelta,
-    Significance,
-    has_reach,
-    known_metric,
-    metrics_of,
-)
 from turncheck.comparison.repeats import p_value_of_losses, stratum_of
 from turncheck.comparison.significance import (
     Tested,
@@ -68,7 +58,7 @@ def tested_runs(section: Evaluation, pairs: Iterable[Pair]) -> dict[str, Tested]
     }
     old, new = dict(figures_of_runs(section, before)), dict(figures_of_runs(section, after))
     p_value = min(1.0, 2 * min(_p_value(before, after), _p_value(after, before)))
-    significance = Significance(
+    significance = metrics.Significance(
         method="permutation", p_value=p_value, changed=_changed(before, after), examples=len(sides)
     )
     for name in (f"{section}.{OF_ONE}", f"{section}.{OF_THREE}"):
@@ -171,7 +161,7 @@ _OF_STEPS: Final = ("core.accuracy", "core.precision", "core.recall", "core.f1")
 
 def metric_deltas(
     base: Report, head: Report, intents: Matched, tests: Mapping[Evaluation, Matched], items: Sequence[ChangedItem]
-) -> tuple[MetricDelta, ...]:
+) -> tuple[metrics.MetricDelta, ...]:
     """Return all metrics of either side: in the baseline's order, then what only the new report has.
 
     Args:
@@ -179,15 +169,17 @@ def metric_deltas(
         tests: stories, end-to-end and batch cases, by their section of the report.
         items: the items that the change touched.
     """
-    before, after = metrics_of(base), metrics_of(head)
+    before, after = metrics.metrics_of(base), metrics.metrics_of(head)
     if base.strength and head.strength and base.strength.scope != head.strength.scope:
         # The mutants of a change are not a sample of all mutants.
         before = {name: metric for name, metric in before.items() if not name.startswith("strength.")}
     if base.robustness and head.robustness and base.robustness.mode != head.robustness.mode:
         before = {name: metric for name, metric in before.items() if not name.startswith("robustness")}
-    if items and has_reach(head):
+    if items and metrics.has_reach(head):
         share = sum(item.covered for item in items) / len(items)
-        after[COVERAGE_OF_CHANGES] = Measured(COVERAGE_OF_CHANGES, share, "higher", "score", "counted")
+        after[metrics.COVERAGE_OF_CHANGES] = metrics.Measured(
+            metrics.COVERAGE_OF_CHANGES, share, "higher", "score", "counted"
+        )
     # If a list is incomplete, what both sides have is not a sample of what they judged.
     known = not has_unlisted(base, head) and not measured_otherwise(base, head)
     same = [pair for pair in intents.pairs if known and not {"edited", "renamed"} & set(pair.edits)]
@@ -222,7 +214,7 @@ def metric_deltas(
     return tuple(_unless_untrusted(delta, base.trust, head.trust) for delta in known_deltas)
 
 
-def _unless_untrusted(delta: MetricDelta, base: Trust | None, head: Trust | None) -> MetricDelta:
+def _unless_untrusted(delta: metrics.MetricDelta, base: Trust | None, head: Trust | None) -> metrics.MetricDelta:
     """The delta, without a verdict if the stand-in agrees too little with the team's model.
 
     A calibration that only this change has does not remove a verdict that the base's would have allowed.
@@ -234,7 +226,7 @@ def _unless_untrusted(delta: MetricDelta, base: Trust | None, head: Trust | None
     return msgspec.structs.replace(delta, judgement="not judged", agreement=agreement.share)
 
 
-def _unless_hidden(delta: MetricDelta) -> MetricDelta:
+def _unless_hidden(delta: metrics.MetricDelta) -> metrics.MetricDelta:
     """Fewer findings are not an improvement if a file cannot be read: it was not checked."""
     better = delta.name.startswith("validation.") and delta.judgement == "better"
     return msgspec.structs.replace(delta, judgement="not judged") if better else delta
@@ -251,14 +243,19 @@ def measured_otherwise(base: Report, head: Report) -> bool:
 
 
 def _delta(
-    metric: Measured, before: Measured | None, after: Measured | None, test: Tested | None, *, same_examples: bool
-) -> MetricDelta:
+    metric: metrics.Measured,
+    before: metrics.Measured | None,
+    after: metrics.Measured | None,
+    test: Tested | None,
+    *,
+    same_examples: bool,
+) -> metrics.MetricDelta:
     delta = after.value - before.value if after and before else None
     shared = None
     if test and not same_examples:
         shared = _shared(test[0], test[1])
     judgement, significance = _judge(metric, delta, test, same_examples=same_examples)
-    return MetricDelta(
+    return metrics.MetricDelta(
         name=metric.name,
         better=metric.better,
         kind=metric.kind,
@@ -279,7 +276,7 @@ def _is_same(name: str, intents: bool, expectations: bool, cases: Mapping[Evalua
     return intents if name.startswith("nlu.intents") else expectations
 
 
-def _counted(tests: Mapping[Evaluation, Matched]) -> Iterable[tuple[str, SharedDelta | None]]:
+def _counted(tests: Mapping[Evaluation, Matched]) -> Iterable[tuple[str, metrics.SharedDelta | None]]:
     """Figures about tests, on the shared tests if a side has others as well; ``None`` if they share none."""
     for section, matched in tests.items():
         if not matched.is_whole:
@@ -310,7 +307,7 @@ def _is_misunderstood(case: Case) -> bool:
     return case.misunderstood
 
 
-def _counted_apart(pairs: Sequence[Pair]) -> Iterable[tuple[str, SharedDelta | None]]:
+def _counted_apart(pairs: Sequence[Pair]) -> Iterable[tuple[str, metrics.SharedDelta | None]]:
     """The figures that distinguish failed dialogues from misunderstood sentences; ``failed`` counts only the first."""
     number = sum(pair.number for pair in pairs)
     failed, were = _numbers(pairs, _has_failed), _numbers(pairs, _is_misunderstood)
@@ -330,7 +327,7 @@ def _numbers(pairs: Sequence[Pair], counts: Callable[[Case], bool]) -> tuple[int
 
 
 def _tested_by_sentences(
-    section: str, tests: Matched, all_before: Mapping[str, Measured], all_after: Mapping[str, Measured]
+    section: str, tests: Matched, all_before: Mapping[str, metrics.Measured], all_after: Mapping[str, metrics.Measured]
 ) -> dict[str, Tested]:
     """Judge the figures that moved because tests are understood differently: their sentences are a sample, too.
 
@@ -344,7 +341,7 @@ def _tested_by_sentences(
     if not lost and not won:
         return {}
     p_value = mcnemar_exact(lost, won)
-    significance = Significance(method="mcnemar", p_value=p_value, changed=lost + won)
+    significance = metrics.Significance(method="mcnemar", p_value=p_value, changed=lost + won)
     moved: dict[str, tuple[float, float]] = {f"{section}.misunderstood": _numbers(pairs, _is_misunderstood)}
     if all(pair.base.failed == pair.head.failed for pair in pairs):
         number = sum(pair.number for pair in pairs)
@@ -360,18 +357,18 @@ def _tested_by_sentences(
     }
 
 
-def _shared(base: float, value: float) -> SharedDelta:
-    return SharedDelta(base=base, value=value, delta=value - base)
+def _shared(base: float, value: float) -> metrics.SharedDelta:
+    return metrics.SharedDelta(base=base, value=value, delta=value - base)
 
 
 def _delta_of_tests(
-    metric: Measured, base: float, value: float, shared: SharedDelta | None, test: Tested | None
-) -> MetricDelta:
-    judgement: Judgement = "not judged"
-    significance: Significance | None = Significance(method="counted")
+    metric: metrics.Measured, base: float, value: float, shared: metrics.SharedDelta | None, test: Tested | None
+) -> metrics.MetricDelta:
+    judgement: metrics.Judgement = "not judged"
+    significance: metrics.Significance | None = metrics.Significance(method="counted")
     if shared:
         judgement, significance = _judge(metric, shared.delta, test, same_examples=True)
-    return MetricDelta(
+    return metrics.MetricDelta(
         name=metric.name,
         better=metric.better,
         kind=metric.kind,
@@ -385,13 +382,13 @@ def _delta_of_tests(
 
 
 def _judge(
-    metric: Measured, delta: float | None, test: Tested | None, *, same_examples: bool
-) -> tuple[Judgement, Significance | None]:
+    metric: metrics.Measured, delta: float | None, test: Tested | None, *, same_examples: bool
+) -> tuple[metrics.Judgement, metrics.Significance | None]:
     if delta is None:
         return "not judged", None
     if test is None and metric.noise == "counted":
-        judgement: Judgement = "not judged" if metric.better == "neither" else _direction(delta, metric)
-        return judgement, Significance(method="counted")
+        judgement: metrics.Judgement = "not judged" if metric.better == "neither" else _direction(delta, metric)
+        return judgement, metrics.Significance(method="counted")
     if test is None:
         return ("same" if delta == 0 and same_examples else "not judged"), None
     base, value, significance, real = test
@@ -400,15 +397,15 @@ def _judge(
     return (_direction(value - base, metric) if real else "noise"), significance
 
 
-def is_counted(delta: MetricDelta) -> bool:
+def is_counted(delta: metrics.MetricDelta) -> bool:
     """Whether a figure is a plain count: stories, cases and findings are all there are, not a sample."""
-    metric = known_metric(delta.name)
+    metric = metrics.known_metric(delta.name)
     if metric is None or metric.noise == "as it says":
         return delta.significance is None or delta.significance.method == "counted"
     return metric.noise == "counted"
 
 
-def _direction(delta: float, metric: Measured) -> Judgement:
+def _direction(delta: float, metric: metrics.Measured) -> metrics.Judgement:
     if delta == 0:
         return "same"
     return "better" if (delta > 0) == (metric.better == "higher") else "worse"

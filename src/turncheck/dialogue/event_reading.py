@@ -11,14 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from turncheck.dialogue import events
-from turncheck.dialogue.outward_events import (
-    AgentUttered,
-    BotUttered,
-    ReminderCancelled,
-    ReminderScheduled,
-    StoryExported,
-)
+from turncheck.dialogue import events, outward_events
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -197,7 +190,7 @@ def _slot(shape: JsonObject, when: _When) -> events.Event:
 
 def _bot(shape: JsonObject, when: _When) -> events.Event:
     data = JsonObject.of(shape.items.get("data") or {}, shape.below("data"))
-    return BotUttered(shape.text_or_none("text"), data.items, **when)
+    return outward_events.BotUttered(shape.text_or_none("text"), data.items, **when)
 
 
 def _rejected(shape: JsonObject, when: _When) -> events.Event:
@@ -207,7 +200,7 @@ def _rejected(shape: JsonObject, when: _When) -> events.Event:
 
 
 def _reminder(shape: JsonObject, when: _When) -> events.Event:
-    return ReminderScheduled(
+    return outward_events.ReminderScheduled(
         intent=shape.text("intent"),
         date_time=shape.text_or_none("date_time"),
         entities=shape.items.get("entities"),
@@ -218,7 +211,9 @@ def _reminder(shape: JsonObject, when: _When) -> events.Event:
 
 
 def _cancelled(shape: JsonObject, when: _When) -> events.Event:
-    return ReminderCancelled(shape.in_words("name"), shape.in_words("intent"), shape.items.get("entities"), **when)
+    return outward_events.ReminderCancelled(
+        shape.in_words("name"), shape.in_words("intent"), shape.items.get("entities"), **when
+    )
 
 
 def _entities_added(shape: JsonObject, when: _When) -> events.Event:
@@ -242,7 +237,7 @@ _READERS: Final[dict[str, Callable[[JsonObject, _When], events.Event]]] = {
     "bot": _bot,
     "entities": _entities_added,
     "user_featurization": _featurization,
-    "agent": lambda s, w: AgentUttered(s.in_words("text"), s.items.get("data"), **w),
+    "agent": lambda s, w: outward_events.AgentUttered(s.in_words("text"), s.items.get("data"), **w),
     "reset_slots": lambda _, w: events.AllSlotsReset(**w),
     "action_execution_rejected": _rejected,
     "active_loop": _loop,
@@ -256,7 +251,7 @@ _READERS: Final[dict[str, Callable[[JsonObject, _When], events.Event]]] = {
     "undo": lambda _, w: events.ActionReverted(**w),
     "pause": lambda _, w: events.ConversationPaused(**w),
     "resume": lambda _, w: events.ConversationResumed(**w),
-    "export": lambda s, w: StoryExported(s.text_or_none("path"), **w),
+    "export": lambda s, w: outward_events.StoryExported(s.text_or_none("path"), **w),
     "reminder": _reminder,
     "cancel_reminder": _cancelled,
 }

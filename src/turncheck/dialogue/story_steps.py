@@ -36,23 +36,13 @@ from turncheck.dialogue.events import (
     UserUtteranceReverted,
     UserUttered,
 )
-from turncheck.project.model import (
-    ActionStep,
-    ActiveLoopStep,
-    BotStep,
-    CheckpointStep,
-    EventStep,
-    OrStep,
-    SlotWasSetStep,
-    UserStep,
-)
+from turncheck.project import model
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.messages.finding import Location
-    from turncheck.project.model import Step, Story, StoryEntity
 
 STORY_START: Final = "STORY_START"
 GENERATED_PREFIX: Final = "GENR_"
@@ -114,7 +104,7 @@ def _listen(events: list[Event], location: Location | None) -> None:
     events.append(ActionExecuted(ACTION_LISTEN, location=location))
 
 
-def story_steps(stories: Iterable[Story], domain: DialogueDomain) -> list[StoryStep]:
+def story_steps(stories: Iterable[model.Story], domain: DialogueDomain) -> list[StoryStep]:
     """Cut stories and rules into steps, in the order given. ``null`` in a rule means "must not be set"."""
     ids = (f"{number}_" for number in itertools.count(1))
     return [step for story in stories for step in _Cutter(story, domain, ids).cut()]
@@ -126,7 +116,7 @@ _RENAMING: Final = 2
 class _Cutter:
     """Cuts one story."""
 
-    def __init__(self, story: Story, domain: DialogueDomain, ids: Iterator[str]) -> None:
+    def __init__(self, story: model.Story, domain: DialogueDomain, ids: Iterator[str]) -> None:
         self.story = story
         self.domain = domain
         self.ids = ids
@@ -155,38 +145,38 @@ class _Cutter:
         is_old = action == ACTION_DEACTIVATE_FORM and self.domain.domain.rasa == _RENAMING
         return ACTION_DEACTIVATE_LOOP if is_old else action
 
-    def _step(self, step: Step) -> None:
+    def _step(self, step: model.Step) -> None:
         match step:
-            case UserStep():
+            case model.UserStep():
                 self._add(user_uttered(step))
-            case ActionStep():
+            case model.ActionStep():
                 event = EVENT_NAMES.get(step.action)
                 self._add(
                     ActionExecuted(self._current(step.action), location=step.location)
                     if event is None
                     else event(location=step.location)
                 )
-            case BotStep():
+            case model.BotStep():
                 self._add(ActionExecuted(text=step.text, location=step.location))
-            case SlotWasSetStep():
+            case model.SlotWasSetStep():
                 self._add(self._slot_set(step))
-            case ActiveLoopStep():
+            case model.ActiveLoopStep():
                 name = SHOULD_NOT_BE_SET if self.is_rule and step.name is None else step.name
                 self._add(ActiveLoop(name, location=step.location))
-            case CheckpointStep():
+            case model.CheckpointStep():
                 self._checkpoint(step)
-            case EventStep():
+            case model.EventStep():
                 self._ensure_open()  # these events of Rasa 1.x change nothing that a policy sees, but count as events
-            case OrStep():
+            case model.OrStep():
                 alternatives = [
-                    user_uttered(part) if isinstance(part, UserStep) else self._slot_set(part)
+                    user_uttered(part) if isinstance(part, model.UserStep) else self._slot_set(part)
                     for alternative in step.alternatives
                     for part in alternative
                 ]
                 if alternatives:
                     self._add(*alternatives)
 
-    def _slot_set(self, step: SlotWasSetStep) -> SlotSet:
+    def _slot_set(self, step: model.SlotWasSetStep) -> SlotSet:
         value = self._default_value(step.slot) if step.named_only else step.value
         if value is None and self.is_rule:
             value = SHOULD_NOT_BE_SET
@@ -197,7 +187,7 @@ class _Cutter:
         slot = self.domain.slots.get(name)
         return {"text": "filled", "list": ["filled"]}.get(slot.type) if slot is not None else None
 
-    def _checkpoint(self, step: CheckpointStep) -> None:
+    def _checkpoint(self, step: model.CheckpointStep) -> None:
         self._take_in_new()
         if not self.open:
             self.start.append(Checkpoint(step.name, {slot.slot: slot.value for slot in step.slots}))
@@ -291,7 +281,7 @@ def _written(event: Event) -> str:
 # --- messages --------------------------------------------------------------------------------------------------------
 
 
-def user_uttered(step: UserStep) -> UserUttered:
+def user_uttered(step: model.UserStep) -> UserUttered:
     """Return the event of a user step. A retrieval intent keeps its full name beside the base intent.
 
     A text such as ``/inform{"city": "Rome"}`` names its entities itself.
@@ -313,7 +303,7 @@ def _intent(full: str | None) -> Mapping[str, Any]:
     return {"name": base, "full_retrieval_intent_name": full if key else None, "confidence": 1.0}
 
 
-def _entity(entity: StoryEntity) -> dict[str, Any]:
+def _entity(entity: model.StoryEntity) -> dict[str, Any]:
     shape: dict[str, Any] = {}
     if entity.start is not None and entity.end is not None:
         shape |= {"start": entity.start, "end": entity.end}

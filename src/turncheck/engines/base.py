@@ -26,15 +26,7 @@ if TYPE_CHECKING:
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.events import Event
-    from turncheck.engines.conversation import (
-        ActionServer,
-        Conversation,
-        ConversationEngine,
-        NluEngine,
-        NluTrainer,
-        Policies,
-        PresetParseEngine,
-    )
+    from turncheck.engines import conversation
     from turncheck.process.cache import Cache
     from turncheck.process.screen import Console
     from turncheck.project.batch.model import Suite
@@ -220,12 +212,12 @@ class Engine(ABC):
     # --- language understanding ---------------------------------------------------------------------------------------
 
     @property
-    def nlu_trainer(self) -> NluTrainer:
+    def nlu_trainer(self) -> conversation.NluTrainer:
         """What trains the engines of folds."""
         raise NotImplementedError
 
     @property
-    def nlu(self) -> NluEngine | None:
+    def nlu(self) -> conversation.NluEngine | None:
         """Language understanding, trained on the whole project; ``None`` if it has no sentences."""
         return None
 
@@ -260,18 +252,18 @@ class Engine(ABC):
     # --- dialogue -----------------------------------------------------------------------------------------------------
 
     @property
-    def ensemble(self) -> Policies:
+    def ensemble(self) -> conversation.Policies:
         """What decides on the next action."""
         raise NotImplementedError
 
-    def assistant(self, server: ActionServer) -> ConversationEngine:
+    def assistant(self, server: conversation.ActionServer) -> conversation.ConversationEngine:
         """Return the whole assistant, for conversations in several threads.
 
         An engine that runs custom actions itself has them run by ``server``.
         """
         raise NotImplementedError
 
-    def with_preset_parses(self, server: ActionServer) -> PresetParseEngine:
+    def with_preset_parses(self, server: conversation.ActionServer) -> conversation.PresetParseEngine:
         """Return the assistant as one that can be told how messages are understood."""
         raise NotImplementedError
 
@@ -290,14 +282,14 @@ class Trained(Protocol):
         """What it was trained on."""
 
     @property
-    def nlu(self) -> NluEngine | None:
+    def nlu(self) -> conversation.NluEngine | None:
         """Language understanding; ``None`` if the project has no sentences."""
 
     @property
-    def ensemble(self) -> Policies | None:
+    def ensemble(self) -> conversation.Policies | None:
         """What decides; ``None`` if the project has neither stories nor rules."""
 
-    def engine(self, server: ActionServer) -> ConversationEngine | None:
+    def engine(self, server: conversation.ActionServer) -> conversation.ConversationEngine | None:
         """Return the assistant to talk to, if there are policies."""
 
     def variant(self, project: Project, trains: Trains, steps: Collection[str] | None = None) -> Trained:
@@ -312,7 +304,9 @@ class Trained(Protocol):
             UserError: it cannot be trained.
         """
 
-    def conversation(self, understood: NluEngine, history: Sequence[Event]) -> Conversation | None:
+    def conversation(
+        self, understood: conversation.NluEngine, history: Sequence[Event]
+    ) -> conversation.Conversation | None:
         """Return a conversation that continues after ``history``, with messages understood by ``understood``.
 
         Custom actions are not run; ``None`` if there are no policies.

@@ -16,32 +16,13 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from turncheck.evaluation import botium_texts
 from turncheck.evaluation.botium_conditions import Group, conditions_of, ends_group, is_met
 from turncheck.evaluation.botium_message import Message, as_text
-from turncheck.evaluation.botium_texts import (
-    CannotCompareError,
-    NotJudgedError,
-    accepted_errors,
-    cleaned,
-    matches,
-    word_error_rate,
-)
 from turncheck.evaluation.botium_values import Values, values_in
 from turncheck.evaluation.e2e_steps import Judged, compared_lines, near_miss, one_line, response_name
 from turncheck.messages.phrasing import count
-from turncheck.project.botium.vocabulary import (
-    ASSIGN,
-    COUNTS,
-    FORMS,
-    IGNORES_CASE,
-    LIST_HOOK,
-    NLU,
-    PATHS,
-    QUEUE,
-    SHOWN,
-    TEXTS,
-    TEXTS_ALL,
-)
+from turncheck.project.botium import vocabulary
 from turncheck.report.model import CaseStep
 
 if TYPE_CHECKING:
@@ -131,7 +112,7 @@ class ScriptRun:
             try:
                 message = self._prepared(reply, self._waiting[0])
                 choice = self._choice(group, reply, replies[number:], message)
-            except CannotCompareError as error:
+            except botium_texts.CannotCompareError as error:
                 self._waiting.popleft()
                 judged += self._not_met(reply, str(error))
                 continue
@@ -165,7 +146,7 @@ class ScriptRun:
                 for hook in conditions:  # of several, the last one counts
                     args = [self._filled(arg, message=message) for arg in hook.args]
                     applies = is_met(hook, args, message, self._given)
-            except NotJudgedError as error:
+            except botium_texts.NotJudgedError as error:
                 steps.append(_step_of(conditions[0]).skipped(str(error)))
                 group.is_met = True
         ends = ends_group(reply, following)
@@ -177,22 +158,22 @@ class ScriptRun:
 
     def _prepared(self, reply: Reply, message: Message) -> Message:
         """Return the message as logic hooks make it before it is judged."""
-        hook = next((hook for hook in reply.section.hooks if hook.name == LIST_HOOK), None)
+        hook = next((hook for hook in reply.section.hooks if hook.name == vocabulary.LIST_HOOK), None)
         return message if hook is None else message.with_list(hook.args[0] if hook.args else "")
 
     def _assigned(self, reply: Reply, message: Message) -> list[Judged]:
         """Take values from the message into variables; return the steps of those that are not there."""
         lacking = []
         for hook in reply.section.hooks:
-            if hook.name != ASSIGN:
+            if hook.name != vocabulary.ASSIGN:
                 continue
             try:
                 args = tuple(self._filled(arg, message=message) for arg in hook.args)
                 value = message.assigned(_argument(hook.name, args, 1))
                 self._memory[f"${args[0]}"] = value
-            except NotJudgedError as error:
+            except botium_texts.NotJudgedError as error:
                 lacking.append(_step_of(hook).skipped(str(error)))
-            except CannotCompareError as error:
+            except botium_texts.CannotCompareError as error:
                 lacking.append(_step_of(hook).failed(None, str(error)))
         return lacking
 
@@ -201,8 +182,8 @@ class ScriptRun:
         if not self._settings.memory or not reply.texts:
             return {}
         is_list = reply.texts != (reply.section.text,)
-        texts = reply.texts if is_list else [cleaned(text, self._settings) for text in reply.texts]
-        return values_in(cleaned(message.text, self._settings), texts, self._settings)
+        texts = reply.texts if is_list else [botium_texts.cleaned(text, self._settings) for text in reply.texts]
+        return values_in(botium_texts.cleaned(message.text, self._settings), texts, self._settings)
 
     def _not_met(self, reply: Reply, why: str) -> list[Judged]:
         """Return the steps of a section whose message there is not."""
@@ -218,16 +199,18 @@ class ScriptRun:
 
     def _text(self, reply: Reply, message: Message, memory: Mapping[str, str]) -> Judged:
         step, response = _text_step(reply), response_name(message.event)
-        said = cleaned(message.text, self._settings)
-        wanted = [cleaned(text, self._settings) for text in reply.texts]
+        said = botium_texts.cleaned(message.text, self._settings)
+        wanted = [botium_texts.cleaned(text, self._settings) for text in reply.texts]
         actual = f"bot: {one_line(message.text)}"
         try:
             if self._settings.memory:
                 wanted = [self._filled(text, memory, message) for text in wanted]
-            fits = not wanted or any(matches(said, text, reply.matching, reply.word_errors) for text in wanted)
-        except CannotCompareError as error:
+            fits = not wanted or any(
+                botium_texts.matches(said, text, reply.matching, reply.word_errors) for text in wanted
+            )
+        except botium_texts.CannotCompareError as error:
             return step.failed(message.text, str(error), [f"- {actual}", f"+ bot: {one_line(step.expected)}"])
-        except NotJudgedError as error:
+        except botium_texts.NotJudgedError as error:
             return step.skipped(str(error))
         if not wanted or fits is not reply.section.negated:
             return step.passed(response)
@@ -244,11 +227,11 @@ class ScriptRun:
         try:
             args = tuple(self._filled(arg, memory, message) for arg in check.texts)
             fits, actual = self._fits(one.name, args, message, negated=one.negated)
-            if one.name in SHOWN and one.negated:
+            if one.name in vocabulary.SHOWN and one.negated:
                 fits = self._some(one.name, args, message)
-        except NotJudgedError as error:
+        except botium_texts.NotJudgedError as error:
             return step.skipped(str(error))
-        except CannotCompareError as error:
+        except botium_texts.CannotCompareError as error:
             return step.failed(None, str(error))
         if fits is not one.negated:
             return step.passed()
@@ -256,22 +239,24 @@ class ScriptRun:
 
     def _fits(self, name: str, args: tuple[str, ...], message: Message, *, negated: bool) -> tuple[bool, str]:
         """Return whether an asserter is met, and what there is instead."""
-        if name in TEXTS:
-            return self._text_fits(name, args, cleaned(message.text, self._settings)), one_line(message.text)
-        if name in NLU:
+        if name in vocabulary.TEXTS:
+            return self._text_fits(name, args, botium_texts.cleaned(message.text, self._settings)), one_line(
+                message.text
+            )
+        if name in vocabulary.NLU:
             return self._heard_fits(name, args, message)
-        if name in COUNTS:
+        if name in vocabulary.COUNTS:
             what, _, how = name.partition("_COUNT")
             number = len(_shown(what, message, in_cards=how == "_REC"))
             return _count_fits(number, args[0] if args else ">0"), str(number)
-        if name in PATHS:
+        if name in vocabulary.PATHS:
             return self._selected_fits(name, args, message)
-        if name in QUEUE:
+        if name in vocabulary.QUEUE:
             number = len(self._waiting) - 1
             return _count_fits(number, _count_of(name, args)), str(number)
         if name == "TEXT_WER":
-            rate = word_error_rate(message.text, _argument(name, args, 0))
-            limit = accepted_errors(_argument(name, args, 1))
+            rate = botium_texts.word_error_rate(message.text, _argument(name, args, 0))
+            limit = botium_texts.accepted_errors(_argument(name, args, 1))
             # Botium takes a rate of exactly the limit for few enough, and with `!` for too many.
             fits = rate < limit if negated else rate <= limit
             return fits, f"{rate:.0%} of the words differ: {message.text}"
@@ -282,7 +267,7 @@ class ScriptRun:
 
     def _selected_fits(self, name: str, args: tuple[str, ...], message: Message) -> tuple[bool, str]:
         if not 1 <= len(args) <= 2:
-            raise CannotCompareError(f"{name} has {count(len(args), 'argument')}; expected 1 or 2")
+            raise botium_texts.CannotCompareError(f"{name} has {count(len(args), 'argument')}; expected 1 or 2")
         values = message.selected(args[0])
         if name == "JSON_PATH_COUNT":
             number = len(values[0]) if values and isinstance(values[0], (str, list, tuple)) else 0
@@ -291,30 +276,34 @@ class ScriptRun:
         return any(fits), ", ".join(as_text(value) for value in values) or "nothing"
 
     def _text_fits(self, name: str, args: tuple[str, ...], said: str) -> bool:
-        any_case = name.endswith(IGNORES_CASE)
-        plain = name.removesuffix(IGNORES_CASE)
+        any_case = name.endswith(vocabulary.IGNORES_CASE)
+        plain = name.removesuffix(vocabulary.IGNORES_CASE)
         mode = next((mode for begin, mode in _MODES.items() if plain.startswith(begin)), "equals")
         if not args:
             return bool(said) if mode == "equals" else True
         mode += "IgnoreCase" if any_case else ""
-        fits = [matches(said, cleaned(arg, self._settings), mode) for arg in args]
-        return all(fits) if plain in TEXTS_ALL else any(fits)
+        fits = [botium_texts.matches(said, botium_texts.cleaned(arg, self._settings), mode) for arg in args]
+        return all(fits) if plain in vocabulary.TEXTS_ALL else any(fits)
 
     def _same(self, actual: str, wanted: str) -> bool:
-        return matches(actual, wanted, self._settings.matching, self._settings.word_errors)
+        return botium_texts.matches(actual, wanted, self._settings.matching, self._settings.word_errors)
 
     def _has(self, name: str, wanted: str, message: Message) -> bool:
         if name == "MEDIA":
             return any(self._same(uri, wanted) for uri in message.all_media)
-        if name == FORMS:
+        if name == vocabulary.FORMS:
             start = wanted.lower()
             names = [own.lower() for own, _ in message.forms]
             return start in names or any(label.lower().startswith(start) for _, label in message.forms if label)
-        wanted = cleaned(wanted, self._settings)
+        wanted = botium_texts.cleaned(wanted, self._settings)
         if name == "CARDS":
-            return any(self._same(cleaned(text, self._settings), wanted) for card in message.all_cards for text in card)
+            return any(
+                self._same(botium_texts.cleaned(text, self._settings), wanted)
+                for card in message.all_cards
+                for text in card
+            )
         buttons = message.all_buttons
-        titles = [cleaned(str(one.get("title") or ""), self._settings) for one in buttons]
+        titles = [botium_texts.cleaned(str(one.get("title") or ""), self._settings) for one in buttons]
         payloads = [_payload(one.get("payload")) for one in buttons]
         return any(self._same(text, wanted) for text in (*titles, *payloads))
 
@@ -330,20 +319,20 @@ class ScriptRun:
     def _heard_fits(self, name: str, args: tuple[str, ...], message: Message) -> tuple[bool, str]:
         what = ENTITIES if name.startswith("ENTIT") else INTENT
         if what in message.unseen:
-            raise NotJudgedError(message.unseen[what])
+            raise botium_texts.NotJudgedError(message.unseen[what])
         if not isinstance(message.heard, dict):
-            raise NotJudgedError(NOT_HEARD)
+            raise botium_texts.NotJudgedError(NOT_HEARD)
         intent = message.heard.get("intent") or {}
         confidence = intent.get("confidence")
         if name == "INTENT_CONFIDENCE" and confidence is None and intent.get("name") is not None:
-            raise NotJudgedError(NOT_SURE)
+            raise botium_texts.NotJudgedError(NOT_SURE)
         if name == "INTENT_UNIQUE" and message.heard.get("intent_ranking") is None:
-            raise NotJudgedError(NOT_RANKED)
+            raise botium_texts.NotJudgedError(NOT_RANKED)
         entities = [one for one in message.heard.get("entities") or () if isinstance(one, dict)]
         match name:
             case "INTENT":
                 if len(args) != 1:
-                    raise CannotCompareError(f"{name} has {len(args)} arguments; expected 1")
+                    raise botium_texts.CannotCompareError(f"{name} has {len(args)} arguments; expected 1")
                 return intent.get("name") == args[0], str(intent.get("name"))
             case "INTENT_CONFIDENCE":
                 least = _number(name, _argument(name, args, 0))
@@ -388,7 +377,7 @@ class ScriptRun:
             if _count_fits(number, _count_of(check.name, check.args)) is not check.negated:
                 return step.passed()
             reason = None
-        except CannotCompareError as error:
+        except botium_texts.CannotCompareError as error:
             reason = str(error)
         self._has_failed = True
         return step.failed(self._not_read(), reason, [*self._unread_lines(), *step.lines])
@@ -420,10 +409,10 @@ class ScriptRun:
                 continue
             try:
                 args = [self._filled(arg, message=message) for arg in hook.args]
-            except NotJudgedError as error:
+            except botium_texts.NotJudgedError as error:
                 lacking.append(_step_of(hook).skipped(str(error)))
                 continue
-            except CannotCompareError as error:
+            except botium_texts.CannotCompareError as error:
                 lacking.append(_step_of(hook).failed(None, str(error)))
                 continue
             if hook.name == "SET_SCRIPTING_MEMORY" and len(args) == 2:
@@ -466,7 +455,7 @@ def _count_of(name: str, args: Sequence[str]) -> str:
 def _count_fits(number: int, wanted: str) -> bool:
     match = re.match(r"\s*(<=|>=|==|[<>=])?\s*(\d+)", wanted)
     if match is None:
-        raise CannotCompareError(f"'{wanted}' is no number of things")
+        raise botium_texts.CannotCompareError(f"'{wanted}' is no number of things")
     limit = int(match[2])
     match match[1]:
         case "<=":
@@ -483,13 +472,13 @@ def _count_fits(number: int, wanted: str) -> bool:
 
 def _argument(name: str, args: Sequence[str], place: int) -> str:
     if place >= len(args):
-        raise CannotCompareError(f"{name} has {len(args)} arguments; expected {place + 1}")
+        raise botium_texts.CannotCompareError(f"{name} has {len(args)} arguments; expected {place + 1}")
     return args[place]
 
 
 def _number(name: str, written: str) -> int:
     if not re.fullmatch(r"\d{1,9}", written, re.ASCII):
-        raise CannotCompareError(f"{name}: '{written}' is no whole number")
+        raise botium_texts.CannotCompareError(f"{name}: '{written}' is no whole number")
     return int(written)
 
 

@@ -13,21 +13,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turncheck.messages.value_classes import field_names
-from turncheck.project.model import (
-    ActionStep,
-    ActiveLoopStep,
-    BotStep,
-    CheckpointStep,
-    OrStep,
-    SlotWasSetStep,
-    UserStep,
-)
+from turncheck.project import model
 from turncheck.report.model import CoverageItem, KindCoverage, StepDigest, StoryResult
 from turncheck.validation.facts import UTTER
 
 if TYPE_CHECKING:
     from turncheck.messages.finding import Location
-    from turncheck.project.model import Project, Step, Story
     from turncheck.project.nlu_data import Example
 
 Pair = tuple[str, str]
@@ -82,7 +73,7 @@ def _pair(step: str) -> Pair:
     return one, other
 
 
-def reached_by_stories(stories: Iterable[Story], results: Iterable[StoryResult] = ()) -> Reached:
+def reached_by_stories(stories: Iterable[model.Story], results: Iterable[StoryResult] = ()) -> Reached:
     """What test stories reach, step by step, including actions that were predicted instead of the expected ones.
 
     ``results``: the results of those that were judged.
@@ -96,21 +87,21 @@ def reached_by_stories(stories: Iterable[Story], results: Iterable[StoryResult] 
     return reduce(Reached.__or__, (_reached_by_story(story, instead) for story in stories), Reached())
 
 
-def _reached_by_story(story: Story, instead: Mapping[Location, str]) -> Reached:
+def _reached_by_story(story: model.Story, instead: Mapping[Location, str]) -> Reached:
     steps = list(_opened(story.steps))
-    users = [step for step in steps if isinstance(step, UserStep)]
+    users = [step for step in steps if isinstance(step, model.UserStep)]
     came = {instead[step.location] for step in steps if step.location in instead}
     return Reached(
         intents=frozenset(step.intent for step in users if step.intent),
         entities=frozenset(entity.entity for step in users for entity in step.entities),
-        actions=frozenset(step.action for step in steps if isinstance(step, ActionStep)) | came,
-        slots=frozenset(step.slot for step in steps if isinstance(step, SlotWasSetStep)),
-        forms=frozenset(step.name for step in steps if isinstance(step, ActiveLoopStep) and step.name),
+        actions=frozenset(step.action for step in steps if isinstance(step, model.ActionStep)) | came,
+        slots=frozenset(step.slot for step in steps if isinstance(step, model.SlotWasSetStep)),
+        forms=frozenset(step.name for step in steps if isinstance(step, model.ActiveLoopStep) and step.name),
         pairs=frozenset(_pairs(story, instead)),
     )
 
 
-def coverage(project: Project, reached: Reached, code: Mapping[str, str]) -> dict[str, KindCoverage]:
+def coverage(project: model.Project, reached: Reached, code: Mapping[str, str]) -> dict[str, KindCoverage]:
     """Return all items of each kind with a digest of their content, and whether they are in ``reached``.
 
     A story or rule is reached if some test walks each two of its consecutive steps (intents and actions). A slot is
@@ -168,7 +159,7 @@ def kind_coverage(items: Sequence[CoverageItem]) -> KindCoverage:
     return KindCoverage(items=tuple(items), share=sum(item.covered for item in items) / len(items) if items else None)
 
 
-def _with_consequences(project: Project, reached: Reached) -> Reached:
+def _with_consequences(project: model.Project, reached: Reached) -> Reached:
     """Add what follows from what is reached: base intents, responses of retrieval intents, forms, filled slots."""
     intents = reached.intents | {intent.partition("/")[0] for intent in reached.intents}
     forms = reached.forms | (reached.actions & project.domain.forms.keys())
@@ -189,9 +180,9 @@ def _with_consequences(project: Project, reached: Reached) -> Reached:
     )
 
 
-def _story_item(story: Story, reached: Reached) -> CoverageItem:
+def _story_item(story: model.Story, reached: Reached) -> CoverageItem:
     pairs = list(_pairs(story))
-    single = [step.action for step in story.steps if isinstance(step, ActionStep)]
+    single = [step.action for step in story.steps if isinstance(step, model.ActionStep)]
     is_walked = all(pair in reached.pairs for pair in pairs) if pairs else bool(reached.actions & set(single))
     item = coverage_item(story.name, story.location, story, is_walked, is_telling=bool(pairs))
     names = {name for part in _opened(story.steps) if (name := _name_of(part))}
@@ -203,24 +194,24 @@ def _story_item(story: Story, reached: Reached) -> CoverageItem:
     return msgspec.structs.replace(item, names=tuple(sorted(names)), steps=steps)
 
 
-def _written(step: Step) -> Iterator[Step]:
+def _written(step: model.Step) -> Iterator[model.Step]:
     """A step, or the alternatives of which it consists."""
-    if isinstance(step, OrStep):
+    if isinstance(step, model.OrStep):
         yield from (part for alternative in step.alternatives for part in alternative)
     else:
         yield step
 
 
-def _name_of(step: Step) -> str | None:
+def _name_of(step: model.Step) -> str | None:
     """The intent, action or form that a step is about."""
     match step:
-        case UserStep(intent=name) | ActionStep(action=name) | ActiveLoopStep(name=name):
+        case model.UserStep(intent=name) | model.ActionStep(action=name) | model.ActiveLoopStep(name=name):
             return name
         case _:
             return None
 
 
-def _pairs(story: Story, instead: Mapping[Location, str] | None = None) -> Iterator[Pair]:
+def _pairs(story: model.Story, instead: Mapping[Location, str] | None = None) -> Iterator[Pair]:
     """Each two consecutive intents or actions; each alternative continues. Actions in ``instead`` do not continue."""
     before: list[str] = []
     for step in story.steps:
@@ -231,7 +222,7 @@ def _pairs(story: Story, instead: Mapping[Location, str] | None = None) -> Itera
             before = labels
 
 
-def labelled_steps(story: Story) -> list[tuple[tuple[str, ...], int]]:
+def labelled_steps(story: model.Story) -> list[tuple[tuple[str, ...], int]]:
     """Return the labels of each intent or action, of one with alternatives all of them, and the step's line."""
     found = []
     for step in story.steps:
@@ -241,17 +232,17 @@ def labelled_steps(story: Story) -> list[tuple[tuple[str, ...], int]]:
     return found
 
 
-def _label(step: Step) -> str | None:
-    if isinstance(step, UserStep):
+def _label(step: model.Step) -> str | None:
+    if isinstance(step, model.UserStep):
         intent = step.intent.partition("/")[0] if step.intent else None
         return f"intent {intent}" if intent else f"text {step.text}"
-    if isinstance(step, ActionStep):
+    if isinstance(step, model.ActionStep):
         return f"action {step.action}"
-    return f"bot {step.text}" if isinstance(step, BotStep) else None
+    return f"bot {step.text}" if isinstance(step, model.BotStep) else None
 
 
-def _opened(steps: Iterable[Step]) -> Iterator[Step]:
-    return (part for step in steps if not isinstance(step, CheckpointStep) for part in _written(step))
+def _opened(steps: Iterable[model.Step]) -> Iterator[model.Step]:
+    return (part for step in steps if not isinstance(step, model.CheckpointStep) for part in _written(step))
 
 
 def coverage_item(

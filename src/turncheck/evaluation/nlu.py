@@ -11,6 +11,7 @@ from msgspec import UNSET, Struct, structs
 from msgspec.structs import replace
 
 from turncheck.engines.conversation import Parse
+from turncheck.evaluation import nlu_remarks, scores
 from turncheck.evaluation.answers import (
     ASKED_HERE,
     Answers,
@@ -19,17 +20,6 @@ from turncheck.evaluation.answers import (
     answered,
     finished_part,
     units_of,
-)
-from turncheck.evaluation.nlu_remarks import (
-    ENTITY,
-    Overlap,
-    covered_intents,
-    find_insights,
-    overlap_of_folds,
-    overlap_with,
-    remarks_on,
-    remarks_on_unknown,
-    without_entities,
 )
 from turncheck.evaluation.predictions import (
     Judged,
@@ -41,31 +31,11 @@ from turncheck.evaluation.predictions import (
     shortened,
     with_fallbacks,
 )
-from turncheck.evaluation.scores import (
-    DUCKLING_EXTRACTORS,
-    PRETRAINED_EXTRACTORS,
-    EntityCase,
-    expected_calibration_error,
-    judged_selector,
-    score_extractors,
-    score_intents,
-    score_selectors,
-    score_spans,
-)
 from turncheck.evaluation.splits import FoldRun, Folds, fold_unit, run_folds, stable_folds
 from turncheck.messages.errors import CutShortError
 from turncheck.messages.phrasing import count
 from turncheck.project.config import DUCKLING_DIMENSIONS
-from turncheck.report.model import (
-    Attempt,
-    EngineInfo,
-    EntityScores,
-    Nlu,
-    NluPrediction,
-    SpanScores,
-    TrainingSentence,
-    Understood,
-)
+from turncheck.report import model
 from turncheck.report.understanding import CoveredIntents, found_by, of_dimension
 from turncheck.work.workplace import INLINE, Executor
 
@@ -93,8 +63,8 @@ FALLBACK_AMBIGUITY_THRESHOLD: Final = 0.1
 class NluMeasurement(Struct, frozen=True):
     """The report's section, and the engine that was evaluated (in cross-validation, that of the first fold)."""
 
-    section: Nlu
-    engine: EngineInfo
+    section: model.Nlu
+    engine: model.EngineInfo
 
 
 def why_not_testable(project: Project, test_data: NluData | None, *, folds: int) -> str | None:
@@ -147,7 +117,7 @@ def evaluate_held_out(
     """
     if reason := why_not_testable(project, test_data, folds=2):
         raise ValueError(reason)
-    examples = without_entities(test_data.examples, unknown_entities)
+    examples = nlu_remarks.without_entities(test_data.examples, unknown_entities)
 
     @cache
     def keep_facts() -> None:
@@ -185,13 +155,13 @@ def evaluate_held_out(
         neighbours,
         engine_info=facts.info,
         extractors=facts.extractors,
-        overlap=overlap_with([one.example for one in judged], project.nlu.examples, known),
+        overlap=nlu_remarks.overlap_with([one.example for one in judged], project.nlu.examples, known),
         repetition=repetition,
         folds=None,
         pretrained=pretrained,
         team_confidences=team_confidences,
     )
-    measurement = _with_remarks(measurement, remarks_on_unknown(test_data.examples, unknown_entities))
+    measurement = _with_remarks(measurement, nlu_remarks.remarks_on_unknown(test_data.examples, unknown_entities))
     if repetition is not None:
         measurement = _with_remarks(measurement, repetition.remarks)
     if stopped is not None:
@@ -236,7 +206,7 @@ def cross_validate(
     if reason := why_not_testable(project, None, folds=folds):
         raise ValueError(reason)
     annotated = project.nlu.examples
-    examples = without_entities(annotated, unknown_entities)
+    examples = nlu_remarks.without_entities(annotated, unknown_entities)
     project = dataclasses.replace(project, nlu=replace(project.nlu, examples=examples))
     plan = stable_folds(examples, folds, seed)
     runs, stopped = finished_part(
@@ -250,12 +220,12 @@ def cross_validate(
         find_neighbours(examples, wrong, lambda place, index: plan.fold_of[index] != judged[place].fold),
         engine_info=runs[0].info,
         extractors=_all_extractors(runs),
-        overlap=overlap_of_folds(examples, plan),
+        overlap=nlu_remarks.overlap_of_folds(examples, plan),
         folds=plan,
         pretrained=pretrained,
         team_confidences=team_confidences,
     )
-    measurement = _with_remarks(measurement, remarks_on_unknown(annotated, unknown_entities))
+    measurement = _with_remarks(measurement, nlu_remarks.remarks_on_unknown(annotated, unknown_entities))
     if stopped is not None:
         left = f"Not run: {folds - len(runs)} of {count(folds, 'fold')}."
         raise CutShortError(stopped, _with_remarks(measurement, [left]))
@@ -288,11 +258,11 @@ def _with_remarks(measurement: NluMeasurement, remarks: Iterable[str]) -> NluMea
     return replace(measurement, section=section)
 
 
-def _with_runs(predictions: Sequence[NluPrediction], repetition: Repetition) -> tuple[NluPrediction, ...]:
+def _with_runs(predictions: Sequence[model.NluPrediction], repetition: Repetition) -> tuple[model.NluPrediction, ...]:
     pairs = zip(repetition.parses, repetition.repeats, strict=True)
     judged = [repeats for parse, repeats in pairs if parse is not None]
     return tuple(
-        structs.replace(prediction, **{"attempts" if isinstance(repeats, Attempt) else "repeats": repeats})
+        structs.replace(prediction, **{"attempts" if isinstance(repeats, model.Attempt) else "repeats": repeats})
         for prediction, repeats in zip(predictions, judged, strict=True)
     )
 
@@ -302,30 +272,30 @@ def _measure(
     judged: Sequence[Judged],
     neighbours: dict[int, Neighbours],
     *,
-    engine_info: EngineInfo,
+    engine_info: model.EngineInfo,
     extractors: Sequence[str],
-    overlap: Overlap,
+    overlap: nlu_remarks.Overlap,
     folds: Folds | None,
     pretrained: bool,
     team_confidences: ConfidenceMap | None,
     repetition: Repetition | None = None,
 ) -> NluMeasurement:
-    left_out = frozenset[str]() if pretrained or project.major == _SCORES_PRETRAINED else PRETRAINED_EXTRACTORS
+    left_out = frozenset[str]() if pretrained or project.major == _SCORES_PRETRAINED else scores.PRETRAINED_EXTRACTORS
     predictions = tuple(judge(entry, neighbours.get(place, ()), without=left_out) for place, entry in enumerate(judged))
     if repetition is not None:
         predictions = _with_runs(predictions, repetition)
     clear = [entry for entry, prediction in zip(judged, predictions, strict=True) if prediction.is_judged]
-    intents = score_intents(predictions)
+    intents = scores.score_intents(predictions)
     scored = extractors
     if not left_out:
         scored = [name for extractor in extractors for name in _with_dimensions(extractor, project.config, predictions)]
     entities, spans = _score_entities(judged, predictions, scored, left_out)
     selectors = [
-        judged_selector(prediction.expected.response, entry.parse)[0] if prediction.expected.response else ""
+        scores.judged_selector(prediction.expected.response, entry.parse)[0] if prediction.expected.response else ""
         for prediction, entry in zip(predictions, judged, strict=True)
     ]
-    responses, response_selection = score_selectors(predictions, selectors)
-    section = Nlu(
+    responses, response_selection = scores.score_selectors(predictions, selectors)
+    section = model.Nlu(
         mode="held-out" if folds is None else "cross-validation",
         folds=None if folds is None else folds.count,
         examples=len(predictions),
@@ -339,7 +309,7 @@ def _measure(
         on_training_sentences=len(overlap.copies),
         under_other_intents=len(overlap.contradicted),
         training=tuple(
-            TrainingSentence(
+            model.TrainingSentence(
                 text=example.text,
                 intent=example.intent or "",
                 location=example.location,
@@ -349,13 +319,13 @@ def _measure(
         ),
         predictions=predictions,
         repeats=UNSET if repetition is None else repetition.how,
-        calibration_error=expected_calibration_error(
+        calibration_error=scores.expected_calibration_error(
             (judgement.confidence, judgement.correct) for judgement in map(judgement_of, clear)
         ),
-        insights=find_insights(predictions, seen=overlap.all),
+        insights=nlu_remarks.find_insights(predictions, seen=overlap.all),
         coverage=_coverage(project, predictions),
         remarks=tuple(
-            remarks_on(
+            nlu_remarks.remarks_on(
                 project,
                 predictions,
                 no_intents=intents is None,
@@ -369,7 +339,7 @@ def _measure(
     return NluMeasurement(section, engine_info)
 
 
-def _coverage(project: Project, predictions: Sequence[NluPrediction]) -> CoveredIntents | None:
+def _coverage(project: Project, predictions: Sequence[model.NluPrediction]) -> CoveredIntents | None:
     """If the project names all that users may mean: what the judged sentences cover; only suites judge traits."""
     if not project.platform.names_all:
         return None
@@ -379,18 +349,22 @@ def _coverage(project: Project, predictions: Sequence[NluPrediction]) -> Covered
     known = known_names(project)
     judged = {known.canonical(prediction.expected.intent or "") for prediction in predictions}
     entities = {comparable(entity.entity) for prediction in predictions for entity in prediction.expected.entities}
-    return covered_intents(known, lambda kind: {"trait": set(), ENTITY: entities}.get(kind, judged))
+    return nlu_remarks.covered_intents(
+        known, lambda kind: {"trait": set(), nlu_remarks.ENTITY: entities}.get(kind, judged)
+    )
 
 
-def _with_dimensions(extractor: str, config: Config, predictions: Sequence[NluPrediction]) -> list[str]:
+def _with_dimensions(extractor: str, config: Config, predictions: Sequence[model.NluPrediction]) -> list[str]:
     """Return what is scored of an extractor: of Duckling also each dimension that it is set to find.
 
     Without that setting it finds all that it knows: of those, the ones that are expected or found.
     """
-    if extractor not in DUCKLING_EXTRACTORS:
+    if extractor not in scores.DUCKLING_EXTRACTORS:
         return [extractor]
     of_component = (
-        component for component in config.pipeline or () if component.name.rpartition(".")[2] in DUCKLING_EXTRACTORS
+        component
+        for component in config.pipeline or ()
+        if component.name.rpartition(".")[2] in scores.DUCKLING_EXTRACTORS
     )
     named = next((component.parameters.get("dimensions") for component in of_component), None)
     if isinstance(named, list) and named:
@@ -407,26 +381,26 @@ def _with_dimensions(extractor: str, config: Config, predictions: Sequence[NluPr
 
 def _score_entities(
     judged: Sequence[Judged],
-    predictions: Sequence[NluPrediction],
+    predictions: Sequence[model.NluPrediction],
     extractors: Sequence[str],
     left_out: frozenset[str],
-) -> tuple[dict[str, EntityScores], SpanScores | None]:
+) -> tuple[dict[str, model.EntityScores], model.SpanScores | None]:
     """Empty if no entity is expected, as in Rasa. An extractor of the pipeline that found nothing scores 0."""
     if not any(prediction.expected.entities for prediction in predictions):
         return {}, None
     cases = [
-        EntityCase(entry.tokens, prediction.expected.entities, prediction.predicted.entities, prediction.fold)
+        scores.EntityCase(entry.tokens, prediction.expected.entities, prediction.predicted.entities, prediction.fold)
         for entry, prediction in zip(judged, predictions, strict=True)
     ]
     active = {entity.extractor for case in cases for entity in case.predicted if entity.extractor}
     names = [name for name in extractors if name not in left_out]
     names += sorted(active - set(names))
-    return score_extractors(cases, names), score_spans(cases)
+    return scores.score_extractors(cases, names), scores.score_spans(cases)
 
 
 def _understood(
     judged: Sequence[Judged], config: Config, team: ConfidenceMap | None, *, in_folds: bool
-) -> Understood | None:
+) -> model.Understood | None:
     own = [judgement_of(entry) for entry in judged]
     if not own:
         return None

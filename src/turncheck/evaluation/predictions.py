@@ -9,17 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turncheck.evaluation.scores import before_fallback, judged_selector
-from turncheck.report.model import (
-    EntitySpan,
-    ExpectedParse,
-    FallbackPoint,
-    Neighbour,
-    NluPrediction,
-    PredictedParse,
-    RankedIntent,
-    ThresholdPoint,
-    Understood,
-)
+from turncheck.report import model
 from turncheck.report.understanding import Tokens, write_tokens
 
 if TYPE_CHECKING:
@@ -52,8 +42,8 @@ def score_understood(
     *,
     threshold: float | None,
     ambiguity_threshold: float | None,
-    same_fallbacks: FallbackPoint | None = None,
-) -> Understood:
+    same_fallbacks: model.FallbackPoint | None = None,
+) -> model.Understood:
     """Count right, wrong and not understood, and compute the curve over the threshold.
 
     Args:
@@ -76,7 +66,7 @@ def score_understood(
     )
     suggested = max(curve, key=lambda point: (_gain(point, len(judgements)), -point.threshold), default=None)
     right_then, wrong_then = _answers(suggested, len(judgements)) if suggested else (0, 0)
-    return Understood(
+    return model.Understood(
         right=right,
         wrong=len(answered) - right,
         not_understood=len(judgements) - len(answered),
@@ -90,7 +80,7 @@ def score_understood(
     )
 
 
-def with_fallbacks(judgements: Sequence[Judgement], share: float) -> FallbackPoint | None:
+def with_fallbacks(judgements: Sequence[Judgement], share: float) -> model.FallbackPoint | None:
     """Count with a fallback for the sentences with the lowest confidence, for a share as near to ``share`` as possible.
 
     Sentences with equal confidences are treated alike. ``None`` without sentences.
@@ -102,7 +92,7 @@ def with_fallbacks(judgements: Sequence[Judgement], share: float) -> FallbackPoi
     fallen = min((*borders, len(ordered)), key=lambda number: (abs(number - share * len(ordered)), number))
     answered = ordered[fallen:]
     right = sum(judgement.correct for judgement in answered)
-    return FallbackPoint(
+    return model.FallbackPoint(
         share=share,
         threshold=answered[0].confidence if answered else 1.0,
         right=right,
@@ -111,7 +101,7 @@ def with_fallbacks(judgements: Sequence[Judgement], share: float) -> FallbackPoi
     )
 
 
-def _point(judgements: Sequence[Judgement], threshold: float, ambiguity: float | None) -> ThresholdPoint | None:
+def _point(judgements: Sequence[Judgement], threshold: float, ambiguity: float | None) -> model.ThresholdPoint | None:
     """Rasa falls back *below* the threshold, and if the first two are nearer than the ambiguity threshold."""
     answered = [
         judgement.correct
@@ -121,17 +111,17 @@ def _point(judgements: Sequence[Judgement], threshold: float, ambiguity: float |
     ]
     if not answered:
         return None
-    return ThresholdPoint(
+    return model.ThresholdPoint(
         threshold=threshold, coverage=len(answered) / len(judgements), precision=sum(answered) / len(answered)
     )
 
 
-def _gain(point: ThresholdPoint, sentences: int) -> int:
+def _gain(point: model.ThresholdPoint, sentences: int) -> int:
     right, wrong = _answers(point, sentences)
     return right - wrong
 
 
-def _answers(point: ThresholdPoint, sentences: int) -> tuple[int, int]:
+def _answers(point: model.ThresholdPoint, sentences: int) -> tuple[int, int]:
     """Return right and wrong answers at a point in whole sentences, so that rounding does not decide a tie."""
     answered = round(point.coverage * sentences)
     right = round(point.precision * answered)
@@ -178,7 +168,7 @@ def shortened(parse: Parse) -> Parse:
 
 def judge(
     judged: Judged, neighbours: Sequence[tuple[int, float]] = (), *, without: frozenset[str] = frozenset()
-) -> NluPrediction:
+) -> model.NluPrediction:
     """Convert one sentence for the report; ``without`` names extractors whose entities are left out."""
     example, parse = judged.example, judged.parse
     intent, ranking, fallback = before_fallback(parse)
@@ -186,12 +176,12 @@ def judge(
     selected = judged_selector(response, parse)[1] if response else None
     expected_entities = tuple(_annotated(entity) for entity in example.entities)
     entity_spans = tuple(span_found(entity) for entity in parse.entities if entity.extractor not in without)
-    return NluPrediction(
+    return model.NluPrediction(
         text=example.text,
         location=example.location,
         correct=judged.correct,
-        expected=ExpectedParse(intent=example.base_intent, response=response, entities=expected_entities),
-        predicted=PredictedParse(
+        expected=model.ExpectedParse(intent=example.base_intent, response=response, entities=expected_entities),
+        predicted=model.PredictedParse(
             intent=intent.name,
             confidence=intent.confidence,
             ranking=ranked(ranking),
@@ -201,7 +191,7 @@ def judge(
             fallback=fallback,
             tokens=write_tokens(judged.tokens) if expected_entities or entity_spans else "",
         ),
-        neighbours=tuple(Neighbour(training=index, similarity=similarity) for index, similarity in neighbours),
+        neighbours=tuple(model.Neighbour(training=index, similarity=similarity) for index, similarity in neighbours),
         fold=judged.fold,
     )
 
@@ -213,8 +203,8 @@ def judgement_of(judged: Judged) -> Judgement:
     return Judgement(judged.correct, intent.confidence, margin, fallback or intent.name is None)
 
 
-def _annotated(entity: EntityAnnotation) -> EntitySpan:
-    return EntitySpan(
+def _annotated(entity: EntityAnnotation) -> model.EntitySpan:
+    return model.EntitySpan(
         start=entity.start,
         end=entity.end,
         entity=entity.entity,
@@ -224,17 +214,17 @@ def _annotated(entity: EntityAnnotation) -> EntitySpan:
     )
 
 
-def ranked(ranking: Sequence[PredictedIntent]) -> tuple[RankedIntent, ...]:
+def ranked(ranking: Sequence[PredictedIntent]) -> tuple[model.RankedIntent, ...]:
     """Return the top of a ranking in the report's type."""
     return tuple(
-        RankedIntent(name=intent.name or "", confidence=intent.confidence) for intent in ranking[:RANKING_LENGTH]
+        model.RankedIntent(name=intent.name or "", confidence=intent.confidence) for intent in ranking[:RANKING_LENGTH]
     )
 
 
-def span_found(entity: PredictedEntity) -> EntitySpan:
+def span_found(entity: PredictedEntity) -> model.EntitySpan:
     """Return an entity that an extractor found in the report's type."""
     extra: dict[str, Any] | None = dict(entity.extra) or None
-    return EntitySpan(
+    return model.EntitySpan(
         start=entity.start,
         end=entity.end,
         entity=entity.entity,

@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from msgspec import Struct
 
-from turncheck.comparison.repeats import (
-    Weighed,
-    alarms,
-    p_value_of_losses,
-    rate_test,
-    stratum_of,
-    weigh_pairs,
-)
+from turncheck.comparison import repeats
 from turncheck.engines.base import Engine, Workers
 from turncheck.evaluation.repeated import Answer, Asked, Repeated, Run, Share
 from turncheck.messages.errors import INTERRUPTED, CutShortError, EngineError
@@ -403,8 +396,8 @@ class Rounds(Generic[Answer]):
 
     def _seem_worse(self) -> bool:
         """Whether all tests together fail more often than in the report of a base that can be asked."""
-        strata = (stratum_of(test.runs, test.base.runs) for test in self._compared_together())
-        return p_value_of_losses(strata) <= _SUSPICIOUS
+        strata = (repeats.stratum_of(test.runs, test.base.runs) for test in self._compared_together())
+        return repeats.p_value_of_losses(strata) <= _SUSPICIOUS
 
     def _turns_to_keep(self) -> int:
         """How many turns are kept to run all tests once in turn with the base; none if no turns would be left."""
@@ -446,7 +439,7 @@ class Rounds(Generic[Answer]):
         lost = self.in_turn * len(tests) - sum(len(test.in_turn) // 2 for test in tests)
         if lost > _MOST_LOST * self.in_turn * len(tests):  # what is left is no fair sample of all tests
             self.lost_in_turn = lost
-        fares = p_value_of_losses(stratum_of(test.in_turn[1::2], test.base.runs) for test in tests)
+        fares = repeats.p_value_of_losses(repeats.stratum_of(test.in_turn[1::2], test.base.runs) for test in tests)
         self.has_drifted = fares <= _DRIFTED
         if self.lost_in_turn or not self.has_drifted:
             for test in tests:
@@ -512,7 +505,7 @@ class Rounds(Generic[Answer]):
         number = max(1, self._allowed.tests)
         before = sum(test.is_worse for test in self.tests)
         level = self.rules.false_alarms / number
-        of_test: dict[int, tuple[Repeated[Answer], Weighed]] = {}
+        of_test: dict[int, tuple[Repeated[Answer], repeats.Weighed]] = {}
         for test in self.tests:
             if test.is_over or len(test.runs) < self.rules.first or not test.failed:
                 continue  # one without a failure passes as soon as its errors allow it
@@ -521,7 +514,7 @@ class Rounds(Generic[Answer]):
             else:
                 of_test[test.number] = test, weighed
         evidence = {one: weighed.evidence for one, (_, weighed) in of_test.items()}
-        worse = alarms(evidence, self.rules.false_alarms, number, before)
+        worse = repeats.alarms(evidence, self.rules.false_alarms, number, before)
         for one, (test, weighed) in of_test.items():
             if one in worse:
                 test.is_worse = True
@@ -529,7 +522,7 @@ class Rounds(Generic[Answer]):
             elif weighed.is_usual:
                 test.verdict = test.as_usual
 
-    def _weigh(self, test: Repeated[Answer], level: float) -> Weighed | None:
+    def _weigh(self, test: Repeated[Answer], level: float) -> repeats.Weighed | None:
         """Weigh the runs of a test; ``None``: nothing could be worse, or no number of runs that are allowed tells.
 
         If the base was asked and never answered, its report alone says how it fares.
@@ -542,8 +535,8 @@ class Rounds(Generic[Answer]):
             if test.base.never_passes:
                 return None
             before = base[: len(base) - sum(bool(run.base) for run in test.answers)]
-            return weigh_pairs(test.beside_base, before.count("F"), len(before), worth, level)
-        rates = rate_test(base.count("F"), len(base), worth)
+            return repeats.weigh_pairs(test.beside_base, before.count("F"), len(before), worth, level)
+        rates = repeats.rate_test(base.count("F"), len(base), worth)
         if rates is None or not rates.can_tell(self.rules.most, level):
             return None
         return rates.weigh(test.failed, test.passed, level)

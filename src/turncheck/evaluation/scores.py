@@ -13,16 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turncheck.report.model import (
-    Confusion,
-    EntityScores,
-    EntitySpan,
-    IntentScores,
-    NluPrediction,
-    ResponseScores,
-    SpanScores,
-    Spread,
-)
+from turncheck.report import model
 from turncheck.report.understanding import NO_ENTITY, Tokens, calibration_bin, found_by, label_of, to_find, token_labels
 
 if TYPE_CHECKING:
@@ -46,7 +37,7 @@ class LabelScores(Struct, frozen=True):
     precision: float
     recall: float
     f1: float
-    confusions: tuple[Confusion, ...]
+    confusions: tuple[model.Confusion, ...]
 
     @property
     def says_nothing(self) -> bool:
@@ -169,11 +160,11 @@ def _averages(rows: Sequence[Mapping[str, float]]) -> dict[str, dict[str, float]
     return {"macro avg": {**macro, "support": support}, "weighted avg": {**weighted, "support": support}}
 
 
-def _confusions(pairs: Pairs) -> tuple[Confusion, ...]:
+def _confusions(pairs: Pairs) -> tuple[model.Confusion, ...]:
     """All cells off the diagonal, the most frequent first."""
     wrong = [(count, pair) for pair, count in pairs.items() if pair[0] != pair[1]]
     wrong.sort(key=lambda cell: (-cell[0], cell[1]))
-    return tuple(Confusion(expected=pair[0], predicted=pair[1], count=count) for count, pair in wrong)
+    return tuple(model.Confusion(expected=pair[0], predicted=pair[1], count=count) for count, pair in wrong)
 
 
 def _add_confused_with(rows: dict[str, dict[str, Any]], pairs: Pairs, excluded: str | None) -> None:
@@ -186,7 +177,7 @@ def _add_confused_with(rows: dict[str, dict[str, Any]], pairs: Pairs, excluded: 
         row["confused_with"] = {other: count for count, other in largest if other not in (label, excluded)}
 
 
-def spread(figures: Iterable[float]) -> Spread:
+def spread(figures: Iterable[float]) -> model.Spread:
     """Return the mean and the population standard deviation, as Rasa prints them for cross-validation.
 
     >>> spread([0.5, 0.7])
@@ -194,10 +185,10 @@ def spread(figures: Iterable[float]) -> Spread:
     """
     values = list(figures)
     mean = fsum(values) / len(values)
-    return Spread(mean=mean, deviation=(fsum((value - mean) ** 2 for value in values) / len(values)) ** 0.5)
+    return model.Spread(mean=mean, deviation=(fsum((value - mean) ** 2 for value in values) / len(values)) ** 0.5)
 
 
-def spreads(folds: Sequence[LabelScores]) -> dict[str, Spread]:
+def spreads(folds: Sequence[LabelScores]) -> dict[str, model.Spread]:
     """Return mean and deviation of the four main figures over the folds; empty for a single fold."""
     if len(folds) < 2:
         return {}
@@ -225,7 +216,7 @@ def before_fallback(parse: Parse) -> tuple[PredictedIntent, tuple[PredictedInten
     return parse.ranking[1], parse.ranking[1:], True
 
 
-def score_intents(predictions: Sequence[NluPrediction]) -> IntentScores | None:
+def score_intents(predictions: Sequence[model.NluPrediction]) -> model.IntentScores | None:
     """Score the intents of the sentences that are judged; a missing prediction counts as ``""``.
 
     Returns:
@@ -240,7 +231,7 @@ def score_intents(predictions: Sequence[NluPrediction]) -> IntentScores | None:
     if len({expected for expected, _ in pooled}) < 2:
         return None
     scores = score_pairs(pooled)
-    return IntentScores(
+    return model.IntentScores(
         report=scores.report,
         accuracy=scores.accuracy,
         precision=scores.precision,
@@ -291,22 +282,22 @@ class EntityCase(Struct, frozen=True):
     """The entities of a judged sentence; ``predicted`` holds those of all extractors."""
 
     tokens: Tokens
-    expected: tuple[EntitySpan, ...]
-    predicted: tuple[EntitySpan, ...]
+    expected: tuple[model.EntitySpan, ...]
+    predicted: tuple[model.EntitySpan, ...]
     fold: int | None = None
 
-    def predicted_by(self, extractor: str) -> list[EntitySpan]:
+    def predicted_by(self, extractor: str) -> list[model.EntitySpan]:
         """Return what one extractor found."""
         return found_by(extractor, self.predicted)
 
 
-def score_extractors(cases: Sequence[EntityCase], extractors: Iterable[str]) -> dict[str, EntityScores]:
+def score_extractors(cases: Sequence[EntityCase], extractors: Iterable[str]) -> dict[str, model.EntityScores]:
     """Score each extractor against all expected entities, as Rasa does; Duckling against those that it knows."""
     names = tuple(extractors)
     return {extractor: _score_extractor(cases, extractor, names) for extractor in names}
 
 
-def _score_extractor(cases: Sequence[EntityCase], extractor: str, scored: Sequence[str]) -> EntityScores:
+def _score_extractor(cases: Sequence[EntityCase], extractor: str, scored: Sequence[str]) -> model.EntityScores:
     by_fold: dict[int | None, Pairs] = {}
     cases = [replace(case, expected=tuple(to_find(extractor, case.expected, scored))) for case in cases]
     for case in cases:
@@ -321,7 +312,7 @@ def _score_extractor(cases: Sequence[EntityCase], extractor: str, scored: Sequen
     pooled = score_pairs(sum(by_fold.values(), Counter()), excluded=NO_ENTITY)
     folds = [score_pairs(by_fold[fold], excluded=NO_ENTITY) for fold in sorted(by_fold, key=_order)]
     nothing = pooled.says_nothing
-    return EntityScores(
+    return model.EntityScores(
         report=pooled.report,
         precision=None if nothing else pooled.precision,
         recall=None if nothing else pooled.recall,
@@ -351,8 +342,8 @@ def _answers(cases: Sequence[EntityCase], extractor: str) -> list[tuple[float, b
 
 
 def score_spans(
-    cases: Sequence[EntityCase], found: Callable[[EntityCase], Iterable[EntitySpan]] = lambda case: case.predicted
-) -> SpanScores:
+    cases: Sequence[EntityCase], found: Callable[[EntityCase], Iterable[model.EntitySpan]] = lambda case: case.predicted
+) -> model.SpanScores:
     """Score exact spans: start, end and label (type, role and group) must be as expected.
 
     A span that is found twice in a sentence, by one extractor or by several, counts once. Precision is 0 if nothing is
@@ -366,10 +357,10 @@ def score_spans(
         predicted += len(got)
         expected += len(wanted)
     precision, recall = ratio(right, predicted), ratio(right, expected)
-    return SpanScores(precision=precision, recall=recall, f1=harmonic_mean(precision, recall))
+    return model.SpanScores(precision=precision, recall=recall, f1=harmonic_mean(precision, recall))
 
 
-def _strict(entity: EntitySpan) -> tuple[int, int, str]:
+def _strict(entity: model.EntitySpan) -> tuple[int, int, str]:
     return entity.start, entity.end, label_of(entity)
 
 
@@ -395,8 +386,8 @@ def judged_selector(label: str, parse: Parse) -> tuple[str, SelectedResponse | N
 
 
 def score_selectors(
-    predictions: Sequence[NluPrediction], selectors: Sequence[str]
-) -> tuple[dict[str, ResponseScores], ResponseScores | None]:
+    predictions: Sequence[model.NluPrediction], selectors: Sequence[str]
+) -> tuple[dict[str, model.ResponseScores], model.ResponseScores | None]:
     """Score each selector on the sentences it is responsible for, and all selectors together.
 
     Args:
@@ -415,13 +406,13 @@ def score_selectors(
     return by_selector, _score([prediction for prediction, _ in answered])
 
 
-def _score(predictions: Sequence[NluPrediction]) -> ResponseScores:
+def _score(predictions: Sequence[model.NluPrediction]) -> model.ResponseScores:
     by_fold: dict[int, Pairs] = {}
     for prediction in predictions:
         pairs = by_fold.setdefault(-1 if prediction.fold is None else prediction.fold, Counter())
         pairs[prediction.expected.response or "", prediction.predicted.response or ""] += 1
     scores = score_pairs(sum(by_fold.values(), Counter()))
-    return ResponseScores(
+    return model.ResponseScores(
         report=scores.report,
         accuracy=scores.accuracy,
         precision=scores.precision,

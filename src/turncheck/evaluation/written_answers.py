@@ -28,25 +28,8 @@ from turncheck.evaluation.stories import StoryAnswer
 from turncheck.evaluation.story_run import MisparsedMessage, StoryRun
 from turncheck.messages.finding import Location
 from turncheck.messages.value_classes import field_names
+from turncheck.report import model
 from turncheck.report.batch import BatchResult, BatchSetting
-from turncheck.report.model import (
-    Alternative,
-    Attempt,
-    CaseMessage,
-    CaseResult,
-    CaseStep,
-    EngineInfo,
-    Misunderstanding,
-    NearSentence,
-    RankedIntent,
-    Robustness,
-    StoryParse,
-    StoryStep,
-    Substitution,
-    TurnEvent,
-    TurnTrace,
-    WrittenStep,
-)
 from turncheck.report.part import LARGEST, LARGEST_FIGURE
 from turncheck.report.strength import Strength
 from turncheck.report.understanding import EntitySpan, Tokens
@@ -56,9 +39,27 @@ _TYPES: Final[Mapping[str, type]] = {
     for one in (
         *(Parse, PredictedEntity, PredictedIntent, SelectedResponse, SuiteAnswers, UtteranceAnswer),
         *(EngineFacts, FoldRun, StoryAnswer, StoryRun, MisparsedMessage, AnnotatedText, CaseOutcome, Exercised),
-        *(UserUttered, Location, Alternative, Attempt, CaseMessage, CaseResult, CaseStep, EngineInfo, EntitySpan),
-        *(Misunderstanding, NearSentence, RankedIntent, StoryParse, StoryStep, Substitution, WrittenStep),
-        *(TurnEvent, TurnTrace, BatchSetting, RepeatedRun, RepeatedRuns, RepeatedSuite),
+        *(
+            UserUttered,
+            Location,
+            model.Alternative,
+            model.Attempt,
+            model.CaseMessage,
+            model.CaseResult,
+            model.CaseStep,
+            model.EngineInfo,
+            EntitySpan,
+        ),
+        *(
+            model.Misunderstanding,
+            model.NearSentence,
+            model.RankedIntent,
+            model.StoryParse,
+            model.StoryStep,
+            model.Substitution,
+            model.WrittenStep,
+        ),
+        *(model.TurnEvent, model.TurnTrace, BatchSetting, RepeatedRun, RepeatedRuns, RepeatedSuite),
     )
 }
 _NEVER: Final = frozenset({"repeats"})
@@ -75,7 +76,7 @@ _ANNOTATED: Final = {
     "BatchResult": BatchResult,
 }
 """What the annotations of their fields name."""
-_SECTIONS: Final[Mapping[str, type]] = {one.__name__: one for one in (Robustness, Strength)}
+_SECTIONS: Final[Mapping[str, type]] = {one.__name__: one for one in (model.Robustness, Strength)}
 """Complete sections of the report that are single answers: written as in the report."""
 ANSWER_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "engine": (EngineFacts,),
@@ -88,7 +89,7 @@ ANSWER_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
 }
 """The types of answers by the kind of their units."""
 _LIST, _TUPLE, _SET, _MAPPING, _LEFT_OUT = "[]", "()", "{}", "{:}", "-"
-_COMMON: Final = frozenset({WrittenStep.__name__, Alternative.__name__, _MAPPING})
+_COMMON: Final = frozenset({model.WrittenStep.__name__, model.Alternative.__name__, _MAPPING})
 """What many answers have in common. Nobody changes a mapping in an answer."""
 _NAME: Final = 80
 """Longer strings are hardly names."""

@@ -11,17 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import Struct, UnsetType, field
 
-from turncheck.report.model import (
-    Batch,
-    BatchCase,
-    CaseResult,
-    EndToEnd,
-    HowRepeated,
-    Nlu,
-    NluPrediction,
-    Repeats,
-    Report,
-)
+from turncheck.report import model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -65,7 +55,7 @@ def metric_named(pattern: str, section: str, better: Better, noise: Noise, kind:
     return Metric(re.compile(pattern, re.DOTALL), section, better, noise, kind, **more)
 
 
-def no_reason(report: Report, name: str) -> str | None:  # noqa: ARG001 - the default of such functions
+def no_reason(report: model.Report, name: str) -> str | None:  # noqa: ARG001 - the default of such functions
     """Return nothing: a figure without a value has no reason of its own."""
     return None
 
@@ -79,9 +69,9 @@ class EvaluationKind(Struct, frozen=True, kw_only=True):
     """
 
     name: Evaluation
-    has_results: Callable[[Report], bool]
+    has_results: Callable[[model.Report], bool]
     metrics: tuple[Metric, ...]
-    figures: Callable[[Report], Iterator[tuple[str, Any]]]
+    figures: Callable[[model.Report], Iterator[tuple[str, Any]]]
     examples: tuple[str, ...]
     """Metrics as they are proposed for a name that is none."""
     not_run: str
@@ -107,7 +97,7 @@ class EvaluationKind(Struct, frozen=True, kw_only=True):
     of_pipeline: bool = False
     """Whether it needs language understanding alone, so that a fault of the policies or stories does not matter."""
     prefix: str = ""
-    why_no_figure: Callable[[Report, str], str | None] = field(default=no_reason)
+    why_no_figure: Callable[[model.Report, str], str | None] = field(default=no_reason)
 
     @property
     def begins(self) -> str:
@@ -141,31 +131,33 @@ def metrics_of_runs(section: Evaluation) -> tuple[Metric, ...]:
     )
 
 
-def section_of(report: Report, name: Evaluation) -> Nlu | EndToEnd | Batch | None:
+def section_of(report: model.Report, name: Evaluation) -> model.Nlu | model.EndToEnd | model.Batch | None:
     """Return the section of an evaluation whose tests are repeated."""
     return {"nlu": report.nlu, "e2e": report.e2e, "batch": report.batch}[name]
 
 
-def tests_of(section: Nlu | EndToEnd | Batch | None) -> Sequence[NluPrediction | CaseResult | BatchCase]:
+def tests_of(
+    section: model.Nlu | model.EndToEnd | model.Batch | None,
+) -> Sequence[model.NluPrediction | model.CaseResult | model.BatchCase]:
     """Return the sentences, end-to-end cases or utterances of a section."""
     if section is None:
         return ()
-    return section.predictions if isinstance(section, Nlu) else section.cases
+    return section.predictions if isinstance(section, model.Nlu) else section.cases
 
 
-def how_repeated(report: Report, name: Evaluation) -> HowRepeated | None:
+def how_repeated(report: model.Report, name: Evaluation) -> model.HowRepeated | None:
     """Return how the tests of an evaluation were repeated, if they were."""
     section = section_of(report, name)
     return None if section is None or isinstance(section.repeats, UnsetType) else section.repeats
 
 
-def repeats_of(report: Report, name: Evaluation) -> list[Repeats]:
+def repeats_of(report: model.Report, name: Evaluation) -> list[model.Repeats]:
     """Return the runs of the tests of an evaluation that were run several times."""
     tests = tests_of(section_of(report, name))
     return [test.repeats for test in tests if not isinstance(test.repeats, UnsetType)]
 
 
-def first_runs(repeats: Repeats) -> tuple[int, int]:
+def first_runs(repeats: model.Repeats) -> tuple[int, int]:
     """Return how many of the runs that every test gets passed, and how many there are.
 
     How many more a test gets depends on whether it fails: with those, shares would not be comparable.
@@ -173,13 +165,13 @@ def first_runs(repeats: Repeats) -> tuple[int, int]:
     return repeats.runs.count("P"), repeats.runs.count("P") + repeats.runs.count("F")
 
 
-def figures_of_report(report: Report, name: Evaluation) -> Iterator[tuple[str, Any]]:
+def figures_of_report(report: model.Report, name: Evaluation) -> Iterator[tuple[str, Any]]:
     """Yield the figures about the runs of an evaluation, if its tests were repeated."""
     if how_repeated(report, name) is not None:
         yield from figures_of_runs(name, repeats_of(report, name))
 
 
-def figures_of_runs(section: Evaluation, repeated: Iterable[Repeats]) -> Iterator[tuple[str, Any]]:
+def figures_of_runs(section: Evaluation, repeated: Iterable[model.Repeats]) -> Iterator[tuple[str, Any]]:
     """Yield the figures about runs."""
     repeated = list(repeated)
     first = [(passed, runs) for passed, runs in map(first_runs, repeated) if runs]
@@ -204,7 +196,7 @@ def _mean(shares: list[float]) -> float | None:
     return sum(shares) / len(shares) if shares else None
 
 
-def why_no_figure_of_runs(report: Report, name: str, section: Evaluation) -> str | None:
+def why_no_figure_of_runs(report: model.Report, name: str, section: Evaluation) -> str | None:
     """Say why a figure about runs has no value, if it is one of this evaluation."""
     figure = name.removeprefix(f"{section}.")
     if figure not in FIGURES_OF_RUNS or section_of(report, section) is None:

@@ -17,15 +17,7 @@ from msgspec.structs import replace
 
 from turncheck.messages.finding import Finding, Location, Severity, shown_path
 from turncheck.platforms.registry import PLATFORMS
-from turncheck.process.regular_file import (
-    NotRegularError,
-    TooLargeError,
-    is_file,
-    is_folder,
-    is_link,
-    is_there,
-    read_regular,
-)
+from turncheck.process import regular_file
 from turncheck.yaml_tree.source import EscapeError, Source, YamlSource
 
 if TYPE_CHECKING:
@@ -82,7 +74,7 @@ class ProjectFolder:
         """Return the project's file that a string in one of its files names; ``None`` if there is none."""
         path = self.root / written
         try:
-            return path if self.contains(path) and is_file(path) else None
+            return path if self.contains(path) and regular_file.is_file(path) else None
         except (OSError, ValueError):  # not a path at all: far too long, or with a null character in it
             return None
 
@@ -108,7 +100,7 @@ class ProjectFolder:
         """Yield all files at and below the paths, each with its fence and whether it is itself one of the paths."""
         for path in paths:
             fence = self._fence(path)
-            for file in self._walk(path, fence, skip, as_listed=as_listed) if is_folder(path) else [path]:
+            for file in self._walk(path, fence, skip, as_listed=as_listed) if regular_file.is_folder(path) else [path]:
                 yield file, fence, file == path
 
     def is_passed_by(self, file: Path, fence: Path, *, is_given: bool) -> bool:
@@ -116,10 +108,14 @@ class ProjectFolder:
 
         A path that was asked for is read.
         """
-        if (is_given and file.suffix in YAML_SUFFIXES) or is_file(file) or not self._leads_into(file, fence):
+        if (
+            (is_given and file.suffix in YAML_SUFFIXES)
+            or regular_file.is_file(file)
+            or not self._leads_into(file, fence)
+        ):
             return False
         name = self.name(file)
-        what = "a symbolic link that leads nowhere" if is_link(file) else "not a regular file"
+        what = "a symbolic link that leads nowhere" if regular_file.is_link(file) else "not a regular file"
         hint = "Put a file there, or remove it."
         self._note("file-not-regular", _whole(name), f"'{name}' is not read: it is {what}.", hint, severity="warning")
         return True
@@ -133,7 +129,7 @@ class ProjectFolder:
 
     def content(self, file: Path, fence: Path | None = None) -> bytes:
         """Return the bytes of a file for inspection, empty if it does not exist or is too large."""
-        if not is_file(file) or not self._leads_into(file, fence or self._fence(file)):
+        if not regular_file.is_file(file) or not self._leads_into(file, fence or self._fence(file)):
             return b""
         if file.stat().st_size > MAX_FILE_BYTES:
             return b""
@@ -160,12 +156,12 @@ class ProjectFolder:
             return None
         self.contents_read[name] = path
         try:
-            return read_regular(path, most=MAX_FILE_BYTES)
-        except (IsADirectoryError, NotRegularError) as error:
+            return regular_file.read_regular(path, most=MAX_FILE_BYTES)
+        except (IsADirectoryError, regular_file.NotRegularError) as error:
             kind = "a folder" if isinstance(error, IsADirectoryError) else "not a regular file"
             message = f"'{name}' should be a file, but it is {kind}."
             self._note("file-unreadable", location, message, "Put a file there, or remove it.")
-        except TooLargeError:
+        except regular_file.TooLargeError:
             message = f"'{name}' has {_size(path)} bytes; files up to {MAX_FILE_BYTES:,} bytes are read."
             self._note("file-too-large", location, message, "Split it into several files.")
         except OSError as error:
@@ -206,7 +202,7 @@ class ProjectFolder:
                 continue
             folders = []
             for entry in self._entries(current, fence, as_listed=as_listed):
-                if not is_folder(entry):
+                if not regular_file.is_folder(entry):
                     yield entry
                 elif skip is None or not skip(entry):
                     folders.append((entry, depth + 1))
@@ -240,7 +236,7 @@ class ProjectFolder:
     def _real(self, path: Path) -> str:
         """Where a path leads to; links among the folders above it are followed once, not for each of their files."""
         folder, name = os.path.split(path)
-        if name in {"", ".."} or is_link(path):
+        if name in {"", ".."} or regular_file.is_link(path):
             return os.path.realpath(path)
         return os.path.join(self._real_folder(folder), name)  # noqa: PTH118 - as os.path.realpath does
 
@@ -328,7 +324,11 @@ def own_folders(root: Path) -> Iterator[ListedFolder]:
         except OSError as error:
             yield ListedFolder(folder, refusal=error.strerror or type(error).__name__)
             continue
-        inner = [path for path in entries if is_folder(path) and not is_link(path) and not _is_of_packages(path)]
+        inner = [
+            path
+            for path in entries
+            if regular_file.is_folder(path) and not regular_file.is_link(path) and not _is_of_packages(path)
+        ]
         waiting += [(path, depth + 1) for path in reversed(inner) if depth < MAX_DEPTH]
         yield ListedFolder(folder, entries)
 
@@ -343,7 +343,7 @@ def _is_of_packages(folder: Path) -> bool:
 
 
 def _is_environment(folder: Path) -> bool:
-    return is_there(folder / "pyvenv.cfg")
+    return regular_file.is_there(folder / "pyvenv.cfg")
 
 
 _DEEPEST: Final = 4
@@ -387,9 +387,9 @@ def is_assistant(folder: Path) -> bool:
 
 def may_be_assistant(path: Path) -> bool:
     """Whether a path holds at least a part of an assistant: a folder with one of its files, or an export."""
-    if not is_folder(path):
+    if not regular_file.is_folder(path):
         return path.suffix == ".json"
-    return any(is_there(path / name) for name in (*_PARTS, *_EXPORTS))
+    return any(regular_file.is_there(path / name) for name in (*_PARTS, *_EXPORTS))
 
 
 def assistants_in_words(paths: Sequence[Path]) -> str:

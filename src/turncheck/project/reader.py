@@ -25,6 +25,7 @@ from turncheck.messages.finding import Finding, Location, shown_path
 from turncheck.messages.phrasing import misspelt
 from turncheck.platforms.registry import PLATFORMS
 from turncheck.process.regular_file import is_folder, is_there
+from turncheck.project import files as project_files
 from turncheck.project.config import SECTIONS, calm_reason, config_from_file, files_apart
 from turncheck.project.export import (
     export_of,
@@ -34,22 +35,6 @@ from turncheck.project.export import (
     merged_nlu,
     read_export,
     refuse_of_rasa,
-)
-from turncheck.project.files import (
-    DEFAULT_CONFIG,
-    DEFAULT_DOMAIN,
-    DataFile,
-    data_paths,
-    domain_path,
-    endpoints_file,
-    existing,
-    existing_or_default,
-    note_absent,
-    parse_file,
-    path_without_data,
-    read_data,
-    training_data_in_markdown,
-    without_older_formats,
 )
 from turncheck.project.folder import ProjectFolder, absolute_name, assistants_in_place, named_below
 from turncheck.project.formats import rasa_json
@@ -76,7 +61,7 @@ _SKIPPED: Final = frozenset({"yaml-syntax", "yaml-duplicate-key", "file-not-utf8
 def files_of_domain(folder: ProjectFolder, path: Path, *, as_listed: bool) -> list[ProjectFile]:
     """Return the domain's file, or those in its folder, except the ones that Rasa skips there with a warning."""
     if not is_folder(path):
-        single = parse_file(folder, path, "domain")
+        single = project_files.parse_file(folder, path, "domain")
         version = version_too_high(single.mapping)
         folder.findings += () if version is None else (version,)
         return [single] if version is None else []
@@ -84,7 +69,7 @@ def files_of_domain(folder: ProjectFolder, path: Path, *, as_listed: bool) -> li
     files = []
     for file, fence in folder.yaml_files([path], as_listed=as_listed):
         already_found = len(folder.findings)
-        parsed = parse_file(folder, file, "domain", fence=fence)
+        parsed = project_files.parse_file(folder, file, "domain", fence=fence)
         skipped_for = _SKIPPED | {"file-unreadable"} if _leads_nowhere(file) else _SKIPPED
         faults = [finding for finding in folder.findings[already_found:] if finding.code in skipped_for]
         faults += _unreadable_values(parsed)
@@ -245,16 +230,18 @@ def _read_project(
     *,
     domain_as_listed: bool,
 ) -> Project:
-    found_domain = domain_path(folder, domain)
+    found_domain = project_files.domain_path(folder, domain)
     domain_files = files_of_domain(folder, found_domain, as_listed=domain_as_listed) if found_domain else []
-    data_read = read_data(folder, data_paths(folder, data))
+    data_read = project_files.read_data(folder, project_files.data_paths(folder, data))
     _note_without_data(folder, data or (), data_read, "training data")
-    config_path = existing_or_default(folder, config, folder.root / DEFAULT_CONFIG, "config")
-    config_file = parse_file(folder, config_path, "config") if config_path else None
-    found_endpoints = endpoints_file(folder, endpoints)
+    config_path = project_files.existing_or_default(
+        folder, config, folder.root / project_files.DEFAULT_CONFIG, "config"
+    )
+    config_file = project_files.parse_file(folder, config_path, "config") if config_path else None
+    found_endpoints = project_files.endpoints_file(folder, endpoints)
     apart = [file for file in (config_file, found_endpoints) if file]
     own_files = [*domain_files, *apart, *(data_file.file for data_file in data_read)]
-    in_markdown = training_data_in_markdown(data_read)
+    in_markdown = project_files.training_data_in_markdown(data_read)
     rasa = recognise(folder, own_files, in_markdown)
     config_files = [config_file] if config_file else []
     if rasa is not None and (rasa.major == OLDEST or (rasa.major < _CONFIGURED_IN_ONE and not config_files)):
@@ -266,7 +253,8 @@ def _read_project(
     major = NEWEST if rasa is None else rasa.major
 
     own_domain = next(
-        (data_file.file.path for data_file in data_read if "domain" in data_file.file.kinds), DEFAULT_DOMAIN
+        (data_file.file.path for data_file in data_read if "domain" in data_file.file.kinds),
+        project_files.DEFAULT_DOMAIN,
     )
     location = Location(folder.name(found_domain) if found_domain else own_domain)
     domain_read, domain_findings = domain_from_files(domain_files, location, major=major)
@@ -303,7 +291,9 @@ def _read_project(
     )
 
 
-def _note_without_data(folder: ProjectFolder, paths: Iterable[Path], read: Iterable[DataFile], what: str) -> None:
+def _note_without_data(
+    folder: ProjectFolder, paths: Iterable[Path], read: Iterable[project_files.DataFile], what: str
+) -> None:
     """Note which of the named paths hold nothing of what is wanted, unless a finding says so already."""
     files = [
         Path(absolute_name(folder.root / data_file.file.path))
@@ -315,13 +305,15 @@ def _note_without_data(folder: ProjectFolder, paths: Iterable[Path], read: Itera
         name = folder.name(path)
         is_used = any(file.is_relative_to(absolute_name(path)) for file in files)
         if is_there(path) and name not in noted and not is_used:
-            folder.findings.append(path_without_data(name, what))
+            folder.findings.append(project_files.path_without_data(name, what))
 
 
-def _data_of_version(folder: ProjectFolder, data: list[DataFile], rasa: RasaVersion | None) -> list[DataFile]:
+def _data_of_version(
+    folder: ProjectFolder, data: list[project_files.DataFile], rasa: RasaVersion | None
+) -> list[project_files.DataFile]:
     """Leave out the files that this version of Rasa does not read; for an older one, report what it refuses."""
     if rasa is None or not rasa.is_older:
-        return without_older_formats(folder, data)
+        return project_files.without_older_formats(folder, data)
 
     folder.findings += refused_in_data(rasa.major, folder, data)
     unknown_json(rasa.major, folder)
@@ -340,7 +332,7 @@ def _configured_apart(folder: ProjectFolder, file: ProjectFile | None) -> list[P
     missing = tuple(section for section in SECTIONS if section not in there)
     known = None if file is None else file.path
     paths = [path for path in files_apart(folder.root, missing) if folder.name(path) != known] if missing else []
-    return [parse_file(folder, path, "config") for path in paths]
+    return [project_files.parse_file(folder, path, "config") for path in paths]
 
 
 def _config(files: Sequence[ProjectFile], major: int) -> tuple[Config, Sequence[Finding]]:
@@ -362,20 +354,23 @@ def _note_what_is_absent(
     folder: ProjectFolder, absent: Container[str], needed: Container[str], *, domain: Path | None, config: Path | None
 ) -> None:
     """Note which of domain and configuration is missing, if it is needed or was named."""
-    for option, given, name in (("domain", domain, DEFAULT_DOMAIN), ("config", config, DEFAULT_CONFIG)):
+    for option, given, name in (
+        ("domain", domain, project_files.DEFAULT_DOMAIN),
+        ("config", config, project_files.DEFAULT_CONFIG),
+    ):
         default = folder.root / name
         path = given or default
         if option in absent and (option in needed or path != default):
-            note_absent(folder, path, default, option)
+            project_files.note_absent(folder, path, default, option)
 
 
-def _absent(data: Sequence[DataFile], *, has_domain: bool, has_config: bool) -> frozenset[str]:
+def _absent(data: Sequence[project_files.DataFile], *, has_domain: bool, has_config: bool) -> frozenset[str]:
     """Return which of domain and configuration does not exist."""
     has_domain = has_domain or any("domain" in data_file.file.kinds for data_file in data)
     return frozenset(name for name, there in (("domain", has_domain), ("config", has_config)) if not there)
 
 
-def _needs(data: Iterable[DataFile]) -> frozenset[Need]:
+def _needs(data: Iterable[project_files.DataFile]) -> frozenset[Need]:
     """Return which of domain and configuration must exist: both if there is no data, as in Rasa."""
     needs = [NEEDS_OF_RASA if data_file.format is None else data_file.format.needs for data_file in data] or [
         NEEDS_OF_RASA
@@ -392,8 +387,8 @@ def read_nlu_files(paths: Iterable[Path], root: Path) -> tuple[NluData, tuple[Fi
     """Do the same, and return the files, too."""
     folder = ProjectFolder(root)
     with _collector_paused():
-        there = existing(folder, paths)
-        read = read_data(folder, there, NLU_KEYS)
+        there = project_files.existing(folder, paths)
+        read = project_files.read_data(folder, there, NLU_KEYS)
         _note_without_data(folder, there, read, "NLU data")
         nlu = merged_nlu([data_file.parts for data_file in read])
     return nlu, in_order(folder.findings), tuple(data_file.file for data_file in read)
@@ -402,7 +397,7 @@ def read_nlu_files(paths: Iterable[Path], root: Path) -> tuple[NluData, tuple[Fi
 def read_nlu_responses(paths: Iterable[Path], root: Path) -> Mapping[str, Response]:
     """Read the responses that are in NLU files (those of retrieval intents), by name."""
     folder = ProjectFolder(root)
-    read = read_data(folder, existing(folder, paths), NLU_KEYS)
+    read = project_files.read_data(folder, project_files.existing(folder, paths), NLU_KEYS)
     return merged_domain(Domain(), [data_file.parts for data_file in read]).responses
 
 
@@ -419,8 +414,8 @@ def read_story_files(
 ) -> tuple[tuple[Story, ...], tuple[Finding, ...], tuple[ProjectFile, ...]]:
     """Do the same, and return the files, too."""
     folder = ProjectFolder(root)
-    there = existing(folder, paths)
-    read = read_data(folder, there, STORY_KEYS, is_test=True)
+    there = project_files.existing(folder, paths)
+    read = project_files.read_data(folder, there, STORY_KEYS, is_test=True)
     _note_without_data(folder, there, read, "stories")
     stories = tuple(story for data_file in read for story in data_file.parts.stories)
     return stories, in_order(folder.findings), tuple(data_file.file for data_file in read)
@@ -444,7 +439,7 @@ _MEANT_AS_DATA: Final = re.compile(
 """Keys of sentences and of their meaning, in any tool's JSON."""
 
 
-def refused_in_data(major: int, folder: ProjectFolder, data: Iterable[DataFile]) -> Iterator[Finding]:
+def refused_in_data(major: int, folder: ProjectFolder, data: Iterable[project_files.DataFile]) -> Iterator[Finding]:
     """Training data that a version refuses and later ones accept."""
     for data_file in data:
         if data_file.format is rasa_json.FORMAT:
@@ -453,13 +448,13 @@ def refused_in_data(major: int, folder: ProjectFolder, data: Iterable[DataFile])
                 yield from _values_that_are_no_strings(data_file)
 
 
-def _files_that_are_missing(folder: ProjectFolder, data: DataFile) -> Iterator[Finding]:
+def _files_that_are_missing(folder: ProjectFolder, data: project_files.DataFile) -> Iterator[Finding]:
     for table in data.parts.nlu.lookups:
         if table.file is not None and folder.named_file(table.file) is None:
             yield lookup_file_missing(table.name, table.file, table.location)
 
 
-def _values_that_are_no_strings(data: DataFile) -> Iterator[Finding]:
+def _values_that_are_no_strings(data: project_files.DataFile) -> Iterator[Finding]:
     for example in data.parts.nlu.examples:
         for entity in example.entities:
             if not isinstance(entity.value, str):

@@ -10,26 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.messages.finding import Finding, Location, shown_path
-from turncheck.process.regular_file import (
-    TooLargeError,
-    file_and_case,
-    is_file,
-    is_folder,
-    is_link,
-    is_there,
-    read_regular,
-)
+from turncheck.process import regular_file
+from turncheck.project import project_file
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder, absolute_name, is_assistant, is_foreign, own_folders
 from turncheck.project.formats.registry import recognised
-from turncheck.project.project_file import (
-    CONVO,
-    CONVO_FOLDER,
-    NLU_KEYS,
-    SHARED_FILE,
-    STORY_KEYS,
-    holds_convos,
-    is_in_objects,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -64,10 +48,15 @@ def find_test_stories(root: Path) -> list[Path]:
     Sorted by path. Hidden folders and virtual environments are not searched.
     """
     folder = root / TESTS_FOLDER
-    candidates = _files(root, folder if is_folder(folder) else root, lambda name: name.startswith(TEST_STORY_PREFIX))
-    paths = _with_keys(root, candidates, STORY_KEYS)
-    in_markdown = _files(root, folder, lambda name: name.endswith(MARKDOWN)) if is_folder(folder) else []
-    return [*paths, *(path for path in _with_keys(root, in_markdown, STORY_KEYS) if _holds_stories(root, path))]
+    candidates = _files(
+        root, folder if regular_file.is_folder(folder) else root, lambda name: name.startswith(TEST_STORY_PREFIX)
+    )
+    paths = _with_keys(root, candidates, project_file.STORY_KEYS)
+    in_markdown = _files(root, folder, lambda name: name.endswith(MARKDOWN)) if regular_file.is_folder(folder) else []
+    return [
+        *paths,
+        *(path for path in _with_keys(root, in_markdown, project_file.STORY_KEYS) if _holds_stories(root, path)),
+    ]
 
 
 def _holds_stories(root: Path, path: Path) -> bool:
@@ -86,9 +75,9 @@ def find_test_nlu(root: Path) -> list[Path]:
     """
     folder = root / TESTS_FOLDER
     named = sorted(path for path in _listed(folder) if "nlu" in path.name.lower())
-    files = (file for path in named for file in (_files(root, path) if is_folder(path) else [path]))
-    paths = _with_keys(root, files, NLU_KEYS)
-    return paths or _with_keys(root, (root / TEST_NLU_FILE, folder / TEST_NLU_FILE), NLU_KEYS)
+    files = (file for path in named for file in (_files(root, path) if regular_file.is_folder(path) else [path]))
+    paths = _with_keys(root, files, project_file.NLU_KEYS)
+    return paths or _with_keys(root, (root / TEST_NLU_FILE, folder / TEST_NLU_FILE), project_file.NLU_KEYS)
 
 
 def _listed(folder: Path) -> list[Path]:
@@ -119,14 +108,14 @@ def find_files_without_tests(root: Path) -> list[str]:
     The paths are relative to the project, sorted.
     """
     folder = root / TESTS_FOLDER
-    if not is_folder(folder):
+    if not regular_file.is_folder(folder):
         return []
     named = [
         path
         for path in _files(root, folder, lambda name: name.startswith(TEST_STORY_PREFIX) or "nlu" in name.lower())
-        if _format(root, path) and not is_in_objects(path.name, partial(ProjectFolder(root).content, path))
+        if _format(root, path) and not project_file.is_in_objects(path.name, partial(ProjectFolder(root).content, path))
     ]
-    known = {*_with_keys(root, named, (*NLU_KEYS, *STORY_KEYS, *E2E_KEYS, *DOMAIN_KEYS))}
+    known = {*_with_keys(root, named, (*project_file.NLU_KEYS, *project_file.STORY_KEYS, *E2E_KEYS, *DOMAIN_KEYS))}
     return sorted(shown_path(path.relative_to(root)) for path in named if path not in known)
 
 
@@ -148,7 +137,7 @@ def find_files_not_looked_for(root: Path, keys: tuple[str, ...], read: Iterable[
 def _others(root: Path, read: Iterable[Path]) -> list[Path]:
     folder = root / TESTS_FOLDER
     known = {absolute_name(path) for path in read}
-    found = _files(root, folder) if is_folder(folder) else []
+    found = _files(root, folder) if regular_file.is_folder(folder) else []
     return [path for path in found if absolute_name(path) not in known and path.suffix != MARKDOWN]
 
 
@@ -172,13 +161,15 @@ def find_e2e_cases(root: Path) -> list[Path]:
     ``tests/e2e_test_cases.yml``, the default of ``rasa test e2e``, counts even without cases. Sorted by path.
     """
     default = root / E2E_CASES_FILE
-    folders = [folder for name in (*E2E_FOLDERS, CONVO_FOLDER) if is_folder(folder := root / name)]
+    folders = [
+        folder for name in (*E2E_FOLDERS, project_file.CONVO_FOLDER) if regular_file.is_folder(folder := root / name)
+    ]
     below = [
         path
         for folder in folders
         for path in _files(root, folder, lambda name: _may_have_cases(name) or name.endswith(JSON))
     ]
-    paths = {*_with_cases(root, below), *([default] if is_file(default) else [])}
+    paths = {*_with_cases(root, below), *([default] if regular_file.is_file(default) else [])}
     return sorted(paths, key=absolute_name)
 
 
@@ -190,11 +181,11 @@ def find_e2e_cases_not_looked_for(root: Path, named: Iterable[str]) -> list[str]
         named: what the setting names (files, folders, ``file::case``). If it is empty, these are the files anywhere
             else in the project, but for the assistants below it.
     """
-    places = [absolute_name(file_and_case(path)[0]) for path in named]
+    places = [absolute_name(regular_file.file_and_case(path)[0]) for path in named]
     if places:
         paths = [path for path in find_e2e_cases(root) if not any(_is_at(path, place) for place in places)]
     else:
-        looked_for = [absolute_name(root / name) for name in (*E2E_FOLDERS, CONVO_FOLDER)]
+        looked_for = [absolute_name(root / name) for name in (*E2E_FOLDERS, project_file.CONVO_FOLDER)]
         candidates = _files(root, root, _may_have_cases, skip=_is_of_others)
         paths = _with_cases(
             root, [candidate for candidate in candidates if not any(_is_at(candidate, place) for place in looked_for)]
@@ -205,7 +196,9 @@ def find_e2e_cases_not_looked_for(root: Path, named: Iterable[str]) -> list[str]
 def _is_of_others(folder: Path) -> bool:
     """Whether what is in a folder of the project is not the assistant's own."""
     try:
-        written = folder.name == COVERAGE_FOLDER or any(map(is_file, map(folder.joinpath, COVERAGE_FILES.values())))
+        written = folder.name == COVERAGE_FOLDER or any(
+            map(regular_file.is_file, map(folder.joinpath, COVERAGE_FILES.values()))
+        )
         return written or is_foreign(folder) or is_assistant(folder)
     except OSError:  # it cannot be read: :func:`find_unsearched` says so
         return True
@@ -218,14 +211,14 @@ def _is_at(path: Path, place: str) -> bool:
 def _may_have_cases(name: str) -> bool:
     """Whether a file name may be that of end-to-end cases: a conversation of Botium's, or YAML, but neither the
     fixtures that files share nor what `turncheck suggest` proposes, which nobody has reviewed yet."""
-    if name == SHARED_FILE or _TO_BE_REVIEWED.fullmatch(name):
+    if name == project_file.SHARED_FILE or _TO_BE_REVIEWED.fullmatch(name):
         return False
     return (not name.startswith(".") and Path(name).suffix in YAML_SUFFIXES) or _is_convo(name)
 
 
 def _is_convo(name: str) -> bool:
     """Whether a file name is that of a conversation of Botium's that is not to be skipped."""
-    return name.endswith(CONVO) and not _is_left_out(name)
+    return name.endswith(project_file.CONVO) and not _is_left_out(name)
 
 
 def _is_left_out(name: str) -> bool:
@@ -236,13 +229,15 @@ def _with_cases(root: Path, paths: Iterable[Path]) -> list[Path]:
     """Return the files with end-to-end cases. In ``e2e_tests/``, one that cannot be read counts: reading says why."""
     found = []
     for path in paths:
-        content = ProjectFolder(root).read_bytes(path) if is_file(path) else None
+        content = ProjectFolder(root).read_bytes(path) if regular_file.is_file(path) else None
         is_convo = (
-            content is not None and not _is_left_out(path.name) and holds_convos(path.name, partial(bytes, content))
+            content is not None
+            and not _is_left_out(path.name)
+            and project_file.holds_convos(path.name, partial(bytes, content))
         )
-        if path.name.endswith(CONVO) or is_convo:
+        if path.name.endswith(project_file.CONVO) or is_convo:
             found.append(path)
-        if path.name.endswith((CONVO, JSON)) or is_convo:
+        if path.name.endswith((project_file.CONVO, JSON)) or is_convo:
             continue
         unread = (content is None or not _is_text(content)) and path.is_relative_to(root / E2E_FOLDERS[-1])
         if unread or (content is not None and _CASES_LINE.search(content)):
@@ -287,7 +282,7 @@ def _with_keys(root: Path, paths: Iterable[Path], keys: tuple[str, ...], *, unre
 
 def _is_no_folder(path: Path) -> bool:
     """Whether there is a file, or a pipe or a device in the place of one."""
-    return is_there(path) and not is_folder(path)
+    return regular_file.is_there(path) and not regular_file.is_folder(path)
 
 
 # The names in a project's Python code, and the code of its custom actions: read, never run.
@@ -324,14 +319,14 @@ def defines_class(root: Path, path: str) -> bool:
     if not modules or not all(part.isidentifier() for part in (*modules, name)):
         return False
     package = root.joinpath(*modules, "__init__.py")
-    module = package if is_file(package) else root.joinpath(*modules[:-1], f"{modules[-1]}.py")
-    if not is_file(module):
+    module = package if regular_file.is_file(package) else root.joinpath(*modules[:-1], f"{modules[-1]}.py")
+    if not regular_file.is_file(module):
         return False
     if not module.resolve().is_relative_to(root.resolve()):
         return True
     try:
-        text = read_regular(module, most=_LARGEST, inside=root).decode("utf-8", "replace")
-    except TooLargeError:
+        text = regular_file.read_regular(module, most=_LARGEST, inside=root).decode("utf-8", "replace")
+    except regular_file.TooLargeError:
         text = ""
     except OSError:
         return False
@@ -376,7 +371,7 @@ def _action_name(node: ast.ClassDef) -> str | None:
 def _texts(root: Path) -> Iterator[str]:
     for path in islice(_python_files(root), _MOST_FILES):
         try:
-            yield read_regular(path, most=_LARGEST, follow=False).decode("utf-8", "replace")
+            yield regular_file.read_regular(path, most=_LARGEST, follow=False).decode("utf-8", "replace")
         except OSError:
             continue  # a file that cannot be read has no names
 
@@ -384,4 +379,4 @@ def _texts(root: Path) -> Iterator[str]:
 def _python_files(root: Path) -> Iterator[Path]:
     """In the order of their paths, a folder's own files first."""
     for folder in own_folders(root):
-        yield from (path for path in folder.entries if path.suffix == ".py" and not is_link(path))
+        yield from (path for path in folder.entries if path.suffix == ".py" and not regular_file.is_link(path))

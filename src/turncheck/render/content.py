@@ -16,37 +16,11 @@ from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.tally import lacks_actions
 from turncheck.comparison.training_changes import intent_of, is_f1_of_an_intent
 from turncheck.messages.phrasing import count, on_one_line
-from turncheck.render import entries
+from turncheck.render import case_keys, entries, main_metrics, phrases
 from turncheck.render.batch_text import batch_remarks, tested_at
-from turncheck.render.case_keys import (
-    CaseKeys,
-    misunderstood_cases,
-    misunderstood_stories,
-    wrong_sentences,
-    wrong_tests,
-)
 from turncheck.render.changed_sections import changes, likely_noise, tests_gone
 from turncheck.render.entries import findings_by_cause, tests_by_cause
 from turncheck.render.lists import MISUNDERSTOOD, SEVERITIES, Lists
-from turncheck.render.main_metrics import (
-    SHARED,
-    MainMetric,
-    change_of,
-    displayed_values,
-    is_on_shared,
-    main_metrics,
-    mark,
-    sample_size_note,
-)
-from turncheck.render.phrases import (
-    KIND_NAMES,
-    MEAN,
-    POOLED,
-    OverlapRemark,
-    overlap_remarks,
-    skipped_by_cause,
-    unjudged_remark,
-)
 from turncheck.render.spans import (
     BUILT,
     Change,
@@ -63,14 +37,8 @@ from turncheck.render.spans import (
     listed,
 )
 from turncheck.render.strength_text import judged_mutants, robustness_note, strength_note
+from turncheck.render.wording import tests as test_wording
 from turncheck.render.wording.figures import change, figure
-from turncheck.render.wording.tests import (
-    HOW_TO_RUN_ACTIONS,
-    failing_in_quarantine,
-    removed_test_text,
-    to_release,
-    with_copy_count,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -105,7 +73,7 @@ def run_sections(
     listed = lists.listed("gates", "Gates", lines, lambda line: line, unfolded=BUILT)
     yield listed.cut(2 * lists.unfolded)
     locations = {finding.location for finding in (report.validation.findings if report.validation else ())}
-    reasons = skipped_by_cause(report.skipped_to_report, locations)
+    reasons = phrases.skipped_by_cause(report.skipped_to_report, locations)
     yield lists.listed("skipped", "Not run", reasons, lambda reason: entries.skipped(*reason), unfolded=BUILT)
     replaced = report.engine.substitutions if report.engine else ()
     title = f"What the engine replaces ({len(replaced)})"
@@ -115,17 +83,19 @@ def run_sections(
 
 def _in_plain_sight(lists: Lists, report: Report, compared: Comparison | None) -> frozenset[Location | str | None]:
     """What the lists above show without unfolding: tests by name, everything else by place."""
-    tests = wrong_tests(report) if compared is None else newly_failing_tests(compared)
-    wrong = wrong_sentences(report) if compared is None else likely_noise(report, compared)[1]
+    tests = case_keys.wrong_tests(report) if compared is None else newly_failing_tests(compared)
+    wrong = case_keys.wrong_sentences(report) if compared is None else likely_noise(report, compared)[1]
     found = findings_worst_first(report) if compared is None else compared.new_findings
-    stories = misunderstood_stories(report) if compared is None else compared.stories.newly_misunderstood
-    e2e = misunderstood_cases(report) if compared is None else compared.e2e.newly_misunderstood
+    stories = case_keys.misunderstood_stories(report) if compared is None else compared.stories.newly_misunderstood
+    e2e = case_keys.misunderstood_cases(report) if compared is None else compared.e2e.newly_misunderstood
     shown = [test for group in tests_by_cause(tests)[: lists.unfolded] for test in group]
     places: list[Location | str | None] = [case.location for _, case in shown]
-    places += [f"{kind} {case.name}{with_copy_count(case)}" for kind, case in shown]
+    places += [f"{kind} {case.name}{test_wording.with_copy_count(case)}" for kind, case in shown]
     if compared:
         commit = compared.baseline.commit
-        places += [removed_test_text(*test, commit) for test in tests_gone(compared)[: lists.unfolded // 2]]
+        places += [
+            test_wording.removed_test_text(*test, commit) for test in tests_gone(compared)[: lists.unfolded // 2]
+        ]
     places += [case.location for cases in (stories, e2e, wrong) for case in cases[: lists.unfolded]]
     for _, severity, _ in SEVERITIES[:2]:
         groups = findings_by_cause([finding for finding in found if finding.severity == severity])
@@ -133,8 +103,8 @@ def _in_plain_sight(lists: Lists, report: Report, compared: Comparison | None) -
     return frozenset(places)
 
 
-def overlaps(report: Report, compared: Comparison | None) -> list[OverlapRemark]:
-    return list(overlap_remarks(report.nlu, compared.base_overlap if compared else None)) if report.nlu else []
+def overlaps(report: Report, compared: Comparison | None) -> list[phrases.OverlapRemark]:
+    return list(phrases.overlap_remarks(report.nlu, compared.base_overlap if compared else None)) if report.nlu else []
 
 
 def _method(report: Report, compared: Comparison | None) -> list[Entry]:
@@ -160,14 +130,14 @@ _LONGEST_SUBJECT: Final = 40
 
 def metrics_table(report: Report, comparison: Comparison | None) -> NeutralSection:
     """The main figures, on both sides if there are two."""
-    listed = main_metrics(report, comparison)
+    listed = main_metrics.main_metrics(report, comparison)
     compared = comparison is not None and comparison.judged
     columns = (Column(""), *_SIDES) if compared else (Column(""), Column("now", "right"))
     rows = tuple(_main_metric(metric, compared=compared) for metric in listed[:BUILT])
     return Section("metrics", "", rows, len(listed), columns=columns)
 
 
-def _main_metric(metric: MainMetric, *, compared: bool) -> Row:
+def _main_metric(metric: main_metrics.MainMetric, *, compared: bool) -> Row:
     label = line(metric.title, line(" ", Code(metric.subject, _LONGEST_SUBJECT)) if metric.subject else ())
     if not compared:
         return Row((label, line(metric.now)))
@@ -179,7 +149,9 @@ def intent_table(report: Report, compared: Comparison | None) -> NeutralSection:
     if compared is None or compared.other_mode:
         return _all_intents(report)
     changed = [
-        m for m in compared.metrics if is_f1_of_an_intent(m.name) and m.delta is not None and change_of(m) != "±0"
+        m
+        for m in compared.metrics
+        if is_f1_of_an_intent(m.name) and m.delta is not None and main_metrics.change_of(m) != "±0"
     ]
     changed.sort(key=lambda metric: (metric.judgement not in {"worse", "better"}, metric.delta or 0.0, metric.name))
     rows = tuple(_changed_intent(metric) for metric in changed[:BUILT])
@@ -188,9 +160,9 @@ def intent_table(report: Report, compared: Comparison | None) -> NeutralSection:
 
 
 def _changed_intent(metric: MetricDelta) -> Row:
-    base, value = displayed_values(metric)
-    name = line(_name(metric.name), SHARED if is_on_shared(metric) else "")
-    change = Change(change_of(metric), mark(metric), sample_size_note(metric))
+    base, value = main_metrics.displayed_values(metric)
+    name = line(_name(metric.name), main_metrics.SHARED if main_metrics.is_on_shared(metric) else "")
+    change = Change(main_metrics.change_of(metric), main_metrics.mark(metric), main_metrics.sample_size_note(metric))
     return Row((name, line(base), line(value), line(change)))
 
 
@@ -222,7 +194,7 @@ def batch_table(report: Report) -> NeutralSection:
     rows = [_batch_row(line(_code(suite.name)), suite, at) for suite, at in zip(suites, times, strict=True)]
     kinds = report.batch.kinds if report.batch else {}
     if len(kinds) > 1:
-        rows += [_batch_row(line(KIND_NAMES.get(kind, kind)), numbers) for kind, numbers in kinds.items()]
+        rows += [_batch_row(line(phrases.KIND_NAMES.get(kind, kind)), numbers) for kind, numbers in kinds.items()]
     title = f"Batch suites ({len(suites)})"
     names = ("TP", "TN", "FP", "FN", "precision", "recall", "F1", "intents", "entities")
     columns = (Column("suite"), *(Column(name, "right") for name in names), *([Column("tested")] if any(times) else []))
@@ -244,13 +216,13 @@ def coverage_table(report: Report) -> NeutralSection:
         return Row((line(name), *map(line, cells)))
 
     rows = [
-        row(KIND_NAMES.get(kind, kind), (_part(covered.kinds.get(kind)) for covered in measured.values()))
+        row(phrases.KIND_NAMES.get(kind, kind), (_part(covered.kinds.get(kind)) for covered in measured.values()))
         for kind in kinds
     ]
     if rows:
         pooled = ("–" if covered.pooled is None else f"{covered.pooled:.1%}" for covered in measured.values())
-        rows.append(row(POOLED, pooled))
-        rows.append(row(MEAN, (f"{covered.mean:.1%}" for covered in measured.values())))
+        rows.append(row(phrases.POOLED, pooled))
+        rows.append(row(phrases.MEAN, (f"{covered.mean:.1%}" for covered in measured.values())))
     columns = (Column("kind"), *(Column(name, "right") for name in measured))
     return Section("covered", "Covered, by kind", tuple(rows), len(rows), 0, columns)
 
@@ -286,7 +258,7 @@ _LONGEST_FIGURE: Final = 200
 
 def worse_figures(report: Report, compared: Comparison, unfolded: int) -> NeutralSection:
     """The figures that are worse and not in the table, those about one thing on one line."""
-    in_table = {row.name for row in main_metrics(report, compared) if row.mark in _SHOWN_AS}
+    in_table = {row.name for row in main_metrics.main_metrics(report, compared) if row.mark in _SHOWN_AS}
     worse = [metric for metric in compared.metrics if metric.judgement == "worse" and metric.name not in in_table]
     groups = [tuple(group) for _, group in groupby(worse, _subject)]
     entries = tuple(Entry(listed(map(_figure, group))) for group in groups[:BUILT])
@@ -300,10 +272,10 @@ def _subject(metric: MetricDelta) -> str:
 
 
 def _figure(metric: MetricDelta) -> Line:
-    before, now = displayed_values(metric)
+    before, now = main_metrics.displayed_values(metric)
     base, value = metric.sides
     difference = f" ({change(base, value, metric.kind)})" if base is not None and value is not None else ""
-    shared = ", on what both sides judged" if is_on_shared(metric) else ""
+    shared = ", on what both sides judged" if main_metrics.is_on_shared(metric) else ""
     return line(Code(metric.name, _LONGEST_FIGURE), f" {before} → {now}{difference}{shared}")
 
 
@@ -341,7 +313,7 @@ def all_sections(
 ) -> tuple[NeutralSection, ...]:
     """Return every section that has something to show, ``unfolded`` entries of each in plain sight."""
     compared = comparison if comparison and comparison.judged else None
-    lists = Lists(unfolded, CaseKeys(report))
+    lists = Lists(unfolded, case_keys.CaseKeys(report))
     sections = [
         metrics_table(report, comparison),
         *([worse_figures(report, compared, unfolded)] if compared else []),
@@ -382,10 +354,10 @@ def _remarks(report: Report, compared: Comparison | None) -> list[Entry]:
     """What a reader must know before believing the figures."""
     cautions = [line(Prose(warning, names_paths=True)) for warning in (compared.warnings if compared else ())]
     cautions += [line(Prose(note, 1000, names_paths=True)) for note in (report.engine.notes if report.engine else ())]
-    cautions += [line(Prose(words, 400)) for words in to_release(report)]
+    cautions += [line(Prose(words, 400)) for words in test_wording.to_release(report)]
     cautions += [line(remark.in_words) for remark in overlaps(report, compared) if remark.new]
     cautions += [line(remark) for remark in (batch_remarks(report.batch) if report.batch else ())]
-    if unjudged := unjudged_remark(report.nlu) if report.nlu else None:
+    if unjudged := phrases.unjudged_remark(report.nlu) if report.nlu else None:
         cautions.append(line(Prose(unjudged, 1000, names_paths=True)))
     remarks = [Entry(caution, sign="caution") for caution in cautions]
     if report.stopped is not None:
@@ -399,7 +371,7 @@ def _remarks(report: Report, compared: Comparison | None) -> list[Entry]:
         skipped = [
             (case.reason or "no reason was given", case) for case in report.e2e.cases if case.outcome == "skipped"
         ]
-        hint = line(Prose(f"To run them, {HOW_TO_RUN_ACTIONS}")) if lacks_actions(report) else ()
+        hint = line(Prose(f"To run them, {test_wording.HOW_TO_RUN_ACTIONS}")) if lacks_actions(report) else ()
         remarks += _by_reason(skipped, "skipped", hint)
         remarks += _by_reason([(case.warning or "", case) for case in report.e2e.warned], "passed with a warning")
         remarks += _unclear([case for case in report.e2e.cases if case.outcome == "unclear"])
@@ -453,10 +425,10 @@ def _where(places: Sequence[Location]) -> Line:
 def _failures(lists: Lists, report: Report) -> Iterable[NeutralSection]:
     """Without a base: everything that is wrong."""
     yield from lists.in_the_data(findings_worst_first(report), new=False)
-    tests, wrong = wrong_tests(report), wrong_sentences(report)
+    tests, wrong = case_keys.wrong_tests(report), case_keys.wrong_sentences(report)
     yield lists.failing("failing", "Failing tests", tests)
-    in_stories = misunderstood_sentences(misunderstood_stories(report))
-    in_cases = misunderstood_sentences(misunderstood_cases(report))
+    in_stories = misunderstood_sentences(case_keys.misunderstood_stories(report))
+    in_cases = misunderstood_sentences(case_keys.misunderstood_cases(report))
     yield from lists.misunderstood(MISUNDERSTOOD, "Sentences misunderstood{}", in_stories, in_cases, report)
     title = f"Misclassified sentences ({len(wrong)})"
     yield lists.listed("wrong", title, wrong, entries.sentence)
@@ -464,7 +436,7 @@ def _failures(lists: Lists, report: Report) -> Iterable[NeutralSection]:
 
 def _in_quarantine(lists: Lists, report: Report) -> NeutralSection:
     """The tests that fail and do not count, folded."""
-    held_tests = failing_in_quarantine(report)
+    held_tests = test_wording.failing_in_quarantine(report)
     return lists.listed(
         "quarantined", f"In quarantine ({len(held_tests)})", held_tests, entries.quarantined, unfolded=0
     )

@@ -19,21 +19,13 @@ from turncheck.render.wording.figures import figure
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.report.engines import (
-        ComparedEngine,
-        ComparedTest,
-        EngineAnswer,
-        EngineGate,
-        EnginesCompared,
-        Side,
-        TestKind,
-    )
+    from turncheck.report import engines
     from turncheck.report.evaluations import Evaluation
 
 CSV_NAME: Final = "engines.csv"
 JSON_NAME: Final = "engines.json"
 _MOST_LISTED: Final = 100
-_EVALUATIONS: Final[Mapping[TestKind, Evaluation]] = {
+_EVALUATIONS: Final[Mapping[engines.TestKind, Evaluation]] = {
     "sentence": "nlu",
     "story": "core",
     "end-to-end case": "e2e",
@@ -41,7 +33,7 @@ _EVALUATIONS: Final[Mapping[TestKind, Evaluation]] = {
 }
 
 
-def engines_text(compared: EnginesCompared, *, folder: str = "") -> str:
+def engines_text(compared: engines.EnginesCompared, *, folder: str = "") -> str:
     """Return the table of engines, the tests on which they differ, and the gates.
 
     Args:
@@ -64,7 +56,7 @@ def engines_text(compared: EnginesCompared, *, folder: str = "") -> str:
     return "\n".join(lines) + "\n"
 
 
-def engine_rows(compared: EnginesCompared) -> Iterator[tuple[str, list[str]]]:
+def engine_rows(compared: engines.EnginesCompared) -> Iterator[tuple[str, list[str]]]:
     """Yield the rows of the table of engines: a title and a cell for each."""
     reference = compared.engines[compared.reference].name if compared.reference >= 0 else ""
 
@@ -94,7 +86,7 @@ def engine_rows(compared: EnginesCompared) -> Iterator[tuple[str, list[str]]]:
     yield "seconds", [f"{engine.seconds:.1f}" for engine in compared.engines]
 
 
-def remarks_on(engine: ComparedEngine) -> Iterator[str]:
+def remarks_on(engine: engines.ComparedEngine) -> Iterator[str]:
     """Yield why an engine did not answer everything."""
     if engine.problem:
         yield engine.problem
@@ -102,7 +94,7 @@ def remarks_on(engine: ComparedEngine) -> Iterator[str]:
     yield from (f"{evaluation} not run: {why}" for evaluation, why in others)
 
 
-def summary_of(compared: EnginesCompared) -> str:
+def summary_of(compared: engines.EnginesCompared) -> str:
     """Return in a sentence how far the engines agree."""
     if compared.agreement is None:
         return "There is nothing to compare: no test was answered by two engines."
@@ -114,7 +106,7 @@ def summary_of(compared: EnginesCompared) -> str:
     return f"{agree} {count(compared.on_training, 'test')} {verb}: the figures are optimistic."
 
 
-def gate_in_words(gate: EngineGate) -> str:
+def gate_in_words(gate: engines.EngineGate) -> str:
     """Return the figure of a gate, and why it is not judged."""
     if gate.value is None:
         return "there is nothing to compare"
@@ -132,7 +124,7 @@ def percent(share: float | None) -> str:
     return f"{min(max(shown, 0.1), 99.9) if 0 < share < 1 else shown:.1f} %"
 
 
-def _differing(test: ComparedTest, compared: EnginesCompared, folder: str) -> Iterator[str]:
+def _differing(test: engines.ComparedTest, compared: engines.EnginesCompared, folder: str) -> Iterator[str]:
     suite = f" of {text(test.suite)}" if test.suite else ""
     yield f"{place(test.location, folder)}: {test.kind} '{text(test.name)}'{suite}, expected {text(test.expected)}"
     for engine, answer, side in zip(compared.engines, test.answers, test.sides, strict=True):
@@ -141,7 +133,7 @@ def _differing(test: ComparedTest, compared: EnginesCompared, folder: str) -> It
             yield f"    {text(engine.name)}: {text(answer.got)} ({sign}{f', {side}' if side else ''})"
 
 
-def engines_csv(compared: EnginesCompared) -> Rendered:
+def engines_csv(compared: engines.EnginesCompared) -> Rendered:
     """Return a row for each test, with what each engine made of it."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -161,7 +153,7 @@ def engines_csv(compared: EnginesCompared) -> Rendered:
     return Rendered(CSV_NAME, "text/csv", out.getvalue())
 
 
-def _without_answer(engine: ComparedEngine, test: ComparedTest) -> str:
+def _without_answer(engine: engines.ComparedEngine, test: engines.ComparedTest) -> str:
     why = engine.left_out.get(_EVALUATIONS[test.kind], engine.problem)
     return f"no answer: {why}" if why else "no answer"
 
@@ -169,10 +161,10 @@ def _without_answer(engine: ComparedEngine, test: ComparedTest) -> str:
 NAME: Final = "engines.html"
 _MOST: Final = 5_000
 """Tests on the page; all are in the CSV."""
-_ARROWS: Final[dict[Side, str]] = {"better": " ▲ better", "worse": " ▼ worse", "": ""}
+_ARROWS: Final[dict[engines.Side, str]] = {"better": " ▲ better", "worse": " ▼ worse", "": ""}
 
 
-def render_engines_page(compared: EnginesCompared) -> Rendered:
+def render_engines_page(compared: engines.EnginesCompared) -> Rendered:
     """Render the page: the engines, the tests on which they differ, all others folded."""
     style = asset("page.css")
     policy = f"default-src 'none'; style-src '{digest(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -204,11 +196,11 @@ def render_engines_page(compared: EnginesCompared) -> Rendered:
     return Rendered(NAME, "text/html", content)
 
 
-def _gate(gate: EngineGate) -> Html:
+def _gate(gate: engines.EngineGate) -> Html:
     return join([sign(gate.outcome), words(" "), code(gate.rule), words(f": {gate_in_words(gate)}")])
 
 
-def _rows(tests: Sequence[ComparedTest]) -> list[Html]:
+def _rows(tests: Sequence[engines.ComparedTest]) -> list[Html]:
     return [_test(test) for test in tests[:_MOST]]
 
 
@@ -217,7 +209,7 @@ def _row(title: str, cells: Iterable[Html]) -> Html:
     return element("tr", join([head, *(element("td", cell) for cell in cells)]))
 
 
-def _test(test: ComparedTest) -> Html:
+def _test(test: engines.ComparedTest) -> Html:
     what = f"{test.kind}{f' of {test.suite}' if test.suite else ''} · {test.location}"
     head = join([element("q", code(test.name)), element("div", words(what), class_="note")])
     cells = [element("td", words(test.expected))]
@@ -225,7 +217,7 @@ def _test(test: ComparedTest) -> Html:
     return element("tr", join([element("th", head, scope="row"), *cells]))
 
 
-def _answer(answer: EngineAnswer | None, side: Side) -> Html:
+def _answer(answer: engines.EngineAnswer | None, side: engines.Side) -> Html:
     if answer is None:
         return element("span", words("no answer"), class_="note")
     mark = sign("passed" if answer.passed else "failed")

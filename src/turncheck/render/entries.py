@@ -8,30 +8,11 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from msgspec import UnsetType
 from msgspec.structs import replace
 
-from turncheck.comparison.changes import (
-    SINGULAR,
-    CaseChange,
-    ChangedPart,
-    Collision,
-    FindingChange,
-    MisunderstoodSentence,
-    Named,
-    SettingChange,
-    TrainingChange,
-    UnseenChange,
-    number_of,
-)
+from turncheck.comparison import changes
 from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import count
+from turncheck.render import phrases
 from turncheck.render.case_keys import key_of_sentence, key_of_test, key_of_text
-from turncheck.render.phrases import (
-    also_misunderstood,
-    confidence_text,
-    expected_got,
-    expected_intent,
-    expected_understood,
-    heard,
-)
 from turncheck.render.spans import Code, Entry, Line, Place, Prose, Said, line, listed
 from turncheck.render.strength_text import variant_line
 from turncheck.render.wording.repeats import runs_in_words
@@ -67,7 +48,7 @@ _WAS: Final = {"relabelled": "was", "copied": "like one of"}
 """How a sentence is related to its other intent."""
 
 
-def sentence(case: CaseChange) -> Entry:
+def sentence(case: changes.CaseChange) -> Entry:
     """A test sentence that is wrong, or right now."""
     edited = case.edits and case.edits != ("moved",)
     was = " (edited)" if edited else " (new)" if case.base_passed is None else ""
@@ -75,7 +56,7 @@ def sentence(case: CaseChange) -> Entry:
     if case.passed:
         spans = line(Said(case.name), was, ": ", Code(case.expected), " is right now")
         return Entry(spans, _at(case.location), case=key)
-    wrong = expected_intent(case.name, case.expected, case.actual, case.confidence, was=was)
+    wrong = phrases.expected_intent(case.name, case.expected, case.actual, case.confidence, was=was)
     spans = line(wrong, f" ({runs_in_words(case.repeats)})") if not isinstance(case.repeats, UnsetType) else wrong
     return Entry(spans, _at(case.location), below=tuple(map(training, case.because)), case=key)
 
@@ -92,7 +73,7 @@ def under_noise(sentence: SentenceUnderNoise) -> Entry:
     return Entry(entry, _at(sentence.location), below=below, case=key_of_sentence(sentence.text, sentence.intent))
 
 
-def step(kind: str, case: CaseChange) -> Entry:
+def step(kind: str, case: changes.CaseChange) -> Entry:
     """A story, end-to-end or batch case, with its first failed step."""
     head, key = _test(kind, case), key_of_test(kind, case.name)
     if case.misunderstood:
@@ -100,33 +81,38 @@ def step(kind: str, case: CaseChange) -> Entry:
         return Entry(line(head, f": {passes}, a sentence is misunderstood"), _at(case.location), case=key)
     if case.passed or not (case.expected or case.actual):
         return Entry(head, _at(case.location), case=key)
-    spans = line(head, ": ", expected_got(case.expected, case.actual, case.remark))
+    spans = line(head, ": ", phrases.expected_got(case.expected, case.actual, case.remark))
     return Entry(spans, _at(case.location), below=tuple(_below_case(case)), case=key)
 
 
-def _below_case(case: CaseChange) -> list[Entry]:
+def _below_case(case: changes.CaseChange) -> list[Entry]:
     """What the user said before the case failed, what else is misunderstood, and how often it was tried."""
-    below = [Entry(heard(case))] if heard(case) else []
+    below = [Entry(phrases.heard(case))] if phrases.heard(case) else []
     below += _rules(case.rules)
     below += [
-        Entry(also_misunderstood(sentence, case=bool(case.again)), _at(sentence.location))
+        Entry(phrases.also_misunderstood(sentence, case=bool(case.again)), _at(sentence.location))
         for sentence in case.sentences
     ]
     return [*below, Entry(line(case.again))] if case.again else below
 
 
-def misunderstood_in_case(sentence: MisunderstoodSentence) -> Entry:
+def misunderstood_in_case(sentence: changes.MisunderstoodSentence) -> Entry:
     """A sentence that makes end-to-end cases fail: what it was and is understood as."""
     return _keeps_from_passing(sentence, _kept("end-to-end case", sentence), case=True)
 
 
-def newly_misunderstood(sentence: MisunderstoodSentence, in_cases: MisunderstoodSentence | None = None) -> Entry:
+def newly_misunderstood(
+    sentence: changes.MisunderstoodSentence, in_cases: changes.MisunderstoodSentence | None = None
+) -> Entry:
     """A neighbour that the change added: a sentence that it did not touch is not the cause."""
     return misunderstood(sentence, in_cases, not_new=True)
 
 
 def misunderstood(
-    sentence: MisunderstoodSentence, in_cases: MisunderstoodSentence | None = None, *, not_new: bool = False
+    sentence: changes.MisunderstoodSentence,
+    in_cases: changes.MisunderstoodSentence | None = None,
+    *,
+    not_new: bool = False,
 ) -> Entry:
     """A sentence that makes stories fail: what was expected and what was understood.
 
@@ -138,7 +124,7 @@ def misunderstood(
     return _keeps_from_passing(sentence, spoilt, not_new=not_new)
 
 
-def _kept(kind: str, sentence: MisunderstoodSentence) -> Line:
+def _kept(kind: str, sentence: changes.MisunderstoodSentence) -> Line:
     """The tests of a kind that fail because of a sentence: ``2 stories `a`, `b` ``."""
     names = listed(line(Code(story.name)) for story in sentence.stories[:_MOST_SHOWN])
     more = sentence.number - len(sentence.stories[:_MOST_SHOWN])
@@ -147,13 +133,13 @@ def _kept(kind: str, sentence: MisunderstoodSentence) -> Line:
 
 
 def _keeps_from_passing(
-    sentence: MisunderstoodSentence, spoilt: Line, *, case: bool = False, not_new: bool = False
+    sentence: changes.MisunderstoodSentence, spoilt: Line, *, case: bool = False, not_new: bool = False
 ) -> Entry:
     """A sentence that makes tests fail, those tests, and what drew it away."""
     if not sentence.expected:
         return Entry(line(spoilt, ": the imported files do not say which sentence"), _at(sentence.location))
-    wrong = expected_understood(sentence.expected, sentence.predicted, case=case)
-    spans = line(Said(sentence.text), ": ", wrong, confidence_text(sentence.confidence), " in ", spoilt)
+    wrong = phrases.expected_understood(sentence.expected, sentence.predicted, case=case)
+    spans = line(Said(sentence.text), ": ", wrong, phrases.confidence_text(sentence.confidence), " in ", spoilt)
     reasons = (training(change, not_new=not_new) for change in sentence.because)
     key = key_of_test("end-to-end case" if case else "story", sentence.stories[0].name) if sentence.stories else ""
     return Entry(spans, _at(sentence.location), below=tuple(reasons), case=key)
@@ -167,13 +153,13 @@ def steps(tests: Sequence[Test]) -> Entry:
     kinds = Counter(kind for kind, case in tests for _ in range(case.number))
     counted = " and ".join(count(number, kind, _PLURALS.get(kind)) for kind, number in kinds.items())
     alike = all(case.remark == first.remark for _, case in tests)
-    spans = expected_got(first.expected, first.actual, first.remark if alike or not first.actual else "")
+    spans = phrases.expected_got(first.expected, first.actual, first.remark if alike or not first.actual else "")
     rules = dict.fromkeys(part for _, case in tests for part in case.rules)
     below = [*_rules(tuple(rules)), *(_named_test(*test) for test in tests)]
     return _with_below(Entry(line(f"{counted}: ", spans)), below)
 
 
-def _rules(parts: Sequence[ChangedPart]) -> list[Entry]:
+def _rules(parts: Sequence[changes.ChangedPart]) -> list[Entry]:
     """The rules and stories that have to do with a wrong step; of many some, since all that changed are listed below.
 
     They would hide the tests that fail because of them.
@@ -183,23 +169,23 @@ def _rules(parts: Sequence[ChangedPart]) -> list[Entry]:
     return [*map(rule, shown), *([Entry(line(f"… and {more:,} more rules or stories"))] if more else [])]
 
 
-def rule(part: ChangedPart) -> Entry:
+def rule(part: changes.ChangedPart) -> Entry:
     """A rule or story that has to do with a wrong step and that the change edited or removed."""
-    spans = line(f"{SINGULAR.get(part.kind, 'part')} ", Code(part.name), f" was {part.change} in this change")
+    spans = line(f"{changes.SINGULAR.get(part.kind, 'part')} ", Code(part.name), f" was {part.change} in this change")
     return Entry(spans, _at(part.location, on_base=part.change == "removed"))
 
 
-def _named_test(kind: str, case: CaseChange) -> Entry:
-    spans = line(_test(kind, case), line(": ", heard(case)) if heard(case) else ())
+def _named_test(kind: str, case: changes.CaseChange) -> Entry:
+    spans = line(_test(kind, case), line(": ", phrases.heard(case)) if phrases.heard(case) else ())
     return Entry(spans, _at(case.location), case=key_of_test(kind, case.name))
 
 
-def _not_run_there(case: CaseChange) -> list[str]:
+def _not_run_there(case: changes.CaseChange) -> list[str]:
     """What is said of a case that the base has and did not run, unless it is compared with earlier runs."""
     return [] if not isinstance(case.repeats, UnsetType) and case.repeats.base else ["not run on the base"]
 
 
-def _test(kind: str, case: CaseChange) -> Line:
+def _test(kind: str, case: changes.CaseChange) -> Line:
     edits = [edit for edit in case.edits if edit != "moved"]
     new = [] if case.base_passed is not None else ["new"] if case.base_location is None else _not_run_there(case)
     remark = f" ({', '.join([*new, *edits])})" if new or edits else ""
@@ -217,13 +203,15 @@ def quarantined(failing: HeldTest) -> Entry:
     return Entry(spans, _at(failing.location), case=key)
 
 
-def labelled(what: str, case: CaseChange) -> Entry:
+def labelled(what: str, case: changes.CaseChange) -> Entry:
     """A sentence with its entities or its response."""
-    spans = line(Code(case.expected), " is right now") if case.passed else expected_got(case.expected, case.actual)
+    spans = (
+        line(Code(case.expected), " is right now") if case.passed else phrases.expected_got(case.expected, case.actual)
+    )
     return Entry(line(f"{what} of ", Said(case.name), ": ", spans), _at(case.location), case=key_of_text(case.name))
 
 
-def edited(kind: str, case: CaseChange) -> Entry:
+def edited(kind: str, case: changes.CaseChange) -> Entry:
     """A case that was edited, with its result on both sides."""
     was = _side(case.base_passed, case.base_misunderstood)
     sides = f"{was} on the base, {_side(case.passed, case.misunderstood)} now"
@@ -234,14 +222,14 @@ def edited(kind: str, case: CaseChange) -> Entry:
     return Entry(spans, _at(case.location), case=key)
 
 
-def gone(kind: str, case: CaseChange) -> Entry:
+def gone(kind: str, case: changes.CaseChange) -> Entry:
     """A test that only the base has."""
     was = "misunderstood" if case.base_misunderstood else "passed" if case.base_passed else "failed"
     spans = line(f"{kind} ", Code(case.name), f"{with_copy_count(case)}, {was} on the base")
     return Entry(spans, _at(case.base_location, on_base=True))
 
 
-def training(change: TrainingChange, *, not_new: bool = False) -> Entry:
+def training(change: changes.TrainingChange, *, not_new: bool = False) -> Entry:
     """A training sentence that explains something: one of the change, or one that a new sentence looks like.
 
     Args:
@@ -254,7 +242,7 @@ def training(change: TrainingChange, *, not_new: bool = False) -> Entry:
     return Entry(spans, _at(change.location, on_base=change.change == "removed"))
 
 
-def collision(collision: Collision) -> Entry:
+def collision(collision: changes.Collision) -> Entry:
     """Two intents that began to collide, and which sentences did it."""
     one, other = collision.intents
     wrong = f" ({count(collision.newly_wrong, 'sentence')} newly misclassified)"
@@ -274,7 +262,9 @@ def collision(collision: Collision) -> Entry:
     return Entry(line(head, words), below=tuple(below))
 
 
-def findings(found: Sequence[Finding | FindingChange], *, advises: bool = True, because: Sequence[Test] = ()) -> Entry:
+def findings(
+    found: Sequence[Finding | changes.FindingChange], *, advises: bool = True, because: Sequence[Test] = ()
+) -> Entry:
     """Findings about one thing, as one entry: the first with what to do, below it the others and what fails by it."""
     first, *others = found
     tests = [_named_test(*test) for test in because]
@@ -287,7 +277,7 @@ def findings(found: Sequence[Finding | FindingChange], *, advises: bool = True, 
     return _with_below(entry, below)
 
 
-def suppression(finding: FindingChange) -> Entry:
+def suppression(finding: changes.FindingChange) -> Entry:
     """A finding that this change suppresses."""
     return Entry(line(_message(finding)), _at(finding.location), sign=finding.severity, label=finding.code)
 
@@ -296,7 +286,7 @@ _DONE_TO_PARAMETER: Final = {"changed": "changes", "added": "sets", "removed": "
 _DONE_TO_COMPONENT: Final = {"added": "adds", "removed": "removes", "moved": "moves"}
 
 
-def unseen(engine: str, change: UnseenChange) -> Entry:
+def unseen(engine: str, change: changes.UnseenChange) -> Entry:
     """A change of the configuration that the engine cannot judge."""
     on_base = change.location is None
     location = change.location or change.base_location
@@ -312,7 +302,7 @@ def unseen(engine: str, change: UnseenChange) -> Entry:
     return Entry(line(place, f" {verb} ", Prose(change.component), other, cannot), sign="caution")
 
 
-def finding_gone(finding: FindingChange) -> Entry:
+def finding_gone(finding: changes.FindingChange) -> Entry:
     """A finding that the base has and this state does not."""
     return Entry(line(_message(finding)), _at(finding.location, on_base=True), label=finding.code)
 
@@ -320,10 +310,10 @@ def finding_gone(finding: FindingChange) -> Entry:
 def item(item: ChangedItem) -> Entry:
     """A thing that is new or changed, and that no test reaches."""
     verb = "new" if item.change == "added" else "changed"
-    return Entry(line(f"{verb} {SINGULAR.get(item.kind, 'thing')} ", Code(item.name)), _at(item.location))
+    return Entry(line(f"{verb} {changes.SINGULAR.get(item.kind, 'thing')} ", Code(item.name)), _at(item.location))
 
 
-def named(what: str, named: Named, removed: bool) -> Entry:
+def named(what: str, named: changes.Named, removed: bool) -> Entry:
     """A new or removed intent or entity."""
     verb = "removed" if removed else "new"
     return Entry(line(f"{verb} {what} ", Code(named.name)), _at(named.location, on_base=removed))
@@ -367,7 +357,7 @@ def consequences(gates: Sequence[GateResult]) -> Entry:
     return Entry(line(names, f" {verb} ", because), sign="failed")
 
 
-def setting(change: SettingChange) -> Entry:
+def setting(change: changes.SettingChange) -> Entry:
     """A gate setting that this change alters."""
     return Entry(line(Code(change.name), " from ", Code(change.base), " to ", Code(change.value)))
 
@@ -400,7 +390,7 @@ def _with_below(entry: Entry, below: Sequence[Entry]) -> Entry:
     return replace(entry, below=tuple(below[:_MOST_FOLDED]), in_sight=_MOST_SHOWN if many else None, left_out=left_out)
 
 
-def _these(sentences: Sequence[TrainingChange]) -> str:
+def _these(sentences: Sequence[changes.TrainingChange]) -> str:
     kinds = {sentence.change for sentence in sentences}
     word = {"added": "new", "removed": "removed", "relabelled": "moved"}.get(kinds.pop(), "") if len(kinds) == 1 else ""
     word = word or "changed"
@@ -417,7 +407,7 @@ def _side(passed: bool | None, misunderstood: bool) -> str:
     return {True: "right", False: "wrong", None: "not there"}[passed]
 
 
-def _message(finding: Finding | FindingChange) -> Prose:
+def _message(finding: Finding | changes.FindingChange) -> Prose:
     """What is wrong, with the new name of anything in it that the change renamed."""
     words = finding.message if isinstance(finding, Finding) else finding.message_now or finding.message
     return Prose(words, names_paths=True)
@@ -425,7 +415,7 @@ def _message(finding: Finding | FindingChange) -> Prose:
 
 # Failures with one cause are one entry: what is broken once is reported once, what fails because of it below.
 
-Test = tuple[str, "CaseChange"]
+Test = tuple[str, "changes.CaseChange"]
 """What a test is called (``story``, ``end-to-end case``), and how it fared."""
 
 _Item = TypeVar("_Item")
@@ -445,7 +435,7 @@ def _what_went_wrong(test: Test) -> Hashable | None:
     return (case.expected, got) if got else None
 
 
-def caused_first(sentences: Iterable[CaseChange]) -> list[CaseChange]:
+def caused_first(sentences: Iterable[changes.CaseChange]) -> list[changes.CaseChange]:
     """Sentences that training sentences of this change explain, before those that nothing explains."""
     return sorted(
         sentences,
@@ -456,14 +446,17 @@ def caused_first(sentences: Iterable[CaseChange]) -> list[CaseChange]:
 
 
 def in_both(
-    stories: Iterable[MisunderstoodSentence], cases: Iterable[MisunderstoodSentence]
-) -> tuple[list[tuple[MisunderstoodSentence, MisunderstoodSentence | None]], list[MisunderstoodSentence]]:
+    stories: Iterable[changes.MisunderstoodSentence], cases: Iterable[changes.MisunderstoodSentence]
+) -> tuple[
+    list[tuple[changes.MisunderstoodSentence, changes.MisunderstoodSentence | None]],
+    list[changes.MisunderstoodSentence],
+]:
     """Return the sentences of stories, each with the same one of end-to-end cases, and those of such cases only.
 
     It is the same if it is understood the same way, and was on the base as the stories say.
     """
 
-    def meaning(misunderstood_sentence: MisunderstoodSentence) -> tuple[str, str, str]:
+    def meaning(misunderstood_sentence: changes.MisunderstoodSentence) -> tuple[str, str, str]:
         return misunderstood_sentence.text, misunderstood_sentence.expected, misunderstood_sentence.predicted
 
     left = {meaning(case): case for case in cases}
@@ -473,15 +466,17 @@ def in_both(
 
 def number_of_tests(tests: Iterable[Test]) -> int:
     """Count tests, each with its copies."""
-    return number_of(case for _, case in tests)
+    return changes.number_of(case for _, case in tests)
 
 
-def findings_by_cause(findings: Sequence[Finding | FindingChange]) -> list[tuple[Finding | FindingChange, ...]]:
+def findings_by_cause(
+    findings: Sequence[Finding | changes.FindingChange],
+) -> list[tuple[Finding | changes.FindingChange, ...]]:
     """Gather the findings of one code whose first name is the same, in the order of the first of each."""
     return _grouped(findings, _subject)
 
 
-def _subject(finding: Finding | FindingChange) -> Hashable:
+def _subject(finding: Finding | changes.FindingChange) -> Hashable:
     name = finding.location.path if finding.code in _BY_FILE else next(iter(finding.names), finding.message)
     return finding.severity, finding.code, name
 

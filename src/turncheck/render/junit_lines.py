@@ -9,15 +9,7 @@ from msgspec.structs import replace
 
 from turncheck.comparison.cases import judged_again, misparsed_messages
 from turncheck.comparison.misunderstood import confidence_of, expected_and_predicted, understanding_in_words
-from turncheck.render.phrases import (
-    circumstances,
-    confidence_text,
-    expected_got,
-    expected_intent,
-    nearest,
-    parse_and_base_parse,
-    understood_as,
-)
+from turncheck.render import phrases
 from turncheck.render.sinks.xml import attribute, element
 from turncheck.render.spans import Place, line, plain
 from turncheck.render.wording.repeats import runs_in_words
@@ -36,7 +28,7 @@ _DEEPEST: Final = 4
 def misclassified(rooted: PathResolver, example: NluPrediction) -> str:
     """A sentence whose intent is wrong, at its place."""
     expected, got = example.expected.intent or "", example.predicted.intent or ""
-    words = plain(expected_intent(example.text, expected, got, example.predicted.confidence))
+    words = plain(phrases.expected_intent(example.text, expected, got, example.predicted.confidence))
     return f"{rooted.location(example.location)}: {words}"
 
 
@@ -55,7 +47,7 @@ def heard(rooted: PathResolver, result: CaseResult) -> Iterator[str]:
         now, before = (
             understanding_in_words(message.text, story_parse) for story_parse in (message.understood, message.before)
         )
-        yield plain(parse_and_base_parse(message.text, now, before))
+        yield plain(phrases.parse_and_base_parse(message.text, now, before))
     for sentence in misparsed_lines(rooted, misparsed_messages(result), case=True):
         yield f"also misunderstood: {sentence}"
     if again := judged_again(result):
@@ -71,9 +63,9 @@ def misparsed_lines(rooted: PathResolver, sentences: Iterable[Misunderstanding],
     """A line for each sentence that was understood differently than expected, with what drew it away."""
     lines = []
     for sentence in sentences:
-        near = [nearest(near.text, near.intent, near.location) for near in sentence.neighbours[:1]]
-        wrong = understood_as(sentence.text, *expected_and_predicted(sentence), case=case)
-        spans = line(Place(sentence.location), ": ", wrong, confidence_text(confidence_of(sentence)), *near)
+        near = [phrases.nearest(near.text, near.intent, near.location) for near in sentence.neighbours[:1]]
+        wrong = phrases.understood_as(sentence.text, *expected_and_predicted(sentence), case=case)
+        spans = line(Place(sentence.location), ": ", wrong, phrases.confidence_text(confidence_of(sentence)), *near)
         lines.append(plain(spans, rooted.location))
     return lines
 
@@ -84,9 +76,9 @@ def step_lines(rooted: PathResolver, step: StoryStep) -> Iterator[str]:
         yield f"  {step.expected}"
         return
     policy = f" by {step.policy}" if step.policy else ""
-    yield f"! {plain(expected_got(step.wanted, step.got))}{policy}{confidence_text(step.confidence)}"
+    yield f"! {plain(phrases.expected_got(step.wanted, step.got))}{policy}{phrases.confidence_text(step.confidence)}"
     placed = replace(step, location=rooted.location(step.location)) if step.location else step
-    yield from (f"    {line}" for line in circumstances(placed, attribute))
+    yield from (f"    {line}" for line in phrases.circumstances(placed, attribute))
 
 
 def content(case: StoryResult | CaseResult) -> str:
@@ -101,10 +93,10 @@ def batch_lines(case: BatchCase) -> Iterator[str]:
         yield f"parent: {' >> '.join(case.parent)}"
     if case.bots:
         got = ", ".join(case.matched_bots) or "not known"
-        yield f"bot: {plain(expected_got(' or '.join(dict.fromkeys(case.bots)), got))}"
+        yield f"bot: {plain(phrases.expected_got(' or '.join(dict.fromkeys(case.bots)), got))}"
     for entity in case.entities:
         sign = " " if entity.passed else "!"
-        words = plain(expected_got(" or ".join(entity.expected), entity.matched or "nothing"))
+        words = plain(phrases.expected_got(" or ".join(entity.expected), entity.matched or "nothing"))
         yield f"{sign} {entity.name}: {words}"
     if case.scores:
         yield f"scores: {', '.join(f'{name} {score:.2f}' for name, score in case.scores.items())}"

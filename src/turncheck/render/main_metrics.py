@@ -6,17 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from turncheck.comparison import metrics
 from turncheck.comparison.changes import ChangedCases, number_of
 from turncheck.comparison.metric_deltas import is_counted
-from turncheck.comparison.metrics import (
-    COVERAGE_OF_CHANGES,
-    Measured,
-    MetricDelta,
-    has_reach,
-    known_metric,
-    metric_of,
-    metrics_of,
-)
 from turncheck.comparison.tally import faults_of
 from turncheck.comparison.training_changes import dropped_intents, intent_of
 from turncheck.render.wording.figures import change, figure, no_verdict
@@ -70,7 +62,7 @@ class MainMetric(Struct, frozen=True):
 
 def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetric]:
     """Return the rows, in the order of the report's sections."""
-    current = metrics_of(report)
+    current = metrics.metrics_of(report)
     deltas = {metric.name: metric for metric in comparison.metrics} if comparison and comparison.judged else {}
     rows = []
     dropped = dropped_intents(comparison) if comparison and comparison.judged else []
@@ -100,18 +92,28 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
     if comparison and comparison.changed_items and _tests_ran(report):
         items = comparison.changed_items
         share = f"{sum(item.covered for item in items):,}/{len(items):,}"
-        rows.append(MainMetric(metric_of(COVERAGE_OF_CHANGES).label, "", "–", share, "", "", COVERAGE_OF_CHANGES))
+        rows.append(
+            MainMetric(
+                metrics.metric_of(metrics.COVERAGE_OF_CHANGES).label,
+                "",
+                "–",
+                share,
+                "",
+                "",
+                metrics.COVERAGE_OF_CHANGES,
+            )
+        )
     return rows
 
 
 def _others(name: str) -> tuple[str, ...]:
     """What is counted besides a figure."""
-    metric = known_metric(name)
+    metric = metrics.known_metric(name)
     return metric.of if metric is not None else ()
 
 
 def _only_if_any(name: str) -> bool:
-    metric = known_metric(name)
+    metric = metrics.known_metric(name)
     return metric is not None and metric.only_if_any
 
 
@@ -119,15 +121,15 @@ def _tests_ran(report: Report) -> bool:
     """Whether what the tests reach is known: some ran, and no fault kept any from running."""
     ran = report.nlu is not None or report.core is not None or report.e2e is not None
     ran = ran or report.batch is not None
-    return ran and has_reach(report) and not faults_of(report)
+    return ran and metrics.has_reach(report) and not faults_of(report)
 
 
-def _of_others(delta: MetricDelta, comparison: Comparison | None) -> bool:
+def _of_others(delta: metrics.MetricDelta, comparison: Comparison | None) -> bool:
     """Whether the figures are measured on different sentences in different ways, so that they cannot be compared."""
     return comparison is not None and comparison.other_mode and not is_counted(delta)
 
 
-def change_of(delta: MetricDelta) -> str:
+def change_of(delta: metrics.MetricDelta) -> str:
     """The difference between the two figures beside it; in words if the tests differ."""
     if _others(delta.name) and (delta.shared is not None or not mark(delta) or _by_sentences(delta)):
         return ""
@@ -135,7 +137,7 @@ def change_of(delta: MetricDelta) -> str:
     return "" if base is None or value is None else change(base, value, delta.kind)
 
 
-def is_on_shared(delta: MetricDelta) -> bool:
+def is_on_shared(delta: metrics.MetricDelta) -> bool:
     """Whether the figures that are shown do not cover all sentences."""
     return not _others(delta.name) and displayed_values(delta) != (
         _shown(delta.base, delta.kind),
@@ -143,7 +145,7 @@ def is_on_shared(delta: MetricDelta) -> bool:
     )
 
 
-def displayed_values(delta: MetricDelta) -> tuple[str, str]:
+def displayed_values(delta: metrics.MetricDelta) -> tuple[str, str]:
     """The two figures that a change is the difference of."""
     base, value = delta.sides
     return _shown(base, delta.kind), _shown(value, delta.kind)
@@ -153,19 +155,19 @@ def _shown(value: float | None, kind: Unit) -> str:
     return "–" if value is None else figure(value, kind)
 
 
-def _note(delta: MetricDelta, comparison: Comparison) -> str:
+def _note(delta: metrics.MetricDelta, comparison: Comparison) -> str:
     if delta.agreement is not None:
         return f": {no_verdict(delta.agreement)}"
     return sample_size_note(delta) or _what_became_of_tests(delta, comparison)
 
 
-def sample_size_note(delta: MetricDelta) -> str:
+def sample_size_note(delta: metrics.MetricDelta) -> str:
     """``(3)`` after "too few sentences to tell"."""
     too_few = mark(delta) == "too few sentences to tell" and delta.significance is not None
     return f" ({delta.significance.examples})" if too_few and delta.significance else ""
 
 
-def _what_became_of_tests(delta: MetricDelta, comparison: Comparison) -> str:
+def _what_became_of_tests(delta: metrics.MetricDelta, comparison: Comparison) -> str:
     """If the sides ran different tests: ``1 broke, 2 new (1 fails), 7 gone``."""
     if not _others(delta.name):
         return ""
@@ -196,12 +198,12 @@ def _changed_sides(tests: ChangedCases, *, as_written: bool) -> Iterable[tuple[i
     yield number_of(case for case in both if case.passed and not case.base_passed), "repaired"
 
 
-def _any(name: str, current: dict[str, Measured], deltas: dict[str, MetricDelta]) -> bool:
+def _any(name: str, current: dict[str, metrics.Measured], deltas: dict[str, metrics.MetricDelta]) -> bool:
     """Whether there is anything to count: warnings at all, tests that ran."""
     return any(_counts(counted, current, deltas) for counted in (name, *_others(name)))
 
 
-def _differs_as_written(current: dict[str, Measured], deltas: dict[str, MetricDelta]) -> bool:
+def _differs_as_written(current: dict[str, metrics.Measured], deltas: dict[str, metrics.MetricDelta]) -> bool:
     """Whether on either side more dialogues pass by themselves than end to end: `rasa test core` counts those."""
     names = ("core.passed", _AS_WRITTEN)
     now, then = (
@@ -211,7 +213,7 @@ def _differs_as_written(current: dict[str, Measured], deltas: dict[str, MetricDe
     return len(set(now)) > 1 or len(set(then)) > 1
 
 
-def _counts(name: str, current: dict[str, Measured], deltas: dict[str, MetricDelta]) -> bool:
+def _counts(name: str, current: dict[str, metrics.Measured], deltas: dict[str, metrics.MetricDelta]) -> bool:
     """Whether a figure is not 0 on either side."""
     return bool((name in current and current[name].value) or (name in deltas and deltas[name].base))
 
@@ -224,10 +226,12 @@ _ROWS: Final = (
 """The figures below those of language understanding."""
 
 
-def _named(report: Report, dropped: list[MetricDelta]) -> list[tuple[str, str, str]]:
+def _named(report: Report, dropped: list[metrics.MetricDelta]) -> list[tuple[str, str, str]]:
     """The label, subject and name of each row."""
-    rows = [(metric_of(name).label, "", name) for name in ("nlu.intents.f1", "nlu.intents.accuracy")]
-    rows += [(metric_of(delta.name).label, intent_of(delta.name), delta.name) for delta in dropped[:_MOST_INTENTS]]
+    rows = [(metrics.metric_of(name).label, "", name) for name in ("nlu.intents.f1", "nlu.intents.accuracy")]
+    rows += [
+        (metrics.metric_of(delta.name).label, intent_of(delta.name), delta.name) for delta in dropped[:_MOST_INTENTS]
+    ]
     for kind, scores in (
         ("entities", report.nlu.entities if report.nlu else {}),
         ("responses", report.nlu.responses if report.nlu else {}),
@@ -235,19 +239,19 @@ def _named(report: Report, dropped: list[MetricDelta]) -> list[tuple[str, str, s
         for name in scores:
             figure_name = f"nlu.{kind}.{name}.f1"
             # A single one does not need a name.
-            rows.append((metric_of(figure_name).label, name if len(scores) > 1 else "", figure_name))
+            rows.append((metrics.metric_of(figure_name).label, name if len(scores) > 1 else "", figure_name))
     for name in _ROWS:
-        rows.append((_noticed(report) if name == "strength.score" else metric_of(name).label, "", name))
+        rows.append((_noticed(report) if name == "strength.score" else metrics.metric_of(name).label, "", name))
     rows += [(plugin_figure.label, "", name) for name, plugin_figure in report.metrics.items() if plugin_figure.label]
     return rows
 
 
 def _noticed(report: Report) -> str:
     changed = report.strength is not None and report.strength.scope == "changed"
-    return "Faults in changed lines noticed" if changed else metric_of("strength.score").label
+    return "Faults in changed lines noticed" if changed else metrics.metric_of("strength.score").label
 
 
-def _now(name: str, current: dict[str, Measured]) -> str:
+def _now(name: str, current: dict[str, metrics.Measured]) -> str:
     metric = current.get(name)
     if metric is None:
         section = f"{name.partition('.')[0]}."
@@ -257,7 +261,7 @@ def _now(name: str, current: dict[str, Measured]) -> str:
     return f"{shown}/{figure(metric.value + sum(others), 'count')}" if others else shown
 
 
-def _base(delta: MetricDelta | None, deltas: dict[str, MetricDelta]) -> str:
+def _base(delta: metrics.MetricDelta | None, deltas: dict[str, metrics.MetricDelta]) -> str:
     if delta is None or delta.base is None:
         return "–"
     shown = figure(delta.base, delta.kind)
@@ -265,12 +269,12 @@ def _base(delta: MetricDelta | None, deltas: dict[str, MetricDelta]) -> str:
     return f"{shown}/{figure(delta.base + sum(others), 'count')}" if others else shown
 
 
-def _by_sentences(delta: MetricDelta) -> bool:
+def _by_sentences(delta: metrics.MetricDelta) -> bool:
     """Whether tests moved only because of how sentences are understood, so that the verdict is about the sentences."""
     return bool(_others(delta.name)) and delta.significance is not None and delta.significance.method != "counted"
 
 
-def mark(delta: MetricDelta) -> Mark:
+def mark(delta: metrics.MetricDelta) -> Mark:
     """Return what a difference is worth, in words that need no statistics."""
     if delta.agreement is not None:
         return "no verdict"

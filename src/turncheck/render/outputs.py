@@ -14,14 +14,9 @@ from turncheck import __version__
 from turncheck.comparison.compare import as_compared
 from turncheck.messages.errors import UserError
 from turncheck.registry import Registry, blamed_on_plugin
+from turncheck.render import gitlab_reports
 from turncheck.render.annotations import render_job_annotations, render_job_annotations_of_all
 from turncheck.render.assistants import Assistants, Run
-from turncheck.render.gitlab_reports import (
-    render_code_quality,
-    render_code_quality_of_all,
-    render_open_metrics,
-    render_open_metrics_of_all,
-)
 from turncheck.render.junit import render_junit, render_junit_of_all
 from turncheck.render.links import Links  # noqa: TC001 - in a type that is evaluated
 from turncheck.render.markdown import COMMENT_LIMIT, Fork, render_comment, render_summary
@@ -56,12 +51,12 @@ OUTPUTS: Final = Registry(
             lambda assistants, _, rules: run_sarif_of_all(assistants, rules(), __version__),
         ),
         "codequality": Output(
-            lambda run, _: render_code_quality(run.report, run.comparison),
-            lambda assistants, *_: render_code_quality_of_all(assistants),
+            lambda run, _: gitlab_reports.render_code_quality(run.report, run.comparison),
+            lambda assistants, *_: gitlab_reports.render_code_quality_of_all(assistants),
         ),
         "metrics": Output(
-            lambda run, _: render_open_metrics(run.report, run.comparison),
-            lambda assistants, *_: render_open_metrics_of_all(assistants),
+            lambda run, _: gitlab_reports.render_open_metrics(run.report, run.comparison),
+            lambda assistants, *_: gitlab_reports.render_open_metrics_of_all(assistants),
         ),
         "annotations": Output(
             lambda run, _: render_job_annotations(run.verdict, run.links),

@@ -23,19 +23,7 @@ if TYPE_CHECKING:
     from turncheck.comparison.changes import CaseChange
     from turncheck.comparison.model import Overlap
     from turncheck.messages.finding import Location
-    from turncheck.report.model import (
-        EngineInfo,
-        KindCoverage,
-        Misunderstanding,
-        Nlu,
-        ProjectInfo,
-        Report,
-        Skipped,
-        StoryStep,
-        Substitution,
-        UnjudgedIntent,
-        VersionSign,
-    )
+    from turncheck.report import model
     from turncheck.report.understanding import CoveredIntents
 
 
@@ -84,7 +72,7 @@ def understood(text: str) -> Line:
     return line(Code(text))
 
 
-def also_misunderstood(sentence: Misunderstanding, *, case: bool) -> Line:
+def also_misunderstood(sentence: model.Misunderstanding, *, case: bool) -> Line:
     """What is wrong with a test that fails for other reasons, too."""
     near = sentence.neighbours[0].text if case and sentence.neighbours else ""
     wrong = expected_understood(*expected_and_predicted(sentence), case=case, near=near)
@@ -130,7 +118,7 @@ class Shown(Protocol):
         """Return the text."""
 
 
-def circumstances(step: StoryStep, shown: Shown) -> Iterator[str]:
+def circumstances(step: model.StoryStep, shown: Shown) -> Iterator[str]:
     """Yield a line for each thing that is known about the point where a prediction went wrong."""
 
     def short(value: str) -> str:
@@ -153,14 +141,14 @@ def circumstances(step: StoryStep, shown: Shown) -> Iterator[str]:
 # What an engine runs instead of the assistant's own components, in plain lines.
 
 
-def substitution_lines(substitutions: Iterable[Substitution]) -> Iterator[str]:
+def substitution_lines(substitutions: Iterable[model.Substitution]) -> Iterator[str]:
     """Yield a line for each component that was replaced or left out: by what, and why."""
     for substitution in substitutions:
         used = f"replaced by {text(substitution.used)}" if substitution.used else "left out"
         yield f"{text(substitution.component)} is {used}: {text(substitution.reason, 400)}"
 
 
-def engine_lines(engine: EngineInfo) -> Iterator[str]:
+def engine_lines(engine: model.EngineInfo) -> Iterator[str]:
     """Yield the substitutions, and other remarks on the engine."""
     yield from substitution_lines(engine.substitutions)
     for note in engine.notes:
@@ -173,7 +161,7 @@ _SHOWN: Final = 1
 _WIDTH: Final = 300
 
 
-def version_line(project: ProjectInfo, folder: str = "") -> str:
+def version_line(project: model.ProjectInfo, folder: str = "") -> str:
     """Return the line with a line break, "" if nothing is known. ``folder`` is put before the paths: then they open."""
     if project.rasa_version is None:
         return ""
@@ -183,13 +171,13 @@ def version_line(project: ProjectInfo, folder: str = "") -> str:
     return f"Rasa {project.rasa_version} project{shown}{mixed}\n"
 
 
-def noted_version_line(project: ProjectInfo, folder: str = "") -> str:
+def noted_version_line(project: model.ProjectInfo, folder: str = "") -> str:
     """Return the line if it is unexpected: for an older Rasa, or for several versions."""
     is_newest = project.rasa_version is None or project.rasa_version.startswith("3")
     return "" if is_newest and not project.rasa_others else version_line(project, folder)
 
 
-def _listed(signs: tuple[VersionSign, ...], folder: str) -> str:
+def _listed(signs: tuple[model.VersionSign, ...], folder: str) -> str:
     words = "; ".join(
         f"{terminal.place(sign.location, folder)}: {terminal.text(sign.what, _WIDTH)}" for sign in signs[:_SHOWN]
     )
@@ -202,7 +190,7 @@ _NAMES_AT_MOST = 20
 _KINDS = ("intents", "actions", "responses", "forms", "flows", "rules", "stories")
 
 
-def not_reached(coverage: Mapping[str, KindCoverage], test: str, kinds: Sequence[str] = _KINDS) -> Iterator[str]:
+def not_reached(coverage: Mapping[str, model.KindCoverage], test: str, kinds: Sequence[str] = _KINDS) -> Iterator[str]:
     """Yield the names that no ``test`` (say, ``test story``) reaches, by kind; nothing if all are reached."""
     first = True
     for kind in kinds:
@@ -256,7 +244,7 @@ _MOST: Final = 5
 _FEWEST_FOLDS: Final = 2
 
 
-def unjudged_remark(nlu: Nlu) -> str | None:
+def unjudged_remark(nlu: model.Nlu) -> str | None:
     """Return one sentence about all of them, ``None`` if every intent was judged."""
     left_out = sorted(nlu.unjudged, key=lambda entry: (-entry.examples, entry.intent))
     if not left_out:
@@ -268,12 +256,12 @@ def unjudged_remark(nlu: Nlu) -> str | None:
     return f"{words}: {shown}{more}. {_hint(left_out)}"
 
 
-def why_unjudged(entry: UnjudgedIntent, folds: int | None) -> str:
+def why_unjudged(entry: model.UnjudgedIntent, folds: int | None) -> str:
     """Return the remark on one intent."""
     return f"not judged: {count(entry.examples, 'example')}, fewer than folds ({folds})"
 
 
-def _hint(left_out: list[UnjudgedIntent]) -> str:
+def _hint(left_out: list[model.UnjudgedIntent]) -> str:
     """The number of folds with which most of them are judged: as many as the smallest of them has examples."""
     enough = [entry.examples for entry in left_out if entry.examples >= _FEWEST_FOLDS]
     if not enough:
@@ -292,7 +280,7 @@ class OverlapRemark(Struct, frozen=True):
     new: bool
 
 
-def how_judged(nlu: Nlu) -> str:
+def how_judged(nlu: model.Nlu) -> str:
     """Say in a few words what kind of sentences was judged; a sentence that was trained on is not held out."""
     if nlu.mode == "cross-validation":
         return f"{nlu.folds}-fold cross-validation"
@@ -302,7 +290,7 @@ def how_judged(nlu: Nlu) -> str:
     return "held out" if is_held_out else "some of them training sentences"
 
 
-def overlap_remarks(nlu: Nlu, base: Overlap | None = None) -> Iterator[OverlapRemark]:
+def overlap_remarks(nlu: model.Nlu, base: Overlap | None = None) -> Iterator[OverlapRemark]:
     """Yield a sentence for each kind of overlap; without a ``base`` all of it is new."""
     copies, contradicted = nlu.on_training_sentences, nlu.under_other_intents
     more_copies = base is None or copies > base.on_training_sentences
@@ -328,7 +316,7 @@ def overlap_remarks(nlu: Nlu, base: Overlap | None = None) -> Iterator[OverlapRe
 # What was requested and not run, in plain lines, for the terminal and for logs.
 
 
-def not_run_text(report: Report) -> str:
+def not_run_text(report: model.Report) -> str:
     """List the evaluations that were not run, each with its reason."""
     return "".join(
         f"Not run: {text(entry.evaluation)}: {text(entry.reason, 400)}\n" for entry in report.skipped_to_report
@@ -336,15 +324,15 @@ def not_run_text(report: Report) -> str:
 
 
 def skipped_by_cause(
-    skipped: Iterable[Skipped], reported: AbstractSet[Location | None] = frozenset()
-) -> list[tuple[str, Skipped, str]]:
+    skipped: Iterable[model.Skipped], reported: AbstractSet[Location | None] = frozenset()
+) -> list[tuple[str, model.Skipped, str]]:
     """Group evaluations that did not run for the same reason: their names, one of them, and the reason.
 
     Args:
         skipped: those that did not run, or not all of them.
         reported: places whose faults the same document lists; the reason then only refers to them.
     """
-    groups: dict[tuple[bool, str], list[Skipped]] = {}
+    groups: dict[tuple[bool, str], list[model.Skipped]] = {}
     for entry in skipped:
         groups.setdefault((entry.part, entry.reason), []).append(entry)
     return [

@@ -192,22 +192,16 @@ def coverage_by_tests(  # noqa: PLR0917 - all that reaches something
         sentences = (tests.nlu or project.nlu).examples if nlu else ()
         found: dict[str, model.KindCoverage] = own.coverage(project, sentences, nlu, batch) if nlu or batch else {}
         return found
-    from turncheck.evaluation.coverage import (
-        Reached,
-        coverage,
-        reached_by_conversations,
-        reached_by_examples,
-        reached_by_stories,
-    )
+    from turncheck.evaluation import coverage
     from turncheck.project.testfiles import code_of_actions
 
-    reached = reached_by_stories(tests.stories, core.stories if core else ())
+    reached = coverage.reached_by_stories(tests.stories, core.stories if core else ())
     if tests.nlu:
-        reached |= reached_by_examples(tests.nlu.examples)
+        reached |= coverage.reached_by_examples(tests.nlu.examples)
     if e2e:
-        reached |= reached_by_conversations(e2e.exercised)
-    found = coverage(project, reached, code_of_actions(project.root))
-    if reached != Reached():
+        reached |= coverage.reached_by_conversations(e2e.exercised)
+    found = coverage.coverage(project, reached, code_of_actions(project.root))
+    if reached != coverage.Reached():
         return found
     # What a change removes or edits is known without any test; how much is reached then says nothing.
     return {kind: structs.replace(kind_coverage, share=None) for kind, kind_coverage in found.items()}

@@ -17,14 +17,8 @@ from turncheck.messages.errors import UserError
 from turncheck.process.cache import Cache
 from turncheck.process.environment import secret_of
 from turncheck.process.regular_file import file_and_case, is_file, is_folder, is_link
+from turncheck.project import files as project_files
 from turncheck.project.batch.reader import FOLDERS
-from turncheck.project.files import (
-    DEFAULT_CONFIG,
-    DEFAULT_DATA,
-    DEFAULT_DOMAIN,
-    DEFAULT_DOMAIN_FOLDER,
-    DEFAULT_ENDPOINTS,
-)
 from turncheck.project.testfiles import E2E_FOLDERS
 from turncheck.settings.sources import FILE_NAME
 
@@ -43,11 +37,22 @@ def ensure_apart_from_project(out: Path | None, settings: Settings, *files: Path
         UserError: one is in such a folder, or is one; a file is one that is read.
     """
     root = Path(settings.project)
-    by_default = (root / DEFAULT_DOMAIN_FOLDER, *(root / name for name in dict.fromkeys((*E2E_FOLDERS, *FOLDERS))))
-    files_by_default = (root / name for name in (DEFAULT_CONFIG, DEFAULT_DOMAIN, DEFAULT_ENDPOINTS, FILE_NAME))
+    by_default = (
+        root / project_files.DEFAULT_DOMAIN_FOLDER,
+        *(root / name for name in dict.fromkeys((*E2E_FOLDERS, *FOLDERS))),
+    )
+    files_by_default = (
+        root / name
+        for name in (
+            project_files.DEFAULT_CONFIG,
+            project_files.DEFAULT_DOMAIN,
+            project_files.DEFAULT_ENDPOINTS,
+            FILE_NAME,
+        )
+    )
     single = filter(None, (settings.domain, settings.nlu, settings.config))
     given = (*settings.stories, *settings.e2e, *settings.batch, *single)
-    data = settings.data or (root / DEFAULT_DATA,)
+    data = settings.data or (root / project_files.DEFAULT_DATA,)
     read = (*data, *by_default, *files_by_default, *(file_and_case(path)[0] for path in given))
     if out is not None:
         ensure_apart(out, read, flag)

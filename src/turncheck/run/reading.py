@@ -18,6 +18,7 @@ from turncheck.evaluations.kinds import KINDS
 from turncheck.messages.errors import TrainingRefusedError, UserError
 from turncheck.messages.finding import NOWHERE, Finding, Location
 from turncheck.process.regular_file import file_and_case
+from turncheck.project import testfiles
 from turncheck.project.batch.reader import find_suites
 from turncheck.project.botium.others import suites_without_convos
 from turncheck.project.export import export_of
@@ -26,29 +27,9 @@ from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder, assistants_in
 from turncheck.project.formats.rasa_yaml import unseen_key
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS
 from turncheck.project.reader import read_nlu_files, read_project, read_story_files
-from turncheck.project.testfiles import (
-    E2E_FOLDERS,
-    find_e2e_cases,
-    find_e2e_cases_not_looked_for,
-    find_files_not_looked_for,
-    find_files_without_tests,
-    find_test_nlu,
-    find_test_stories,
-    find_unreadable,
-    find_unsearched,
-)
 from turncheck.report.model import Skipped
 from turncheck.settings.engines import ENGINES
-from turncheck.validation.before_training import (
-    NOT_THERE,
-    PARTS,
-    cause_of_loss,
-    check_nlu_training,
-    check_policy_training,
-    first_unreadable,
-    unread_tests,
-    unreadable_parts,
-)
+from turncheck.validation import before_training
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -60,7 +41,7 @@ if TYPE_CHECKING:
     from turncheck.report.evaluations import Evaluation
     from turncheck.settings.options import Settings
 
-CASES_BELOW: Final = " or ".join(f"{name}/" for name in E2E_FOLDERS)
+CASES_BELOW: Final = " or ".join(f"{name}/" for name in testfiles.E2E_FOLDERS)
 """Where end-to-end cases are looked for."""
 
 
@@ -130,14 +111,14 @@ def file_of_all(root: Path, settings_file: Path | None, read: Iterable[str]) -> 
 def read_tests(settings: Settings) -> Tests:
     """Read the test sentences and stories that the settings name, else those found in their usual places."""
     root = Path(settings.project)
-    nlu_paths = [Path(settings.nlu)] if settings.nlu else find_test_nlu(root)
+    nlu_paths = [Path(settings.nlu)] if settings.nlu else testfiles.find_test_nlu(root)
     nlu, nlu_findings = read_checked_nlu(nlu_paths, root) if nlu_paths else (None, ())
-    story_paths = [Path(path) for path in settings.stories] or find_test_stories(root)
+    story_paths = [Path(path) for path in settings.stories] or testfiles.find_test_stories(root)
     stories, story_findings = read_checked_stories(story_paths, root) if story_paths else ((), ())
-    without = {path: _unseen(root, path) for path in find_files_without_tests(root)}
+    without = {path: _unseen(root, path) for path in testfiles.find_files_without_tests(root)}
     unseen = [found for found in without.values() if found is not None]
-    e2e_elsewhere = tuple(find_e2e_cases_not_looked_for(root, settings.e2e))
-    e2e = tuple(settings.e2e) or tuple(str(path) for path in find_e2e_cases(root))
+    e2e_elsewhere = tuple(testfiles.find_e2e_cases_not_looked_for(root, settings.e2e))
+    e2e = tuple(settings.e2e) or tuple(str(path) for path in testfiles.find_e2e_cases(root))
     read = (*nlu_paths, *story_paths, *(Path(file_and_case(path)[0]) for path in e2e))
     return Tests(
         nlu=nlu,
@@ -149,12 +130,12 @@ def read_tests(settings: Settings) -> Tests:
         story_findings=(
             *story_findings,
             *(finding for key, finding in unseen if key not in NLU_KEYS),
-            *(() if settings.stories else find_unsearched(root)),
+            *(() if settings.stories else testfiles.find_unsearched(root)),
         ),
         other_findings=(
             *(_without_tests(path) for path, found in without.items() if found is None),
             *_not_looked_for(settings, root, (*nlu_paths, *story_paths)),
-            *map(_unreadable, find_unreadable(root, read)),
+            *map(_unreadable, testfiles.find_unreadable(root, read)),
             *_cases_not_run(e2e_elsewhere, is_named=bool(settings.e2e)),
             *suites_without_convos(root),
         ),
@@ -164,7 +145,7 @@ def read_tests(settings: Settings) -> Tests:
 def read_checked_nlu(paths: Iterable[Path], root: Path) -> tuple[NluData, tuple[Finding, ...]]:
     """Read test sentences; anything in their files that is not read is an error among the findings."""
     data, findings, files = read_nlu_files(paths, root)
-    return data, unread_tests(findings, files)
+    return data, before_training.unread_tests(findings, files)
 
 
 def without_faulty(stories: Sequence[Story], findings: Iterable[Finding]) -> tuple[Story, ...]:
@@ -187,7 +168,7 @@ def without_faulty(stories: Sequence[Story], findings: Iterable[Finding]) -> tup
 def read_checked_stories(paths: Iterable[Path], root: Path) -> tuple[tuple[Story, ...], tuple[Finding, ...]]:
     """Read test stories; anything in their files that is not read is an error among the findings."""
     stories, findings, files = read_story_files(paths, root)
-    return stories, unread_tests(findings, files)
+    return stories, before_training.unread_tests(findings, files)
 
 
 def _unseen(root: Path, path: str) -> tuple[str, Finding] | None:
@@ -213,7 +194,7 @@ def _not_looked_for(settings: Settings, root: Path, read: Sequence[Path]) -> Ite
         ("stories", "stories", STORY_KEYS, settings.stories, "begins with `test_`"),
     )
     for setting, what, keys, given, rule in kinds:
-        for path in [] if given else find_files_not_looked_for(root, keys, read):
+        for path in [] if given else testfiles.find_files_not_looked_for(root, keys, read):
             yield Finding(
                 "test-file-not-looked-for",
                 "info",
@@ -371,7 +352,7 @@ def ensure_readable(project: Project, parts: AbstractSet[str]) -> None:
     Raises:
         UserError: says what cannot be read, and where.
     """
-    lost = first_unreadable(unreadable_parts(project), parts)
+    lost = before_training.first_unreadable(before_training.unreadable_parts(project), parts)
     if lost is not None and not project.files:
         raise UserError(
             f"there is no assistant in '{project.root}': no configuration, no domain, no training data",
@@ -382,7 +363,9 @@ def ensure_readable(project: Project, parts: AbstractSet[str]) -> None:
         location = None if finding.code.endswith("-not-found") else finding.location
         what = finding.message.rstrip(".")
         raise UserError(
-            what if location is None or part == "pipeline" else f"{PARTS[part]} cannot be read completely: {what}",
+            what
+            if location is None or part == "pipeline"
+            else f"{before_training.PARTS[part]} cannot be read completely: {what}",
             location=location,
             hint=finding.hint or "`turncheck data validate` lists all faults.",
         )
@@ -395,7 +378,7 @@ def ensure_policies_accepted(project: Project, screen: Console) -> None:
         TrainingRefusedError: Rasa would train nothing.
     """
 
-    checked = check_policy_training(project)
+    checked = before_training.check_policy_training(project)
     warn_or_refuse(project, checked.refused, checked.warnings, screen)
 
 
@@ -406,7 +389,7 @@ def ensure_nlu_accepted(project: Project, screen: Console) -> None:
         TrainingRefusedError: Rasa would train nothing.
     """
 
-    checked = check_nlu_training(project)
+    checked = before_training.check_nlu_training(project)
     warn_or_refuse(project, checked.refused, checked.warnings, screen)
 
 
@@ -480,9 +463,9 @@ def impossible(
     evaluation: Evaluation, engines: Engine, lost: Mapping[str, Finding], project: Project, *, in_folds: bool
 ) -> Skipped | None:
     """The engine cannot do it, or a part of the project that it needs cannot be read completely."""
-    if loss := first_unreadable(lost, engines.needs(evaluation, in_folds=in_folds)):
+    if loss := before_training.first_unreadable(lost, engines.needs(evaluation, in_folds=in_folds)):
         part, finding = loss
-        return fault_of(evaluation, cause_of_loss(part, finding), [finding])
+        return fault_of(evaluation, before_training.cause_of_loss(part, finding), [finding])
     reason_of_engine = engines.capabilities.why_not(evaluation)
     if reason_of_engine == NOTHING_TO_LEARN:
         reason_of_engine += in_vain(project)
@@ -517,7 +500,7 @@ def fault_of(evaluation: Evaluation, cause: str, faults: Sequence[Finding]) -> S
     """An evaluation that faults keep from running: validation, which lists all, may not have been requested."""
     first, location = faults[0], faults[0].location
     detail = f"{first.message} (and {len(faults) - 1} more)" if len(faults) > 1 else first.message.rstrip(".")
-    if first.code in NOT_THERE:
+    if first.code in before_training.NOT_THERE:
         return Skipped(evaluation=evaluation, reason=detail, fault=True, location=location, cause=cause)
     return Skipped(
         evaluation=evaluation,

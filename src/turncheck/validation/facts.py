@@ -17,16 +17,7 @@ from turncheck.dialogue.domain import (
     DialogueDomain,
 )
 from turncheck.dialogue.training import TooManyDialoguesError, Trackers, training_trackers
-from turncheck.project.model import (
-    ActionStep,
-    ActiveLoopStep,
-    BotStep,
-    CheckpointStep,
-    OrStep,
-    SlotWasSetStep,
-    UserStep,
-    in_order_of_names,
-)
+from turncheck.project import model
 from turncheck.project.rasa_version import NEWEST
 from turncheck.project.testfiles import CodeNames, names_in_code
 
@@ -35,7 +26,6 @@ if TYPE_CHECKING:
 
     from turncheck.messages.finding import Location
     from turncheck.project.e2e.model import E2ECase
-    from turncheck.project.model import Domain, Project, Step, Story
     from turncheck.project.nlu_data import Example
     from turncheck.project.project_file import ProjectFile
 
@@ -54,7 +44,7 @@ class Dialogues(NamedTuple):
     refused: TooManyDialoguesError | None = None
 
     @classmethod
-    def of(cls, project: Project) -> Dialogues:
+    def of(cls, project: model.Project) -> Dialogues:
         """Return the dialogues of all stories and rules."""
         domain = DialogueDomain.of(project)
         try:
@@ -67,7 +57,7 @@ Part = Literal["domain", "nlu", "stories", "config", "responses"]
 """A part of a project that may be incomplete; ``responses``: those that NLU files define."""
 
 
-def missing_parts(project: Project) -> frozenset[Part]:
+def missing_parts(project: model.Project) -> frozenset[Part]:
     """Return the parts that are incomplete."""
     parts: set[Part] = {part for part in get_args(Part) if part in project.unreadable}
     options: tuple[Part, ...] = ("domain", "config")
@@ -101,7 +91,7 @@ class Labelled(Protocol):
 class ProjectTests(NamedTuple):
     """Test stories, NLU test sentences and end-to-end test cases, to be compared with the training data."""
 
-    stories: Sequence[Story] = ()
+    stories: Sequence[model.Story] = ()
     examples: Sequence[Example] = ()
     cases: Sequence[E2ECase] = ()
 
@@ -130,9 +120,9 @@ class Facts:
     reports once for each file is reported so, not once for all.
     """
 
-    project: Project
-    blocks: tuple[Story, ...]
-    steps: tuple[tuple[Story, Step], ...]
+    project: model.Project
+    blocks: tuple[model.Story, ...]
+    steps: tuple[tuple[model.Story, model.Step], ...]
     retrieval_intents: Mapping[str, Location]
     intents: frozenset[str]
     actions: frozenset[str]
@@ -143,7 +133,7 @@ class Facts:
     forms: frozenset[str]
     labelled: tuple[Labelled, ...]
     nlu_intents: Mapping[str, Location]
-    story_intents: Mapping[str, UserStep]
+    story_intents: Mapping[str, model.UserStep]
     bot_texts: Mapping[str, Location]
     tests: ProjectTests = field(default_factory=ProjectTests)
     max_history: int | None = None
@@ -187,33 +177,33 @@ class Facts:
         return any(file.has_nlu and file.mapping and file.mapping.items.get("responses") for file in files)
 
     @property
-    def domain(self) -> Domain:
+    def domain(self) -> model.Domain:
         """The project's domain."""
         return self.project.domain
 
-    def user_steps(self) -> Iterator[tuple[Story, UserStep]]:
+    def user_steps(self) -> Iterator[tuple[model.Story, model.UserStep]]:
         """All user steps with their block."""
-        return ((block, step) for block, step in self.steps if isinstance(step, UserStep))
+        return ((block, step) for block, step in self.steps if isinstance(step, model.UserStep))
 
-    def action_steps(self) -> Iterator[tuple[Story, ActionStep]]:
+    def action_steps(self) -> Iterator[tuple[model.Story, model.ActionStep]]:
         """All steps that name an action, with their block; empty ones, which Rasa skips, are left out."""
-        return ((block, step) for block, step in self.steps if isinstance(step, ActionStep) and step.action)
+        return ((block, step) for block, step in self.steps if isinstance(step, model.ActionStep) and step.action)
 
-    def loop_steps(self) -> Iterator[tuple[Story, ActiveLoopStep]]:
+    def loop_steps(self) -> Iterator[tuple[model.Story, model.ActiveLoopStep]]:
         """All steps that activate a loop, with their block; those that end one are left out."""
-        return ((block, step) for block, step in self.steps if isinstance(step, ActiveLoopStep) and step.name)
+        return ((block, step) for block, step in self.steps if isinstance(step, model.ActiveLoopStep) and step.name)
 
-    def slot_steps(self) -> Iterator[tuple[Story, SlotWasSetStep]]:
+    def slot_steps(self) -> Iterator[tuple[model.Story, model.SlotWasSetStep]]:
         """All slots that are set or asked for, including conditions of checkpoints, with their block."""
         for block, step in self.steps:
-            if isinstance(step, SlotWasSetStep):
+            if isinstance(step, model.SlotWasSetStep):
                 yield block, step
-            elif isinstance(step, CheckpointStep):
+            elif isinstance(step, model.CheckpointStep):
                 yield from ((block, slot) for slot in step.slots)
 
 
 def gather(
-    project: Project,
+    project: model.Project,
     *,
     tests: ProjectTests | None = None,
     max_history: int | None = None,
@@ -228,17 +218,17 @@ def gather(
         for example in reversed(in_files)
         if example.intent and "/" in example.intent
     }
-    blocks = in_order_of_names((*project.stories, *project.rules))
+    blocks = model.in_order_of_names((*project.stories, *project.rules))
     steps = tuple((block, step) for block in blocks for step in _opened((*block.condition, *block.steps)))
     bot_texts: dict[str, Location] = {}
     for _, step in steps:
-        if isinstance(step, BotStep) and step.text:
+        if isinstance(step, model.BotStep) and step.text:
             bot_texts.setdefault(step.text, step.location)
-    story_intents: dict[str, UserStep] = {}
+    story_intents: dict[str, model.UserStep] = {}
     for _, step in steps:
-        if isinstance(step, UserStep) and step.intent is not None:
+        if isinstance(step, model.UserStep) and step.intent is not None:
             story_intents.setdefault(step.intent.partition("/")[0], step)
-    parts = [step for _, step in steps if isinstance(step, UserStep) and step.text and step.intent]
+    parts = [step for _, step in steps if isinstance(step, model.UserStep) and step.text and step.intent]
     labelled: tuple[Labelled, ...] = (*(e for e in project.nlu.examples if e.intent and e.text), *parts)
     nlu_intents: dict[str, Labelled] = {}
     in_reading_order: tuple[Labelled, ...] = (*(e for e in in_files if e.intent and e.text), *parts)
@@ -275,25 +265,25 @@ def gather(
     )
 
 
-def _in_canonical_order(project: Project) -> Project:
+def _in_canonical_order(project: model.Project) -> model.Project:
     return replace(
         project,
         nlu=project.nlu.in_order(),
-        stories=in_order_of_names(project.stories),
-        rules=in_order_of_names(project.rules),
+        stories=model.in_order_of_names(project.stories),
+        rules=model.in_order_of_names(project.rules),
     )
 
 
-def _opened(steps: Iterable[Step]) -> Iterator[Step]:
+def _opened(steps: Iterable[model.Step]) -> Iterator[model.Step]:
     for step in steps:
-        if isinstance(step, OrStep):
+        if isinstance(step, model.OrStep):
             for alternative in step.alternatives:
                 yield from alternative
         else:
             yield step
 
 
-def read_data_files(project: Project) -> list[ProjectFile]:
+def read_data_files(project: model.Project) -> list[ProjectFile]:
     """The data files, except those whose version is too high, which Rasa ignores."""
     skipped = {finding.location.path for finding in project.findings if finding.code == "version-too-high"}
     return [file for file in project.files if file.role == "data" and file.path not in skipped]

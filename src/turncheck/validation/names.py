@@ -22,16 +22,7 @@ from turncheck.yaml_tree.tree import YamlMapping, YamlSequence
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.project.model import (
-        Action,
-        Component,
-        Config,
-        MappingCondition,
-        Project,
-        Slot,
-        SlotMapping,
-        StoryEntity,
-    )
+    from turncheck.project import model
     from turncheck.project.nlu_data import EntityAnnotation, NluData
 
 # Slot mappings that name undefined things, which Rasa accepts silently.
@@ -64,7 +55,7 @@ def check_mappings(facts: Facts) -> Iterator[Finding]:
                     )
 
 
-def _requestable(facts: Facts, condition: MappingCondition) -> set[str]:
+def _requestable(facts: Facts, condition: model.MappingCondition) -> set[str]:
     """The slots that a form asks for; any if no form is named, or if an action may decide what is asked."""
     form = facts.domain.forms.get(condition.active_loop or "")
     if form is None or f"validate_{form.name}" in facts.domain.actions:
@@ -73,7 +64,7 @@ def _requestable(facts: Facts, condition: MappingCondition) -> set[str]:
 
 
 def _entity_of_mapping(
-    facts: Facts, places: Places, slot: Slot, mapping: SlotMapping, path: tuple[str | int, ...]
+    facts: Facts, places: Places, slot: model.Slot, mapping: model.SlotMapping, path: tuple[str | int, ...]
 ) -> Iterator[Finding]:
     name = mapping.entity
     if mapping.type != "from_entity" or not name:
@@ -101,7 +92,7 @@ def _entity_of_mapping(
 
 
 def _intents(
-    facts: Facts, places: Places, slot: Slot, mapping: SlotMapping, path: tuple[str | int, ...]
+    facts: Facts, places: Places, slot: model.Slot, mapping: model.SlotMapping, path: tuple[str | int, ...]
 ) -> Iterator[Finding]:
     for key, intents in (("intent", mapping.intents), ("not_intent", mapping.not_intents)):
         for intent in intents:
@@ -116,7 +107,7 @@ def _intents(
 
 
 def _action(
-    facts: Facts, places: Places, slot: Slot, mapping: SlotMapping, path: tuple[str | int, ...]
+    facts: Facts, places: Places, slot: model.Slot, mapping: model.SlotMapping, path: tuple[str | int, ...]
 ) -> Iterator[Finding]:
     if mapping.action and mapping.action not in facts.actions:
         yield found(
@@ -265,7 +256,7 @@ def _undefined_entities(facts: Facts) -> Iterator[Finding]:
         for role in (None, *entity.roles)
         for group in (None, *entity.groups)
     }
-    uses: dict[_EntityKey, list[tuple[EntityAnnotation | StoryEntity, str, Location]]] = {}
+    uses: dict[_EntityKey, list[tuple[EntityAnnotation | model.StoryEntity, str, Location]]] = {}
     for example in facts.project.nlu.examples:
         for annotation in example.entities:
             key = (annotation.entity, annotation.role, annotation.group)
@@ -287,7 +278,11 @@ _EntityKey = tuple[str, str | None, str | None]
 
 
 def _entity(
-    facts: Facts, used: EntityAnnotation | StoryEntity, where: str, location: Location, others: tuple[Location, ...]
+    facts: Facts,
+    used: EntityAnnotation | model.StoryEntity,
+    where: str,
+    location: Location,
+    others: tuple[Location, ...],
 ) -> Iterator[Finding]:
     entity = facts.domain.entities.get(used.entity)
     if entity is None:
@@ -428,7 +423,7 @@ def check_definitions(facts: Facts) -> Iterator[Finding]:
             yield found("response-name-invalid", f"'{response.name}' is an odd name for a response.", response.location)
 
 
-def _unused_actions(facts: Facts) -> Iterator[Action]:
+def _unused_actions(facts: Facts) -> Iterator[model.Action]:
     used = {step.action for _, step in facts.action_steps()}
     used |= {intent.triggers for intent in facts.domain.intents.values() if intent.triggers}
     used |= {m.action for slot in facts.domain.slots.values() for m in slot.mappings if m.action}
@@ -450,7 +445,7 @@ def _unused_actions(facts: Facts) -> Iterator[Action]:
             yield action
 
 
-def _unused_slots(facts: Facts) -> Iterator[Slot]:
+def _unused_slots(facts: Facts) -> Iterator[model.Slot]:
     used = {slot for form in facts.domain.forms.values() for slot in form.required_slots}
     used |= {step.slot for _, step in facts.slot_steps()}
     for response in facts.domain.responses.values():
@@ -462,7 +457,7 @@ def _unused_slots(facts: Facts) -> Iterator[Slot]:
             yield slot
 
 
-def _influences_by_itself(slot: Slot) -> bool:
+def _influences_by_itself(slot: model.Slot) -> bool:
     """Whether a mapping fills the slot and policies see it, which is a use, although no file names the slot."""
     return influences(slot) and any(mapping.type != "custom" or mapping.action for mapping in slot.mappings)
 
@@ -506,7 +501,7 @@ def _button_entities(facts: Facts) -> set[str]:
     return {str(entity["entity"]) for payload in payloads for entity in entities_of_command(filled_payload(payload))}
 
 
-def pretrained_entities(config: Config) -> frozenset[str]:
+def pretrained_entities(config: model.Config) -> frozenset[str]:
     """The entities that Duckling and spaCy can extract without an annotated example."""
     names: set[str] = set()
     for component in config.pipeline or ():
@@ -547,7 +542,7 @@ class Learnable(NamedTuple):
         return (intent is None or intent in self.intents) and self.entities.issuperset(entities)
 
 
-def learnable(project: Project) -> Learnable | None:
+def learnable(project: model.Project) -> Learnable | None:
     """Return what the pipeline can learn; ``None`` if that is not known because of a custom component."""
     pipeline = project.config.pipeline
     if not pipeline or any(is_custom(component.name) for component in pipeline):
@@ -557,7 +552,7 @@ def learnable(project: Project) -> Learnable | None:
     return Learnable(frozenset({*intents, _FALLBACK}), frozenset(entities))
 
 
-def _trained_entities(nlu: NluData, pipeline: Sequence[Component]) -> set[str]:
+def _trained_entities(nlu: NluData, pipeline: Sequence[model.Component]) -> set[str]:
     """The entities that the pipeline learns from examples, and annotated ones found by regex or lookup table."""
     annotated = {annotation.entity for example in nlu.examples for annotation in example.entities}
     trained: set[str] = set()

@@ -15,17 +15,7 @@ from turncheck.dialogue.domain import SLOT_REQUESTED
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK
 from turncheck.messages.finding import LEGACY_PROJECT, SEVERITIES, Finding, Location, Name, Severity
 from turncheck.messages.phrasing import suggestion
-from turncheck.project.model import (
-    ActionStep,
-    ActiveLoopStep,
-    OrStep,
-    Project,
-    SessionConfig,
-    SlotWasSetStep,
-    Step,
-    Story,
-    UserStep,
-)
+from turncheck.project import model
 from turncheck.registry import blamed_on_plugin
 from turncheck.validation import configuration as config
 from turncheck.validation import conflicts, examples, loading, references, similarity
@@ -84,25 +74,25 @@ def check_test_names(facts: Facts) -> Iterator[Finding]:
         yield found(code, message, first, near, others, names=(Name(called, name),))
 
 
-def _of_stories(stories: Iterable[Story], intents: Collection[str]) -> Iterator[_Named]:
+def _of_stories(stories: Iterable[model.Story], intents: Collection[str]) -> Iterator[_Named]:
     for story in stories:
         for step in story.steps:
             yield from _of_step(step, intents)
 
 
-def _of_step(step: Step, intents: Collection[str]) -> Iterator[_Named]:
+def _of_step(step: model.Step, intents: Collection[str]) -> Iterator[_Named]:
     match step:
-        case ActionStep(action=name) if name:
+        case model.ActionStep(action=name) if name:
             yield "test-action-undefined", "action", name, step.location
-        case UserStep() if step.base_intent and step.base_intent not in intents:
+        case model.UserStep() if step.base_intent and step.base_intent not in intents:
             # Without text nothing has to be understood: the dialogue may still go on as in the story.
             code = "test-intent-undefined" if step.text else "test-name-undefined"
             yield code, "intent", step.base_intent, step.location
-        case ActiveLoopStep(name=str() as name):
+        case model.ActiveLoopStep(name=str() as name):
             yield "test-name-undefined", "form", name, step.location
-        case SlotWasSetStep():
+        case model.SlotWasSetStep():
             yield "test-name-undefined", "slot", step.slot, step.location
-        case OrStep():
+        case model.OrStep():
             for alternative in step.alternatives:
                 for part in alternative:
                     yield from _of_step(part, intents)
@@ -170,7 +160,7 @@ def _is_empty(facts: Facts) -> bool:
     """Rasa compares it with an empty domain: any other key with a value, even an unknown one, makes a difference."""
     if facts.retrieval_intents or facts.bot_texts or not facts.domain.is_empty:
         return False
-    default = SessionConfig()
+    default = model.SessionConfig()
     nothing = (
         ("version", "3.1"),
         ("session_config", msgspec.structs.asdict(default)),
@@ -353,7 +343,7 @@ def _visible(findings: Iterable[Finding]) -> list[Finding]:
     return [finding for finding in findings if finding.code != "assistant-id-placeholder"]
 
 
-def _is_domain_skipped(project: Project) -> bool:
+def _is_domain_skipped(project: model.Project) -> bool:
     """Whether the domain is one file whose version is too high, so that Rasa reads nothing of it."""
     path = project.domain.location.path
     return any(f.code == "version-too-high" and f.location.path == path for f in project.findings)
@@ -402,7 +392,7 @@ class Validated(Struct, frozen=True):
 
 
 def validate(
-    project: Project,
+    project: model.Project,
     *,
     max_history: int | None = None,
     stories_only: bool = False,
@@ -442,7 +432,7 @@ def validate(
 
 
 def _validate_older(
-    project: Project,
+    project: model.Project,
     version: RasaVersion,
     max_history: int | None,
     tests: ProjectTests | None,

@@ -18,29 +18,10 @@ from urllib.parse import quote, urlencode
 import msgspec
 from msgspec import Struct
 
+from turncheck.ci import earlier_reports, rest
 from turncheck.ci.base_files import Listed, single_files
 from turncheck.ci.comment import StickyComment, Written
-from turncheck.ci.earlier_reports import (
-    MOST_ANCESTORS,
-    MOST_RUNS,
-    Archive,
-    AskedOnce,
-    EarlierRun,
-    Reports,
-    download_reports,
-    is_ours,
-)
 from turncheck.ci.host import Base, CloneAddress, CommitFiles, HostError, JobHost, Run, StoredReport, Target
-from turncheck.ci.rest import (
-    ASKING,
-    PUBLISHING,
-    NotFoundError,
-    RefusedError,
-    Request,
-    RestClient,
-    RestError,
-    RetryBudget,
-)
 from turncheck.messages.plain_text import log_line
 from turncheck.process.environment import Secret, secret_of
 from turncheck.render.sinks.commands import logging_command
@@ -116,7 +97,7 @@ class _Connection(_Answer, frozen=True, kw_only=True):
     authenticated_user: _Identity
 
 
-class AzureClient(RestClient):
+class AzureClient(rest.RestClient):
     """Asks the API of one organization or collection."""
 
     host = "Azure DevOps"
@@ -130,15 +111,15 @@ class AzureClient(RestClient):
         login = base64.b64encode(f":{self.token.reveal()}".encode()).decode()
         return {"Authorization": f"Basic {login}"}
 
-    def refusal(self, status: int, message: str, trouble: str, request: Request) -> RestError:
+    def refusal(self, status: int, message: str, trouble: str, request: rest.Request) -> rest.RestError:
         if status == 403:
-            return RefusedError(trouble, status=status, hint=f"The token needs {request.needs or _NEEDS}.")
+            return rest.RefusedError(trouble, status=status, hint=f"The token needs {request.needs or _NEEDS}.")
         if status == 404:
             hint = 'This can also mean that the job may not see it ("Limit job authorization scope").'
-            return NotFoundError(trouble, status=status, hint=hint)
+            return rest.NotFoundError(trouble, status=status, hint=hint)
         if status in {203, 401}:
             hint = "The token is wrong or has expired; a job's own is `SYSTEM_ACCESSTOKEN: $(System.AccessToken)`."
-            return RestError(trouble, status=status, hint=hint)
+            return rest.RestError(trouble, status=status, hint=hint)
         return super().refusal(status, message, trouble, request)
 
     def following(self, page: Any, answer_links: Mapping[str, Any]) -> str | None:  # noqa: ARG002
@@ -183,7 +164,7 @@ class AzureRepository:
             wanted |= {f"{side}Version": name, f"{side}VersionType": "commit" if _COMMIT.match(name) else "branch"}
         try:
             difference = self.client.get(f"{self.path}/diffs/commits", _Difference, needs=_NEEDS_CODE, **wanted)
-        except NotFoundError:
+        except rest.NotFoundError:
             return None
         return difference.common_commit
 
@@ -239,7 +220,7 @@ class PullRequestThreads:
             self._versioned(self._path), {"comments": [comment], "status": self._status}, _Thread, needs=_NEEDS
         )
         if not made.comments:
-            raise RestError("Azure DevOps made a thread without a comment")
+            raise rest.RestError("Azure DevOps made a thread without a comment")
         return self._written(made, made.comments[0])
 
     def change(self, written: Written, body: str, newer: Written | None = None) -> None:
@@ -308,17 +289,17 @@ class BranchBuilds:
         own_build: only those before this one count.
     """
 
-    client: RestClient
+    client: rest.RestClient
     project: str
     repository: str | None
     pipeline: int
     artifact_name: str
     own_build: int | None = None
 
-    def of_commit(self, branch: str, commit: str) -> Iterator[EarlierRun]:
+    def of_commit(self, branch: str, commit: str) -> Iterator[earlier_reports.EarlierRun]:
         return (run for run in self._listed(branch) if run.commit == commit)
 
-    def of_branch(self, branch: str) -> Iterator[EarlierRun]:
+    def of_branch(self, branch: str) -> Iterator[earlier_reports.EarlierRun]:
         return self._listed(branch)
 
     def ancestors(self, commit: str) -> Iterator[str]:
@@ -327,36 +308,40 @@ class BranchBuilds:
         state = {"version": commit, "versionType": "commit"}
         wanted = {f"searchCriteria.itemVersion.{name}": value for name, value in state.items()}
         commits = self._asked(
-            f"{self.repository}/commits", _Commit, _NEEDS_CODE, **wanted, **{"searchCriteria.$top": MOST_ANCESTORS}
+            f"{self.repository}/commits",
+            _Commit,
+            _NEEDS_CODE,
+            **wanted,
+            **{"searchCriteria.$top": earlier_reports.MOST_ANCESTORS},
         )
-        return (one.commit_id for one in islice(commits, MOST_ANCESTORS))
+        return (one.commit_id for one in islice(commits, earlier_reports.MOST_ANCESTORS))
 
-    def archives(self, run: EarlierRun) -> Iterator[Archive]:
+    def archives(self, run: earlier_reports.EarlierRun) -> Iterator[earlier_reports.Archive]:
         listed = self._asked(self._artifacts_of(run.id), _Artifact, _NEEDS_BUILDS)
         for artifact in sorted(listed, key=lambda one: -one.id):
-            if is_ours(artifact.name, self.artifact_name):
-                yield Archive(f"{run.id}/{artifact.name}")
+            if earlier_reports.is_ours(artifact.name, self.artifact_name):
+                yield earlier_reports.Archive(f"{run.id}/{artifact.name}")
 
-    def _listed(self, branch: str) -> Iterator[EarlierRun]:
+    def _listed(self, branch: str) -> Iterator[earlier_reports.EarlierRun]:
         """Yield the builds of a branch that ended, newest first."""
         ref = f"{_BRANCHES}{branch}"
         wanted: dict[str, Any] = {"branchName": ref}
         wanted |= {"definitions": self.pipeline, "statusFilter": "completed", "queryOrder": "queueTimeDescending"}
         listed = self._asked(
-            f"{self.project}/_apis/build/builds", _Build, _NEEDS_BUILDS, **wanted, **{"$top": MOST_RUNS}
+            f"{self.project}/_apis/build/builds", _Build, _NEEDS_BUILDS, **wanted, **{"$top": earlier_reports.MOST_RUNS}
         )
-        for build in islice(listed, MOST_RUNS):
+        for build in islice(listed, earlier_reports.MOST_RUNS):
             of_the_branch = build.reason in _REASONS and build.source_branch == ref
             if of_the_branch and build.source_version and (self.own_build is None or build.id < self.own_build):
-                yield EarlierRun(build.id, build.source_version)
+                yield earlier_reports.EarlierRun(build.id, build.source_version)
 
     def _artifacts_of(self, build: int | str) -> str:
         return f"{self.project}/_apis/build/builds/{build}/artifacts"
 
-    def read(self, archive: Archive) -> list[StoredReport]:
+    def read(self, archive: earlier_reports.Archive) -> list[StoredReport]:
         build, _, name = archive.id.partition("/")
         wanted = {"artifactName": name, "$format": "zip", "api-version": _VERSION}
-        return download_reports(self.client, self._artifacts_of(build), needs=_NEEDS_BUILDS, **wanted)
+        return earlier_reports.download_reports(self.client, self._artifacts_of(build), needs=_NEEDS_BUILDS, **wanted)
 
     def _asked(self, path: str, kind: type[_Kind], needs: str, **wanted: Any) -> Iterator[_Kind]:
         return self.client.pages(path, kind, key="value", needs=needs, **wanted, **{"api-version": _VERSION})
@@ -470,7 +455,7 @@ class Azure(JobHost):
 
     @cached_property
     def _published_in(self) -> AzureRepository | None:
-        return self._repository_of(self._client_within(PUBLISHING))
+        return self._repository_of(self._client_within(rest.PUBLISHING))
 
     def _repository_of(self, client: AzureClient | None) -> AzureRepository | None:
         """The repository of the pull request, where it is here; GitHub's are built here, too."""
@@ -481,13 +466,13 @@ class Azure(JobHost):
 
     @cached_property
     def _client(self) -> AzureClient | None:
-        return self._client_within(ASKING)
+        return self._client_within(rest.ASKING)
 
     def _client_within(self, seconds: float) -> AzureClient | None:
         collection = self.variables.address(*self.server_variables)
         if self.token is None or not collection:
             return None
-        return AzureClient(collection, self.token, RetryBudget(seconds), Network.of(self.variables.given))
+        return AzureClient(collection, self.token, rest.RetryBudget(seconds), Network.of(self.variables.given))
 
     @property
     def _project(self) -> str:
@@ -518,11 +503,11 @@ class Azure(JobHost):
         return self._repository.files_of(commit) if self._repository else None
 
     @cached_property
-    def _earlier_builds(self) -> dict[str, AskedOnce]:
+    def _earlier_builds(self) -> dict[str, earlier_reports.AskedOnce]:
         """By the name of their artifacts: several assistants of one run look into the same ones."""
         return {}
 
-    def earlier_reports(self, artifact_name: str, root: str) -> Reports | None:
+    def earlier_reports(self, artifact_name: str, root: str) -> earlier_reports.Reports | None:
         """Return what builds of this pipeline left, whose repository may be elsewhere."""
         variables = self.variables
         pipeline = variables.number("SYSTEM_DEFINITIONID")
@@ -533,9 +518,9 @@ class Azure(JobHost):
             code = self._repository.path if self._repository else None
             place = f"/{quote(self._project, safe='', errors='replace')}"
             own = variables.number("BUILD_BUILDID")
-            builds = AskedOnce(BranchBuilds(self._client, place, code, pipeline, artifact_name, own))
+            builds = earlier_reports.AskedOnce(BranchBuilds(self._client, place, code, pipeline, artifact_name, own))
             self._earlier_builds[artifact_name] = builds
-        return Reports(builds, root)
+        return earlier_reports.Reports(builds, root)
 
     # --- where it is said --------------------------------------------------------------------------------------------
 

@@ -16,21 +16,9 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
+from turncheck.ci import host
 from turncheck.ci.base_files import Listed, single_files
 from turncheck.ci.comment import StickyComment, Written
-from turncheck.ci.host import (
-    Base,
-    Check,
-    Checked,
-    CloneAddress,
-    CommitFiles,
-    HostError,
-    JobHost,
-    Run,
-    Target,
-    exact_commit,
-    login_with,
-)
 from turncheck.ci.rest import (
     ASKING,
     PUBLISHING,
@@ -211,7 +199,7 @@ class BitbucketRepository:
         self.client = client
         self._path = f"/repositories/{quote(repository, safe='/{}', errors='replace')}"
 
-    def pull_request(self, number: int) -> Target:
+    def pull_request(self, number: int) -> host.Target:
         """Return a pull request.
 
         Raises:
@@ -219,7 +207,7 @@ class BitbucketRepository:
         """
         pull_request = self.client.get(f"{self._path}/pullrequests/{number}", _PullRequest)
         head = pull_request.source.commit.hash if pull_request.source.commit else ""
-        return Target(pull_request.id, head, pull_request.destination.branch.name)
+        return host.Target(pull_request.id, head, pull_request.destination.branch.name)
 
     def comments(self, number: int) -> PullRequestComments:
         """Return the comments of a pull request."""
@@ -235,12 +223,12 @@ class BitbucketRepository:
         """
         try:
             name = quote(branch, safe="/", errors="replace")
-            tip = exact_commit(branch) or self.client.get(f"{self._path}/refs/branches/{name}", _Tip).target.hash
+            tip = host.exact_commit(branch) or self.client.get(f"{self._path}/refs/branches/{name}", _Tip).target.hash
             return self.client.get(f"{self._path}/merge-base/{quote(f'{head}..{tip}', safe='.')}", _Commit).hash
         except NotFoundError:
             return None
 
-    def files_of(self, commit: str) -> AbstractContextManager[CommitFiles]:
+    def files_of(self, commit: str) -> AbstractContextManager[host.CommitFiles]:
         """Return a commit's files in a temporary folder; those of submodules are left out.
 
         The API has no archive; source: "Source" in its reference.
@@ -255,7 +243,7 @@ class BitbucketRepository:
         )
         return single_files((one for entry in entries if (one := entry.listed()) is not None), fetch)
 
-    def report(self, check: Check) -> int:
+    def report(self, check: host.Check) -> int:
         """Put a report with its annotations beside a commit; return how many annotations it has.
 
         Raises:
@@ -374,7 +362,7 @@ class _PipelineProxy(Network):
         return {"http": _PROXY} if is_same_server(url, _PROXIED_API) else {}
 
 
-class Bitbucket(JobHost):
+class Bitbucket(host.JobHost):
     """Bitbucket, asked from a step of a pipeline."""
 
     name = "Bitbucket"
@@ -399,10 +387,10 @@ class Bitbucket(JobHost):
         return cls.of({**kept, "BITBUCKET_REPO_FULL_NAME": repository, "BITBUCKET_GIT_HTTP_ORIGIN": origin}, token)
 
     @property
-    def run(self) -> Run:
+    def run(self) -> host.Run:
         variables = self.variables
         pages, number = self.pages, variables.text("BITBUCKET_BUILD_NUMBER")
-        return Run(
+        return host.Run(
             repository=variables.text("BITBUCKET_REPO_FULL_NAME"),
             commit=variables.commit("BITBUCKET_COMMIT"),
             ref=variables.branch("BITBUCKET_BRANCH") or None,
@@ -441,16 +429,16 @@ class Bitbucket(JobHost):
 
     def _told(self) -> BitbucketRepository:
         if self._published_in is None:
-            raise HostError("Bitbucket cannot be queried without a token", hint=f"To allow it, {_HOW}.")
+            raise host.HostError("Bitbucket cannot be queried without a token", hint=f"To allow it, {_HOW}.")
         return self._published_in
 
     # --- what is compared with ---------------------------------------------------------------------------------------
 
-    def base(self, warn: Callable[[str, HostError], None]) -> Base | None:  # noqa: ARG002
+    def base(self, warn: Callable[[str, host.HostError], None]) -> host.Base | None:  # noqa: ARG002
         """Return the target of the pull request: pipelines of one merge it into the branch before they start."""
         target = self.variables.branch("BITBUCKET_PR_DESTINATION_BRANCH")
         tip = self.variables.commit("BITBUCKET_PR_DESTINATION_COMMIT")
-        return Base(target, head="HEAD", tip=tip) if target else None
+        return host.Base(target, head="HEAD", tip=tip) if target else None
 
     def merge_base(self, branch: str, head: str) -> str | None:
         """Return where ``head`` left ``branch``; a merge that only this step has made stands for the pull request."""
@@ -459,41 +447,41 @@ class Bitbucket(JobHost):
         found = (asked.merge_base(branch, one) for one in heads) if asked is not None else ()
         return next((commit for commit in found if commit is not None), None)
 
-    def clone_address(self) -> CloneAddress | None:
+    def clone_address(self) -> host.CloneAddress | None:
         url = self.pages.repository_url if self.pages else None
-        return CloneAddress(f"{url}.git", login_with("x-token-auth", self.token)) if url else None
+        return host.CloneAddress(f"{url}.git", host.login_with("x-token-auth", self.token)) if url else None
 
-    def files_of(self, commit: str) -> AbstractContextManager[CommitFiles] | None:
+    def files_of(self, commit: str) -> AbstractContextManager[host.CommitFiles] | None:
         return self._repository.files_of(commit) if self._repository else None
 
     # --- where it is said --------------------------------------------------------------------------------------------
 
-    def target(self) -> Target | str:
+    def target(self) -> host.Target | str:
         number = self.variables.number("BITBUCKET_PR_ID")
         if number is None:
             return "this pipeline belongs to no pull request"
         if self._repository is None:
             return f"there is no token to write it with: {_HOW}"
-        return Target(number, self.run.commit or "", self.variables.branch("BITBUCKET_PR_DESTINATION_BRANCH"))
+        return host.Target(number, self.run.commit or "", self.variables.branch("BITBUCKET_PR_DESTINATION_BRANCH"))
 
     @property
     def needs_token(self) -> str:
         return _HOW if self.token is None else ""
 
-    def target_of_number(self, number: int) -> Target:
+    def target_of_number(self, number: int) -> host.Target:
         return self._told().pull_request(number)
 
-    def comment(self, target: Target, marker: str, *, passed: bool) -> StickyComment:  # noqa: ARG002
+    def comment(self, target: host.Target, marker: str, *, passed: bool) -> StickyComment:  # noqa: ARG002
         return StickyComment(self._told().comments(target.number), marker)
 
-    def check(self, check: Check) -> Checked:
+    def check(self, check: host.Check) -> host.Checked:
         """Publish a Code Insights report on the commit, with its annotations: with a token, else through the step's
         proxy."""
         repository, name = self._published_in, self.variables.text("BITBUCKET_REPO_FULL_NAME")
         if check.commit is None or not name:
-            return Checked(False, "no Code Insights report: its commit is not known")
+            return host.Checked(False, "no Code Insights report: its commit is not known")
         if repository is None:
             client = BitbucketClient(_PROXIED_API, None, RetryBudget(_PATIENCE_WITH_PROXY), _PipelineProxy())
             repository = BitbucketRepository(client, name)
         kept, found = repository.report(check), len(check.annotations)
-        return Checked(True, f"the report holds {MOST} of {count(found, 'annotation')}" if kept < found else "")
+        return host.Checked(True, f"the report holds {MOST} of {count(found, 'annotation')}" if kept < found else "")

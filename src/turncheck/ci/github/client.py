@@ -12,16 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
-from turncheck.ci.rest import (
-    PER_PAGE,
-    SECONDARY_WAIT,
-    AnswerLostError,
-    NotFoundError,
-    RefusedError,
-    Request,
-    RestClient,
-    RestError,
-)
+from turncheck.ci import rest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,7 +22,7 @@ if TYPE_CHECKING:
 # What GitHub refuses in its own way.
 
 
-class MissingPermissionError(RefusedError):
+class MissingPermissionError(rest.RefusedError):
     """The token may not do it. ``needs`` is the line under ``permissions:`` that would allow it."""
 
     def __init__(self, what: str, *, needs: str | None, status: int = 403) -> None:
@@ -51,7 +42,7 @@ SEES_PRIVATE: Final = "On a private repository this can also mean that the token
 _Kind = TypeVar("_Kind")
 
 
-class GitHubClient(RestClient):
+class GitHubClient(rest.RestClient):
     """Asks the API of one GitHub; ``needs`` is the line under ``permissions:`` that a request takes."""
 
     host = "GitHub"
@@ -68,7 +59,7 @@ class GitHubClient(RestClient):
         Raises:
             RestError: as :meth:`get`; also for an answer that is not a list.
         """
-        return super().pages(path, kind, key=key, needs=needs, per_page=PER_PAGE, **parameters)
+        return super().pages(path, kind, key=key, needs=needs, per_page=rest.PER_PAGE, **parameters)
 
     def message_of(self, document: Any) -> str:
         if not isinstance(document, dict):
@@ -86,17 +77,17 @@ class GitHubClient(RestClient):
         if answer.headers.get("x-ratelimit-remaining") == "0" and reset.isdecimal():
             return max(1.0, float(reset) - self.patience.clock() + 1.0)
         if answer.status_code == 429 or "secondary rate limit" in message.lower():
-            return float(SECONDARY_WAIT * 2**attempt)
+            return float(rest.SECONDARY_WAIT * 2**attempt)
         return None
 
-    def refusal(self, status: int, message: str, trouble: str, request: Request) -> RestError:
+    def refusal(self, status: int, message: str, trouble: str, request: rest.Request) -> rest.RestError:
         if status in {404, 410}:
-            return NotFoundError(trouble, status=status, hint=SEES_PRIVATE if status == 404 else None)
+            return rest.NotFoundError(trouble, status=status, hint=SEES_PRIVATE if status == 404 else None)
         if status == 401:
-            return RestError(trouble, status=status, hint="The token is wrong or has expired.")
+            return rest.RestError(trouble, status=status, hint="The token is wrong or has expired.")
         if status == 403 and "resource not accessible" in message.lower():
             return MissingPermissionError(trouble, needs=request.needs)
-        return RestError(trouble, status=status)
+        return rest.RestError(trouble, status=status)
 
 
 # The parts of GitHub's responses that are used, typed: a response of another shape is a readable error, not a crash.
@@ -295,7 +286,7 @@ def _create(client: GitHubClient, repository: str, check: CheckRun, body: dict[s
     path = f"/repos/{repository}/check-runs"
     try:
         return client.post(path, body, Check, needs=NEEDS)
-    except AnswerLostError:
+    except rest.AnswerLostError:
         return _find(client, repository, check) or client.post(path, body, Check, needs=NEEDS)
 
 

@@ -9,19 +9,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from turncheck.ci.earlier_reports import (
-    EXPIRED,
-    MOST_ANCESTORS,
-    MOST_RUNS,
-    OF_A_FORK,
-    Archive,
-    AskedOnce,
-    BadArchiveError,
-    EarlierRun,
-    Reports,
-    download_reports,
-    is_ours,
-)
+from turncheck.ci import earlier_reports
 from turncheck.ci.github.client import Artifact, BranchTip, Commit, Difference, GitHubClient, Tree, WorkflowRun
 from turncheck.ci.github.context import GitHubContext, GitHubPages, target_of_run
 from turncheck.ci.host import Base, OtherRun, RunStamp, StoredReport, exact_commit
@@ -166,36 +154,42 @@ class WorkflowRuns:
     own_run: int | None = None
     """Only runs before this one count."""
 
-    def of_commit(self, branch: str, commit: str) -> Iterator[EarlierRun]:
+    def of_commit(self, branch: str, commit: str) -> Iterator[earlier_reports.EarlierRun]:
         return self._runs_of(branch, head_sha=commit)
 
-    def of_branch(self, branch: str) -> Iterator[EarlierRun]:
+    def of_branch(self, branch: str) -> Iterator[earlier_reports.EarlierRun]:
         return self._runs_of(branch, branch=branch)
 
     def ancestors(self, commit: str) -> Iterator[str]:
         path = f"/repos/{self.repository}/commits"
         listed = self.client.pages(path, Commit, sha=commit, needs="contents: read")
-        return (item.sha for item in islice(listed, MOST_ANCESTORS))
+        return (item.sha for item in islice(listed, earlier_reports.MOST_ANCESTORS))
 
-    def archives(self, run: EarlierRun) -> Iterator[Archive]:
+    def archives(self, run: earlier_reports.EarlierRun) -> Iterator[earlier_reports.Archive]:
         for artifact in artifacts_of_run(self.client, self.repository, run.id):
-            if is_ours(artifact.name, self.artifact_name):
-                unusable = EXPIRED if artifact.expired else OF_A_FORK if artifact.foreign else ""
-                yield Archive(str(artifact.id), unusable)
+            if earlier_reports.is_ours(artifact.name, self.artifact_name):
+                unusable = (
+                    earlier_reports.EXPIRED
+                    if artifact.expired
+                    else earlier_reports.OF_A_FORK
+                    if artifact.foreign
+                    else ""
+                )
+                yield earlier_reports.Archive(str(artifact.id), unusable)
 
-    def _runs_of(self, name: str, /, **wanted: str) -> Iterator[EarlierRun]:
+    def _runs_of(self, name: str, /, **wanted: str) -> Iterator[earlier_reports.EarlierRun]:
         path = f"/repos/{self.repository}/actions"
         if self.workflow is not None:
             path += f"/workflows/{PurePosixPath(self.workflow).name}"
         wanted = {"status": "completed", "exclude_pull_requests": "true", **wanted}
         listed = self.client.pages(f"{path}/runs", WorkflowRun, key="workflow_runs", needs=NEEDS, **wanted)
-        for run in islice(listed, MOST_RUNS):
+        for run in islice(listed, earlier_reports.MOST_RUNS):
             of_it = run.event in MEASURES_THE_COMMIT and _is_of_branch(run, name)
             if of_it and (self.own_run is None or run.id < self.own_run):
                 own = run.head_repository is not None and run.head_repository.full_name == self.repository
-                yield EarlierRun(run.id, run.head_sha, "" if own else OF_A_FORK)
+                yield earlier_reports.EarlierRun(run.id, run.head_sha, "" if own else earlier_reports.OF_A_FORK)
 
-    def read(self, archive: Archive) -> list[StoredReport]:
+    def read(self, archive: earlier_reports.Archive) -> list[StoredReport]:
         return read_artifact(self.client, self.repository, archive.id)
 
 
@@ -222,7 +216,9 @@ def read_artifact(client: GitHubClient, repository: str, artifact: int | str) ->
     Raises:
         UserError: as :func:`turncheck.ci.earlier_reports.download_reports`.
     """
-    return download_reports(client, f"/repos/{repository}/actions/artifacts/{artifact}/zip", needs=NEEDS)
+    return earlier_reports.download_reports(
+        client, f"/repos/{repository}/actions/artifacts/{artifact}/zip", needs=NEEDS
+    )
 
 
 # The results of another workflow run, for a run that may write in its place.
@@ -253,7 +249,7 @@ def read_run(
 
     # A fork's run may give its workflow any name.
     workflow = run.path.partition("@")[0] if owner == repository else None
-    trusted = AskedOnce(WorkflowRuns(client, repository, workflow, artifact_name, own_run=run.id))
+    trusted = earlier_reports.AskedOnce(WorkflowRuns(client, repository, workflow, artifact_name, own_run=run.id))
 
     url = pages.run(str(run.id))
     target = target_of_run(client, repository, run)
@@ -267,7 +263,7 @@ def read_run(
         stamp=RunStamp(int(run_id), run.run_attempt),
         target=target,
         stored=stored,
-        earlier=lambda root: Reports(trusted, root),
+        earlier=lambda root: earlier_reports.Reports(trusted, root),
         fork="" if owner == repository else owner,
     )
 
@@ -277,11 +273,11 @@ def _stored(
 ) -> Iterator[tuple[StoredReport, int]]:
     """Yield the run's reports, of its own commit alone, and the artifacts they are in."""
     for artifact in artifacts_of_run(client, repository, run.id):
-        if artifact.expired or not is_ours(artifact.name, artifact_name):
+        if artifact.expired or not earlier_reports.is_ours(artifact.name, artifact_name):
             continue
         try:
             stored = read_artifact(client, repository, artifact.id)
-        except (BadArchiveError, NotFoundError) as error:
+        except (earlier_reports.BadArchiveError, NotFoundError) as error:
             say(f"an artifact of the run cannot be used: {error.message}")
             continue
         for stored_report in stored:

@@ -16,41 +16,9 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
+from turncheck.ci import earlier_reports, host, rest
 from turncheck.ci.base_files import files_by_api
 from turncheck.ci.comment import StickyComment, Written
-from turncheck.ci.earlier_reports import (
-    EXPIRED,
-    MOST_ANCESTORS,
-    MOST_RUNS,
-    Archive,
-    AskedOnce,
-    EarlierRun,
-    Reports,
-    download_reports,
-)
-from turncheck.ci.host import (
-    Base,
-    CloneAddress,
-    CommitFiles,
-    HostError,
-    JobHost,
-    Run,
-    StoredReport,
-    Target,
-    exact_commit,
-    login_with,
-)
-from turncheck.ci.rest import (
-    ASKING,
-    PER_PAGE,
-    PUBLISHING,
-    NotFoundError,
-    RefusedError,
-    Request,
-    RestClient,
-    RestError,
-    RetryBudget,
-)
 from turncheck.comparison.model import Missing, Unreachable
 from turncheck.web.addresses import Network
 
@@ -121,49 +89,51 @@ class BranchPipelines:
         own_pipeline: only those before this one count.
     """
 
-    client: RestClient
+    client: rest.RestClient
     path: str
     job: str
     own_pipeline: int | None = None
 
-    def of_commit(self, branch: str, commit: str) -> Iterator[EarlierRun]:
+    def of_commit(self, branch: str, commit: str) -> Iterator[earlier_reports.EarlierRun]:
         return self._listed(branch, sha=commit)
 
-    def of_branch(self, branch: str) -> Iterator[EarlierRun]:
+    def of_branch(self, branch: str) -> Iterator[earlier_reports.EarlierRun]:
         return self._listed(branch)
 
     def ancestors(self, commit: str) -> Iterator[str]:
         path = f"{self.path}/repository/commits"
-        listed = self.client.pages(path, _Commit, needs=_NEEDS_PIPELINES, ref_name=commit, per_page=PER_PAGE)
-        return (one.id for one in islice(listed, MOST_ANCESTORS))
+        listed = self.client.pages(path, _Commit, needs=_NEEDS_PIPELINES, ref_name=commit, per_page=rest.PER_PAGE)
+        return (one.id for one in islice(listed, earlier_reports.MOST_ANCESTORS))
 
-    def archives(self, run: EarlierRun) -> Iterator[Archive]:
+    def archives(self, run: earlier_reports.EarlierRun) -> Iterator[earlier_reports.Archive]:
         path = f"{self.path}/pipelines/{run.id}/jobs"
-        wanted: dict[str, Any] = {"scope[]": _ENDED, "per_page": PER_PAGE}
+        wanted: dict[str, Any] = {"scope[]": _ENDED, "per_page": rest.PER_PAGE}
         jobs = self.client.pages(path, _Job, needs=_NEEDS_PIPELINES, **wanted)
         for job in sorted(jobs, key=lambda one: -one.id):
             if _shared_name(job.name) == _shared_name(self.job) and job.status in _ENDED and not job.tag:
                 if job.has_archive:
-                    yield Archive(str(job.id), run=str(job.id))
+                    yield earlier_reports.Archive(str(job.id), run=str(job.id))
                 elif job.artifacts_expire_at:
-                    yield Archive(str(job.id), EXPIRED)
+                    yield earlier_reports.Archive(str(job.id), earlier_reports.EXPIRED)
 
-    def _listed(self, branch: str, **wanted: str) -> Iterator[EarlierRun]:
+    def _listed(self, branch: str, **wanted: str) -> Iterator[earlier_reports.EarlierRun]:
         wanted |= {"ref": branch, "order_by": "id", "sort": "desc"}
         listed = self.client.pages(
-            f"{self.path}/pipelines", _Pipeline, needs=_NEEDS_PIPELINES, per_page=PER_PAGE, **wanted
+            f"{self.path}/pipelines", _Pipeline, needs=_NEEDS_PIPELINES, per_page=rest.PER_PAGE, **wanted
         )
-        for pipeline in islice(listed, MOST_RUNS):
+        for pipeline in islice(listed, earlier_reports.MOST_RUNS):
             of_the_branch = (
                 pipeline.source in _OF_BRANCHES
                 and pipeline.ref == branch
                 and pipeline.sha == wanted.get("sha", pipeline.sha)
             )
             if of_the_branch and (self.own_pipeline is None or pipeline.id < self.own_pipeline):
-                yield EarlierRun(pipeline.id, pipeline.sha)
+                yield earlier_reports.EarlierRun(pipeline.id, pipeline.sha)
 
-    def read(self, archive: Archive) -> list[StoredReport]:
-        return download_reports(self.client, f"{self.path}/jobs/{archive.id}/artifacts", needs=_NEEDS_PIPELINES)
+    def read(self, archive: earlier_reports.Archive) -> list[host.StoredReport]:
+        return earlier_reports.download_reports(
+            self.client, f"{self.path}/jobs/{archive.id}/artifacts", needs=_NEEDS_PIPELINES
+        )
 
 
 def _shared_name(job: str) -> str:
@@ -210,7 +180,7 @@ class _Entry(_Answer, frozen=True, kw_only=True):
     type: str
 
 
-class GitLabClient(RestClient):
+class GitLabClient(rest.RestClient):
     """Asks the API of one GitLab."""
 
     host = "GitLab"
@@ -224,12 +194,12 @@ class GitLabClient(RestClient):
         words = document.get("message") or document.get("error_description") or document.get("error") or ""
         return words if isinstance(words, str) else msgspec.json.encode(words).decode()
 
-    def refusal(self, status: int, message: str, trouble: str, request: Request) -> RestError:
+    def refusal(self, status: int, message: str, trouble: str, request: rest.Request) -> rest.RestError:
         if status in {401, 403} and ("scope" in message or status == 403):
-            return RefusedError(trouble, status=status, hint=f"The token needs {request.needs or _NEEDS}.")
+            return rest.RefusedError(trouble, status=status, hint=f"The token needs {request.needs or _NEEDS}.")
         if status == 404:  # a private project that the token may not see
             hint = "On a private project this can also mean that the token belongs to another one."
-            return NotFoundError(trouble, status=status, hint=hint)
+            return rest.NotFoundError(trouble, status=status, hint=hint)
         return super().refusal(status, message, trouble, request)
 
 
@@ -245,14 +215,14 @@ class GitLabProject:
         self.client = client
         self._path = f"/projects/{quote(project, safe='', errors='replace')}"
 
-    def merge_request(self, number: int) -> Target:
+    def merge_request(self, number: int) -> host.Target:
         """Return a merge request.
 
         Raises:
             RestError: it cannot be had.
         """
         merge_request = self.client.get(f"{self._path}/merge_requests/{number}", _MergeRequest)
-        return Target(merge_request.iid, merge_request.sha or "", merge_request.target_branch)
+        return host.Target(merge_request.iid, merge_request.sha or "", merge_request.target_branch)
 
     def base_of_merge_request(self, number: int, head: str | None) -> tuple[str, str | None]:
         """Return the target branch of a merge request, and where its head left it, if this is the head.
@@ -263,7 +233,7 @@ class GitLabProject:
         merge_request = self.client.get(f"{self._path}/merge_requests/{number}", _MergeRequest)
         refs = merge_request.diff_refs
         same = refs is not None and head is not None and refs.head_sha == head
-        return merge_request.target_branch, exact_commit(refs.base_sha) if refs is not None and same else None
+        return merge_request.target_branch, host.exact_commit(refs.base_sha) if refs is not None and same else None
 
     def merge_base(self, branch: str, head: str) -> str | None:
         """Return where a commit left a branch; ``None`` if GitLab does not know them.
@@ -275,11 +245,11 @@ class GitLabProject:
         """
         path = f"{self._path}/repository/merge_base"
         try:
-            tip = exact_commit(branch) or self._tip_of(branch)
+            tip = host.exact_commit(branch) or self._tip_of(branch)
             return self.client.get(path, _Commit, needs="the scope `read_api`", **{"refs[]": [tip, head]}).id
-        except NotFoundError:
+        except rest.NotFoundError:
             return None
-        except RestError as error:
+        except rest.RestError as error:
             if error.status == 400:  # one of the names is unknown
                 return None
             raise
@@ -290,19 +260,19 @@ class GitLabProject:
             f"{self._path}/repository/branches/{name}", _Branch, needs="the scope `read_api`"
         ).commit.id
 
-    def files_of(self, commit: str) -> AbstractContextManager[CommitFiles]:
+    def files_of(self, commit: str) -> AbstractContextManager[host.CommitFiles]:
         """Return a commit's files in a temporary folder."""
         path = f"{self._path}/repository/archive.tar.gz"
         return files_by_api(self.client, path, self._paths_of(commit), needs="the scope `read_api`", sha=commit)
 
     def _paths_of(self, commit: str) -> Iterator[str]:
-        wanted: dict[str, Any] = {"ref": commit, "recursive": "true", "pagination": "keyset", "per_page": PER_PAGE}
+        wanted: dict[str, Any] = {"ref": commit, "recursive": "true", "pagination": "keyset", "per_page": rest.PER_PAGE}
         listed = self.client.pages(f"{self._path}/repository/tree", _Entry, needs="the scope `read_api`", **wanted)
         return (entry.path for entry in listed if entry.type != "tree")
 
-    def pipelines(self, job: str, own_pipeline: int | None) -> AskedOnce:
+    def pipelines(self, job: str, own_pipeline: int | None) -> earlier_reports.AskedOnce:
         """Return the pipelines of branches before this one, and what their jobs of a name left."""
-        return AskedOnce(BranchPipelines(self.client, self._path, job, own_pipeline))
+        return earlier_reports.AskedOnce(BranchPipelines(self.client, self._path, job, own_pipeline))
 
     def notes(self, number: int, merge_request_url: str) -> MergeRequestNotes:
         """Return the notes of a merge request."""
@@ -319,7 +289,7 @@ class MergeRequestNotes:
 
     def all(self) -> Iterator[Written]:
         listed = self._client.comments(
-            self._path, _Note, needs=_NEEDS, per_page=PER_PAGE, sort="asc", order_by="created_at"
+            self._path, _Note, needs=_NEEDS, per_page=rest.PER_PAGE, sort="asc", order_by="created_at"
         )
         return (self._written(note) for note in listed if not note.system)
 
@@ -371,7 +341,7 @@ _BY_MERGE_REQUEST: Final = "measure in merge request pipelines, which name their
 _FORK: Final = "jobs of a fork do not get the variables of the project: a member of it can run the pipeline there"
 
 
-class GitLab(JobHost):
+class GitLab(host.JobHost):
     """GitLab, asked from a job of a pipeline or about a project."""
 
     name = "GitLab"
@@ -394,9 +364,9 @@ class GitLab(JobHost):
         return cls.of({**kept, **named, "CI_PROJECT_URL": f"{api.removesuffix('/api/v4')}/{repository}"}, token)
 
     @property
-    def run(self) -> Run:
+    def run(self) -> host.Run:
         variables = self.variables
-        return Run(
+        return host.Run(
             repository=variables.text("CI_PROJECT_PATH"),
             commit=variables.commit("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA", "CI_COMMIT_SHA"),
             checked_out=variables.commit("CI_COMMIT_SHA"),
@@ -438,11 +408,11 @@ class GitLab(JobHost):
         """The project that the change is to be merged into, which differs from that of a fork's job."""
         opened = self._open_merge_request
         elsewhere = opened is not None and opened[0] != self.variables.text("CI_PROJECT_PATH")
-        return self._project_within(ASKING, opened[0] if opened is not None and elsewhere else self._own_project)
+        return self._project_within(rest.ASKING, opened[0] if opened is not None and elsewhere else self._own_project)
 
     @cached_property
     def _published_in(self) -> GitLabProject | None:
-        return self._project_within(PUBLISHING, self._own_project)
+        return self._project_within(rest.PUBLISHING, self._own_project)
 
     @property
     def _own_project(self) -> str:
@@ -452,17 +422,17 @@ class GitLab(JobHost):
         api = self.variables.address("CI_API_V4_URL") or _API
         if self.token is None or not project:
             return None
-        client = GitLabClient(api, self.token, RetryBudget(seconds), Network.of(self.variables.given))
+        client = GitLabClient(api, self.token, rest.RetryBudget(seconds), Network.of(self.variables.given))
         return GitLabProject(client, project)
 
     def _told(self) -> GitLabProject:
         if self._published_in is None:
-            raise HostError("GitLab cannot be queried without a token", hint=f"To allow it, {_HOW}.")
+            raise host.HostError("GitLab cannot be queried without a token", hint=f"To allow it, {_HOW}.")
         return self._published_in
 
     # --- what is compared with ---------------------------------------------------------------------------------------
 
-    def base(self, warn: Callable[[str, HostError], None]) -> Base | Missing | None:
+    def base(self, warn: Callable[[str, host.HostError], None]) -> host.Base | Missing | None:
         """Return what a merge request is to be merged into; of a branch without one, the default branch.
 
         A pipeline for merged results has a merge checked out whose first parent is the target branch as it is now; the
@@ -471,10 +441,10 @@ class GitLab(JobHost):
         variables = self.variables
         if target := variables.branch("CI_MERGE_REQUEST_TARGET_BRANCH_NAME"):
             named = variables.text("CI_MERGE_REQUEST_TARGET_BRANCH_SHA", "CI_MERGE_REQUEST_DIFF_BASE_SHA")
-            return Base(target, exact_commit(named), head="HEAD")
+            return host.Base(target, host.exact_commit(named), head="HEAD")
         if target := variables.branch("CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_NAME"):  # of GitHub, which GitLab builds
-            return Base(
-                target, head="HEAD", tip=exact_commit(variables.text("CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_SHA"))
+            return host.Base(
+                target, head="HEAD", tip=host.exact_commit(variables.text("CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_SHA"))
             )
         default = variables.branch("CI_DEFAULT_BRANCH")
         if self._open_merge_request is not None:
@@ -482,11 +452,13 @@ class GitLab(JobHost):
         if not default:
             return None
         if variables.text("CI_COMMIT_BRANCH") == default:
-            before = exact_commit(variables.text("CI_COMMIT_BEFORE_SHA"))
-            return Base(default, before, child=exact_commit(variables.text("CI_COMMIT_SHA")))
-        return Base(default, head="HEAD")
+            before = host.exact_commit(variables.text("CI_COMMIT_BEFORE_SHA"))
+            return host.Base(default, before, child=host.exact_commit(variables.text("CI_COMMIT_SHA")))
+        return host.Base(default, head="HEAD")
 
-    def _base_of_open_merge_request(self, default: str, warn: Callable[[str, HostError], None]) -> Base | Missing:
+    def _base_of_open_merge_request(
+        self, default: str, warn: Callable[[str, host.HostError], None]
+    ) -> host.Base | Missing:
         """Return the target of the merge request that is open for the branch of this pipeline, whatever project it is
         in.
 
@@ -498,45 +470,45 @@ class GitLab(JobHost):
         several = ", ".join(f"{one}!{other}" for one, other in self._open_merge_requests)
         if len({one for one, _ in self._open_merge_requests}) > 1:
             return Unreachable(f"{several} are open for this branch, in several projects: {_BY_MERGE_REQUEST}")
-        trouble: HostError = HostError(f"there is no token ({_HOW})")
+        trouble: host.HostError = host.HostError(f"there is no token ({_HOW})")
         if self._project is not None:
             try:
-                head = exact_commit(variables.text("CI_COMMIT_SHA"))
+                head = host.exact_commit(variables.text("CI_COMMIT_SHA"))
                 found = {self._project.base_of_merge_request(one, head) for _, one in self._open_merge_requests}
                 if len({target for target, _ in found}) > 1:
                     return Unreachable(f"{several} are open, into several branches: {_BY_MERGE_REQUEST}")
                 target, commit = min(found, key=lambda one: one[1] is None)
-                return Base(target, commit, head="HEAD", of_a_change=True)
-            except HostError as error:
+                return host.Base(target, commit, head="HEAD", of_a_change=True)
+            except host.HostError as error:
                 trouble = error
                 warn("the merge request of this branch", error)
         if len(self._open_merge_requests) > 1:
             return Unreachable(f"into which branches {several} are to be merged is not known: {trouble.why}")
         if project != variables.text("CI_PROJECT_PATH") or not default or variables.text("CI_COMMIT_BRANCH") == default:
             return Unreachable(f"the target of merge request {project}!{number} is not known: {trouble.why}")
-        return Base(default, head="HEAD", of_a_change=True)
+        return host.Base(default, head="HEAD", of_a_change=True)
 
-    def clone_address(self) -> CloneAddress | None:
+    def clone_address(self) -> host.CloneAddress | None:
         variables, opened = self.variables, self._open_merge_request
         url = variables.address("CI_MERGE_REQUEST_PROJECT_URL", "CI_PROJECT_URL")
         if url and opened is not None and opened[0] != variables.text("CI_PROJECT_PATH"):
             url = f"{url.removesuffix(variables.text('CI_PROJECT_PATH'))}{opened[0]}"
-        return CloneAddress(f"{url}.git", login_with("oauth2", self.token)) if url else None
+        return host.CloneAddress(f"{url}.git", host.login_with("oauth2", self.token)) if url else None
 
     def merge_base(self, branch: str, head: str) -> str | None:
         return self._project.merge_base(branch, head) if self._project else None
 
-    def files_of(self, commit: str) -> AbstractContextManager[CommitFiles] | None:
+    def files_of(self, commit: str) -> AbstractContextManager[host.CommitFiles] | None:
         return self._project.files_of(commit) if self._project else None
 
     @cached_property
-    def _earlier_pipelines(self) -> AskedOnce | None:
+    def _earlier_pipelines(self) -> earlier_reports.AskedOnce | None:
         variables = self.variables
         job = variables.text("CI_JOB_NAME")
         return self._project.pipelines(job, variables.number("CI_PIPELINE_ID")) if self._project and job else None
 
-    def earlier_reports(self, artifact_name: str, root: str) -> Reports | None:  # noqa: ARG002 - jobs have names there
-        return Reports(self._earlier_pipelines, root) if self._earlier_pipelines is not None else None
+    def earlier_reports(self, artifact_name: str, root: str) -> earlier_reports.Reports | None:  # noqa: ARG002 - jobs have names there
+        return earlier_reports.Reports(self._earlier_pipelines, root) if self._earlier_pipelines is not None else None
 
     # --- where it is said --------------------------------------------------------------------------------------------
 
@@ -562,7 +534,7 @@ class GitLab(JobHost):
     def _open_merge_request(self) -> tuple[str, int] | None:
         return next(iter(self._open_merge_requests), None)
 
-    def target(self) -> Target | str:
+    def target(self) -> host.Target | str:
         variables = self.variables
         own = (number for project, number in self._open_merge_requests if project == variables.text("CI_PROJECT_PATH"))
         number = variables.number("CI_MERGE_REQUEST_IID") or next(own, None)
@@ -573,16 +545,16 @@ class GitLab(JobHost):
         if self._project is None:
             return f"there is no token to write it with: {_HOW}" + (f" ({_FORK})" if of_a_fork else "")
         branch = variables.branch("CI_MERGE_REQUEST_TARGET_BRANCH_NAME")
-        return Target(number, self.run.commit or "", branch, "a fork" if of_a_fork else "")
+        return host.Target(number, self.run.commit or "", branch, "a fork" if of_a_fork else "")
 
     @property
     def needs_token(self) -> str:
         return _HOW if self.token is None else ""
 
-    def target_of_number(self, number: int) -> Target:
+    def target_of_number(self, number: int) -> host.Target:
         return self._told().merge_request(number)
 
-    def comment(self, target: Target, marker: str, *, passed: bool) -> StickyComment:  # noqa: ARG002
+    def comment(self, target: host.Target, marker: str, *, passed: bool) -> StickyComment:  # noqa: ARG002
         project = self.variables.address("CI_MERGE_REQUEST_PROJECT_URL", "CI_PROJECT_URL")
         page = f"{project}/-/merge_requests/{target.number}" if project else ""
         return StickyComment(self._told().notes(target.number, page), marker)

@@ -5,17 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.commands.flags.shared import (
-    add_config,
-    add_custom_code_flag,
-    add_domain,
-    add_model,
-    add_paths,
-    add_project,
-    add_seed,
-    add_setting,
-    add_vectors_flag,
-)
+from turncheck.commands.flags import shared
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
@@ -67,7 +57,7 @@ def add_engine_flags(parser: argparse.ArgumentParser, *names: str) -> None:
 
     group = parser.add_argument_group("engine")
     for name in names or FLAGS:
-        add_setting(group, name, options()[name])
+        shared.add_setting(group, name, options()[name])
 
 
 def add_cache_flags(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
@@ -75,7 +65,7 @@ def add_cache_flags(group: argparse._ArgumentGroup | argparse.ArgumentParser) ->
     from turncheck.settings.options import options  # as above
 
     for name in CACHE_FLAGS:
-        add_setting(group, name, options()[name])
+        shared.add_setting(group, name, options()[name])
 
 
 def settings_of(namespace: argparse.Namespace, *, workers: int = 0) -> Settings:
@@ -128,19 +118,19 @@ def models_of(namespace: argparse.Namespace) -> Models:
 def add_assistant(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """Add the flags; the group is returned for more of them."""
     group = parser.add_argument_group("the assistant")
-    add_project(group)
-    add_domain(group)
-    add_paths(group, "--data", words="training data, files or folders (default: data)")
-    add_config(group)
-    add_model(group)
+    shared.add_project(group)
+    shared.add_domain(group)
+    shared.add_paths(group, "--data", words="training data, files or folders (default: data)")
+    shared.add_config(group)
+    shared.add_model(group)
     group.add_argument("--endpoints", type=Path, metavar="PATH", help="the endpoints file (default: endpoints.yml)")
     group.add_argument(
         "--action-endpoint", metavar="URL", help="address of the action server, instead of the one in endpoints.yml"
     )
     group.add_argument("--action-server", metavar="COMMAND", help="command that starts the action server")
-    add_seed(group, "training and of response variations")
-    add_vectors_flag(group)
-    add_custom_code_flag(group)
+    shared.add_seed(group, "training and of response variations")
+    shared.add_vectors_flag(group)
+    shared.add_custom_code_flag(group)
     add_cache_flags(group)
     return group
 

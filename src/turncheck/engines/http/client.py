@@ -13,18 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 import requests
 from urllib3.exceptions import ProtocolError
 
+from turncheck.engines import remote
 from turncheck.engines.http.answers import error_text
 from turncheck.engines.http.signature import AwsKey, signed
-from turncheck.engines.remote import (
-    SHOWN,
-    TIMEOUT,
-    Question,
-    RemoteClient,
-    Response,
-    ServerError,
-    UnreadableError,
-    decoded,
-)
 from turncheck.messages.errors import EngineError, UnansweredError, UserError
 from turncheck.messages.plain_text import whole_characters
 from turncheck.settings.bot import leads_out
@@ -54,25 +45,25 @@ class Access:
 
     url: str = field(repr=False)
     token: str | None = field(default=None, repr=False)
-    timeout: float = TIMEOUT
+    timeout: float = remote.TIMEOUT
     network: Network = field(default=Network(), repr=False)
 
 
-class _RefusedTurnError(ServerError):
+class _RefusedTurnError(remote.ServerError):
     """The bot refuses this one call."""
 
 
-class _TooLargeError(ServerError):
+class _TooLargeError(remote.ServerError):
     """This one answer is too large."""
 
 
-class UnansweredServerError(ServerError, UnansweredError):
+class UnansweredServerError(remote.ServerError, UnansweredError):
     """The bot failed in one conversation, which may go well the next time."""
 
     attempts = 3
 
 
-class BotClient(RemoteClient):
+class BotClient(remote.RemoteClient):
     """A bot's API, as its shape says."""
 
     noun = "bot"
@@ -127,8 +118,8 @@ class BotClient(RemoteClient):
         if may_be_empty and not response.body.strip():
             return None
         try:
-            answer = decoded(response.body)
-        except UnreadableError as error:
+            answer = remote.decoded(response.body)
+        except remote.UnreadableError as error:
             if may_be_text and not response.body.lstrip().startswith(b"<"):
                 return None
             raise self.fault(self._unreadable(question, response, str(error))) from None
@@ -154,7 +145,7 @@ class BotClient(RemoteClient):
             return EngineError(what, hint=f"It is the {MOST_FAULTS}th turn in a row without a usable answer.")
         return TurnFailedError(what)
 
-    def refused(self, response: Response, question: Question) -> ServerError:
+    def refused(self, response: remote.Response, question: remote.Question) -> remote.ServerError:
         """Return the error for an answer that is not a success: it may only be about this one call."""
         status = response.status
         what = f"the bot at {self.name} answers {question.shown} with {status}: {self._reason(response)}"
@@ -162,10 +153,12 @@ class BotClient(RemoteClient):
             return self.redirected(response, question)
         if status == 401 or (status == 403 and not self._has_answered):
             hint = "Give its token with --bot-token; `token` under `bot:` says into which header it goes."
-            return ServerError(f"the bot at {self.name} refuses {question.shown}: {self._reason(response)}", hint=hint)
+            return remote.ServerError(
+                f"the bot at {self.name} refuses {question.shown}: {self._reason(response)}", hint=hint
+            )
         if status in {404, 405} and not self._has_answered:
             hint = "Are --bot-url, and `path` and `method` under `bot:`, right?"
-            return ServerError(what, location=None, hint=hint)
+            return remote.ServerError(what, location=None, hint=hint)
         if status in {404, 410}:
             return _RefusedTurnError(f"{what}. Has it forgotten the conversation?")
         if status == requests.codes.too_many_requests:
@@ -176,25 +169,25 @@ class BotClient(RemoteClient):
             return failure
         return _RefusedTurnError(what)
 
-    def _reason(self, response: Response) -> str:
+    def _reason(self, response: remote.Response) -> str:
         """Return the message of an error; if it is not JSON, the name of the status and how it begins."""
         try:
-            text = error_text(decoded(response.body))
-        except UnreadableError:
+            text = error_text(remote.decoded(response.body))
+        except remote.UnreadableError:
             text = ""
         if text:
             return self.shown(text, 300)
         named = self.shown(response.reason) or "no reason given"
-        begins = self.shown(response.body[: 8 * SHOWN].decode("utf-8", "replace"))
+        begins = self.shown(response.body[: 8 * remote.SHOWN].decode("utf-8", "replace"))
         return f"{named}. It says: {begins}" if begins and not begins.startswith(("<", "{}", "[]")) else named
 
-    def too_large(self, question: Question) -> UserError:
+    def too_large(self, question: remote.Question) -> UserError:
         """Return the error for an answer that is larger than the limit: it is only about this one call."""
         return _TooLargeError(
             f"the bot at {self.name} answers {question.shown} with more than {self.most_bytes >> 20} MiB"
         )
 
-    def _unreachable(self, error: Exception, question: Question) -> ServerError:
+    def _unreachable(self, error: Exception, question: remote.Question) -> remote.ServerError:
         """Distinguish a bot that is gone from one answer that was cut off, or that cannot be decoded."""
         if isinstance(error, requests.exceptions.ContentDecodingError):
             return _RefusedTurnError(f"the bot at {self.name} answers {question.shown} with what cannot be decoded")
@@ -206,8 +199,8 @@ class BotClient(RemoteClient):
             return super()._unreachable(error, question)
         return UnansweredServerError(f"the bot at {self.name} cut the connection when it was asked {question.shown}")
 
-    def _unreadable(self, question: Question, response: Response, why: str) -> str:
-        begins = self.shown(response.body[: 8 * SHOWN].decode("utf-8", "replace"))
+    def _unreadable(self, question: remote.Question, response: remote.Response, why: str) -> str:
+        begins = self.shown(response.body[: 8 * remote.SHOWN].decode("utf-8", "replace"))
         what = f"the bot at {self.name} answers {question.shown} with what is not JSON"
         if not begins:
             return f"{what}: it is empty"
@@ -217,10 +210,10 @@ class BotClient(RemoteClient):
 
     def _question(
         self, request: BotRequest, values: Mapping[str, Any], cookies: Mapping[str, str], repeatable: bool
-    ) -> Question:
+    ) -> remote.Question:
         path = filled_path(request.path, values)
         if leads_out(path):  # by what a placeholder stands for
-            raise ServerError(
+            raise remote.ServerError(
                 f"'{self.shown(path)}' leads out of the bot's address, which a message or an id may not do"
             )
         if path == "/":  # the address itself, to which the bot need not answer with a slash more
@@ -231,7 +224,7 @@ class BotClient(RemoteClient):
             headers = {"Content-Type": "application/json", **headers}
         if cookies:
             headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in cookies.items())
-        return Question(
+        return remote.Question(
             request.method,
             path,
             f"{request.method} {request.path}",

@@ -9,17 +9,8 @@ from msgspec import Struct, UnsetType, structs
 
 from turncheck.comparison.cases import batch_expectation
 from turncheck.engines.base import Engine, SuiteAnswers, UtteranceAnswer
+from turncheck.evaluation import repeated
 from turncheck.evaluation.answers import UnfitAnswerError, asked_twice
-from turncheck.evaluation.repeated import (
-    BaseRuns,
-    Repeated,
-    RepeatedRun,
-    RepeatedRuns,
-    Run,
-    Sign,
-    base_runs,
-    by_key,
-)
 from turncheck.messages.phrasing import first_line
 
 if TYPE_CHECKING:
@@ -43,7 +34,7 @@ class RepeatedSuite(Struct, frozen=True):
     """
 
     first: SuiteAnswers
-    utterances: tuple[RepeatedRuns, ...] = ()
+    utterances: tuple[repeated.RepeatedRuns, ...] = ()
 
 
 class BatchRepetition(NamedTuple):
@@ -91,36 +82,36 @@ def repeat_utterances(
     places = [(index, place) for index, suite in enumerate(suites) for place in range(len(suite.cases))]
     single = [replace(suites[index], cases=(suites[index].cases[place],)) for index, place in places]
 
-    def told(number: int, answer: UtteranceAnswer) -> Run[_Told]:
+    def told(number: int, answer: UtteranceAnswer) -> repeated.Run[_Told]:
         case = judge(single[number].cases[0], answer)
         is_unknown = case.result == "not-evaluated"
-        sign: Sign = "error" if is_unknown else "passed" if case.passed else "failed"
-        return Run(_Told(answer, case), sign, why=first_line(answer.error or ""))
+        sign: repeated.Sign = "error" if is_unknown else "passed" if case.passed else "failed"
+        return repeated.Run(_Told(answer, case), sign, why=first_line(answer.error or ""))
 
-    def ask(asked: Engine, number: int) -> Run[_Told]:
+    def ask(asked: Engine, number: int) -> repeated.Run[_Told]:
         answer, why = asked_twice(lambda: ask_one(asked, single[number]))
         return told(number, answer or UtteranceAnswer(error=why or NO_ANSWER.error))
 
-    def test_of(number: int, index: int, place: int) -> Repeated[_Told]:
+    def test_of(number: int, index: int, place: int) -> repeated.Repeated[_Told]:
         suite = here[index]
         if suite.utterances:
             known = suite.utterances[place]
             runs = [told(number, answer)._replace(base=run.base) for run, answer in _answers(suites[index], known)]
-            return Repeated(number, known=runs, why_known=known.why, in_turn=known.in_turn)
-        test: Repeated[_Told] = Repeated(number, asked=1)
+            return repeated.Repeated(number, known=runs, why_known=known.why, in_turn=known.in_turn)
+        test: repeated.Repeated[_Told] = repeated.Repeated(number, asked=1)
         test.add(told(number, suite.first.answers[place]), usual=True)
         return test
 
     tests = {where: test_of(number, *where) for number, where in enumerate(places) if where[0] in here}
 
-    def find_base(_: Sequence[Repeated[_Told]]) -> None:
+    def find_base(_: Sequence[repeated.Repeated[_Told]]) -> None:
         keys = [
             _key(tests[index, place].answers[0].answer.case)
             if (index, place) in tests
             else _key(judge(suites[index].cases[place], NO_ANSWER))
             for index, place in places
         ]
-        for where, found in zip(places, by_key(keys, _runs_of_base(how.base())), strict=True):
+        for where, found in zip(places, repeated.by_key(keys, _runs_of_base(how.base())), strict=True):
             if where in tests:
                 tests[where].base = found
 
@@ -142,27 +133,27 @@ def repeat_utterances(
     return BatchRepetition(cases, written, rounds.how, rounds.stopped)
 
 
-def _answer(run: Run[_Told]) -> UtteranceAnswer:
+def _answer(run: repeated.Run[_Told]) -> UtteranceAnswer:
     return run.answer.answer
 
 
-def _answers(suite: Suite, known: RepeatedRuns) -> list[tuple[RepeatedRun, UtteranceAnswer]]:
+def _answers(suite: Suite, known: repeated.RepeatedRuns) -> list[tuple[repeated.RepeatedRun, UtteranceAnswer]]:
     if not all(isinstance(run.answer, UtteranceAnswer) for run in known.runs) or not known.runs:
         raise UnfitAnswerError(f"suite:{suite.name}")
     return [(run, run.answer) for run in known.runs if isinstance(run.answer, UtteranceAnswer)]
 
 
-def _runs_of_base(known: Batch | None) -> Iterator[tuple[Hashable, BaseRuns]]:
+def _runs_of_base(known: Batch | None) -> Iterator[tuple[Hashable, repeated.BaseRuns]]:
     for case in known.cases if known is not None else ():
         if case.result != "not-evaluated" or not isinstance(case.repeats, UnsetType):
-            yield _key(case), base_runs(case.repeats, case.attempts, passed=case.passed)
+            yield _key(case), repeated.base_runs(case.repeats, case.attempts, passed=case.passed)
 
 
 def _key(case: BatchCase) -> Hashable:
     return case.text, batch_expectation(case)
 
 
-def _result(test: Repeated[_Told], why_unclear: str) -> BatchCase:
+def _result(test: repeated.Repeated[_Told], why_unclear: str) -> BatchCase:
     """Return a case's result: that of the first run that shows what became of it, with all of its runs.
 
     One whose runs end in errors could not be evaluated: an assistant that is gone must not pass for a chance.

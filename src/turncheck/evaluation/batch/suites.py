@@ -23,19 +23,7 @@ from turncheck.evaluation.nlu_remarks import ENTITY, covered_intents
 from turncheck.messages.errors import CutShortError, EngineError
 from turncheck.messages.phrasing import count, first_line
 from turncheck.project.batch.model import KnownNames, Suite, SuiteCase, comparable
-from turncheck.report.batch import (
-    BATCH_KINDS,
-    Batch,
-    BatchCase,
-    BatchIntent,
-    BatchKind,
-    BatchOutcome,
-    BatchSetting,
-    BatchSuite,
-    harmonic,
-    numbers_of,
-    share,
-)
+from turncheck.report import batch as batch_report
 from turncheck.report.model import Attempt
 
 if TYPE_CHECKING:
@@ -50,26 +38,28 @@ if TYPE_CHECKING:
 # The numbers of a suite by kind and by intent.
 
 
-def kinds_of(cases: Sequence[BatchCase], known: KnownNames | None = None) -> dict[str, BatchKind]:
+def kinds_of(
+    cases: Sequence[batch_report.BatchCase], known: KnownNames | None = None
+) -> dict[str, batch_report.BatchKind]:
     """Return the numbers of each kind that has cases or of which the project has intents.
 
     Args:
         cases: the cases.
         known: the project's names; ``None`` if there is no project.
     """
-    kinds: dict[str, BatchKind] = {}
-    for kind in BATCH_KINDS:
+    kinds: dict[str, batch_report.BatchKind] = {}
+    for kind in batch_report.BATCH_KINDS:
         of_kind = [case for case in cases if case.kind == kind]
         there = None if known is None else known.in_total(kind)
         if not of_kind and not there:
             continue
         covered = None if there is None or known is None else len(expected_names(cases, known, kind) & there.keys())
         total = None if there is None else len(there)
-        kinds[kind] = BatchKind(**numbers_of(of_kind), covered=covered, total=total)
+        kinds[kind] = batch_report.BatchKind(**batch_report.numbers_of(of_kind), covered=covered, total=total)
     return kinds
 
 
-def expected_names(cases: Sequence[BatchCase], known: KnownNames, kind: str) -> set[str]:
+def expected_names(cases: Sequence[batch_report.BatchCase], known: KnownNames, kind: str) -> set[str]:
     """Return the names that the cases expect, in comparable form: traits, or intents of another kind."""
     is_trait = kind == "trait"
     return {
@@ -80,7 +70,7 @@ def expected_names(cases: Sequence[BatchCase], known: KnownNames, kind: str) -> 
     }
 
 
-def intents_of(cases: Sequence[BatchCase]) -> dict[str, BatchIntent]:
+def intents_of(cases: Sequence[batch_report.BatchCase]) -> dict[str, batch_report.BatchIntent]:
     """Return the usual scores of each intent that some evaluated case expects or matches, by name.
 
     Any alternative that is matched is right; if none is, each of them counts as missed.
@@ -102,10 +92,10 @@ def intents_of(cases: Sequence[BatchCase]) -> dict[str, BatchIntent]:
         support.update(hit if hit and case.kind != "trait" else wanted.keys())
     scores = {}
     for key in sorted(names):
-        precision = share(found[key], matched[key]) or 0.0
-        recall = share(found[key], support[key]) or 0.0
-        scores[names[key]] = BatchIntent(
-            precision=precision, recall=recall, f1=harmonic(precision, recall), support=support[key]
+        precision = batch_report.share(found[key], matched[key]) or 0.0
+        recall = batch_report.share(found[key], support[key]) or 0.0
+        scores[names[key]] = batch_report.BatchIntent(
+            precision=precision, recall=recall, f1=batch_report.harmonic(precision, recall), support=support[key]
         )
     return scores
 
@@ -124,7 +114,7 @@ class SuiteRun(Struct, frozen=True):
     training: Collection[str] = ()
     notes: str = ""
     by_stand_in: bool = False
-    setting: BatchSetting | None = None
+    setting: batch_report.BatchSetting | None = None
 
 
 def evaluate_suites(
@@ -134,8 +124,8 @@ def evaluate_suites(
     screen: Console,
     answers: Answers = ASKED_HERE,
     *,
-    repeating: Repeating[Batch] | None = None,
-) -> Batch:
+    repeating: Repeating[batch_report.Batch] | None = None,
+) -> batch_report.Batch:
     """Run and judge suites; a suite is a unit of ``answers``. ``repeating``: how utterances are asked again.
 
     Raises:
@@ -202,13 +192,13 @@ def evaluate_suites(
 
 def evaluate_suites_times(
     engines: Engine, suites: Sequence[Suite], run: SuiteRun, screen: Console, times: int
-) -> Batch:
+) -> batch_report.Batch:
     """Run suites so many times: a case has passed if it passed each time, else it is as in the first that failed.
 
     Raises:
         CutShortError: as in :func:`evaluate_suites`; ``finished`` has the runs until then.
     """
-    batches: list[Batch] = []
+    batches: list[batch_report.Batch] = []
     stopped: CutShortError | None = None
     while stopped is None and len(batches) < times:
         try:
@@ -230,7 +220,7 @@ def evaluate_suites_times(
     return batch
 
 
-def _of_times(runs: Sequence[BatchCase], *, ended: bool) -> BatchCase:
+def _of_times(runs: Sequence[batch_report.BatchCase], *, ended: bool) -> batch_report.BatchCase:
     """Return the result of a case that was run several times; ``ended``: the last run may not have come to it."""
     if ended and runs[-1].result == "not-evaluated":
         runs = runs[:-1]
@@ -258,7 +248,7 @@ def _ensure_fits(known: RepeatedSuite, suite: Suite, unit: str) -> None:
         raise UnfitAnswerError(unit)
 
 
-def _why_not_judged(batch: Batch) -> str:
+def _why_not_judged(batch: batch_report.Batch) -> str:
     """Say which suites were not run to their end; "" if all were."""
     if batch.not_evaluated == len(batch.cases) > 0:
         return f"no utterance could be evaluated: {batch.cases[0].reason}"
@@ -269,13 +259,13 @@ def _why_not_judged(batch: Batch) -> str:
     return f"the suite '{ended[0].name}' was not run to its end{others}: {ended[0].cases[0].reason}"
 
 
-def judged_suite(suite: Suite, answers: SuiteAnswers, run: SuiteRun) -> BatchSuite:
+def judged_suite(suite: Suite, answers: SuiteAnswers, run: SuiteRun) -> batch_report.BatchSuite:
     """Judge a suite by its answers, one for each case."""
     names = run.known or KnownNames()
     pairs = zip(suite.cases, answers.answers, strict=True)
     cases = tuple(judged_case(case, answer, names) for case, answer in pairs)
-    return BatchSuite(
-        **numbers_of(cases),
+    return batch_report.BatchSuite(
+        **batch_report.numbers_of(cases),
         name=suite.name,
         description=suite.description,
         notes=_notes(run.notes.strip(), answers.notes.strip()),
@@ -289,10 +279,12 @@ def judged_suite(suite: Suite, answers: SuiteAnswers, run: SuiteRun) -> BatchSui
     )
 
 
-def _with_cases(suite: BatchSuite, cases: tuple[BatchCase, ...], run: SuiteRun) -> BatchSuite:
+def _with_cases(
+    suite: batch_report.BatchSuite, cases: tuple[batch_report.BatchCase, ...], run: SuiteRun
+) -> batch_report.BatchSuite:
     """Return a suite with other results of its cases, and the numbers that follow."""
     outcome = suite.outcome if suite.outcome == "cancelled" else outcome_of(cases)
-    numbers = numbers_of(cases)
+    numbers = batch_report.numbers_of(cases)
     return structs.replace(
         suite, **numbers, outcome=outcome, kinds=kinds_of(cases, run.known), intents=intents_of(cases), cases=cases
     )
@@ -303,11 +295,13 @@ def _notes(given: str, there: str) -> str:
     return there if given in there else given if there in given else f"{given}\n{there}"
 
 
-def _setting(of_engine: BatchSetting | None, of_files: BatchSetting | None) -> BatchSetting | None:
+def _setting(
+    of_engine: batch_report.BatchSetting | None, of_files: batch_report.BatchSetting | None
+) -> batch_report.BatchSetting | None:
     """The engine's setting, completed from that of the files."""
     if of_engine is None or of_files is None:
         return of_engine or of_files
-    return BatchSetting(
+    return batch_report.BatchSetting(
         bot=of_engine.bot or of_files.bot,
         language=of_engine.language or of_files.language,
         thresholds=of_engine.thresholds or of_files.thresholds,
@@ -315,15 +309,17 @@ def _setting(of_engine: BatchSetting | None, of_files: BatchSetting | None) -> B
     )
 
 
-def batch_of(suites: Sequence[BatchSuite], run: SuiteRun, entities: Collection[str] = ()) -> Batch:
+def batch_of(
+    suites: Sequence[batch_report.BatchSuite], run: SuiteRun, entities: Collection[str] = ()
+) -> batch_report.Batch:
     """Combine judged suites, with the numbers of all their cases.
 
     ``entities``: the expected ones in comparable form, including those that could not be evaluated.
     """
     cases = [case for suite in suites for case in suite.cases]
     training = {comparable(text) for text in run.training}
-    return Batch(
-        **numbers_of(cases),
+    return batch_report.Batch(
+        **batch_report.numbers_of(cases),
         suites=tuple(suites),
         kinds=kinds_of(cases, run.known),
         coverage=None if run.known is None else _coverage(cases, run.known, entities),
@@ -428,7 +424,7 @@ def answer_of(case: SuiteCase, parse: Parse, can: Capabilities) -> UtteranceAnsw
     )
 
 
-def outcome_of(cases: Sequence[BatchCase]) -> BatchOutcome:
+def outcome_of(cases: Sequence[batch_report.BatchCase]) -> batch_report.BatchOutcome:
     """Return the platform's word for the outcome of a run that was not cancelled."""
     unanswered = sum(case.result == "not-evaluated" for case in cases)
     if unanswered and unanswered == len(cases):
@@ -436,8 +432,10 @@ def outcome_of(cases: Sequence[BatchCase]) -> BatchOutcome:
     return "success with warning" if unanswered else "success"
 
 
-def _coverage(cases: Sequence[BatchCase], known: KnownNames, entities: Collection[str]) -> CoveredIntents | None:
+def _coverage(
+    cases: Sequence[batch_report.BatchCase], known: KnownNames, entities: Collection[str]
+) -> CoveredIntents | None:
     """An intent or entity is covered if any case expects it."""
-    expected: dict[str, set[str]] = {kind: expected_names(cases, known, kind) for kind in BATCH_KINDS}
+    expected: dict[str, set[str]] = {kind: expected_names(cases, known, kind) for kind in batch_report.BATCH_KINDS}
     expected[ENTITY] = {*entities, *(comparable(entity.name) for case in cases for entity in case.entities)}
     return covered_intents(known, lambda kind: expected[kind])

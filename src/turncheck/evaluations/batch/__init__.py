@@ -5,15 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.evaluations.kind import (
-    SCORES,
-    EvaluationKind,
-    figures_of_report,
-    metric_named,
-    metrics_of_runs,
-    names_of,
-    why_no_figure_of_runs,
-)
+from turncheck.evaluations import kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,22 +26,22 @@ def _figures(report: Report) -> Iterator[tuple[str, Any]]:
     batch = report.batch
     if batch is None:
         return
-    yield from names_of("batch", _FIGURES, batch)
+    yield from kind.names_of("batch", _FIGURES, batch)
     for suite in batch.suites:
-        yield from names_of(f"batch[{suite.name}]", _FIGURES, suite)
+        yield from kind.names_of(f"batch[{suite.name}]", _FIGURES, suite)
     if batch.coverage is not None:
         if batch.coverage.pooled is not None:
             yield "batch.coverage.pooled", batch.coverage.pooled
         yield "batch.coverage.mean", batch.coverage.mean
-    yield from figures_of_report(report, "batch")
+    yield from kind.figures_of_report(report, "batch")
 
 
-BATCH: Final = EvaluationKind(
+BATCH: Final = kind.EvaluationKind(
     name="batch",
     capability="no_batch",
     has_results=_has_results,
     metrics=(
-        metric_named(
+        kind.metric_named(
             r"batch\.passed",
             "batch",
             "higher",
@@ -59,17 +51,17 @@ BATCH: Final = EvaluationKind(
             of=("batch.failed",),
             only_if_any=True,
         ),
-        metric_named(r"batch\.failed", "batch", "lower", "counted", "count"),
-        metric_named(r"batch\[.*\]\.passed", "batch", "higher", "counted", "count"),
-        metric_named(r"batch\[.*\]\.failed", "batch", "lower", "counted", "count"),
-        metric_named(r"batch\.intent_success", "batch", "higher", "mcnemar", label="Batch suites, intents right"),
-        metric_named(r"batch\.f1", "batch", "higher", "mcnemar", label="Batch suites, F1"),
-        metric_named(r"batch\.entity_success", "batch", "higher", "mcnemar", label="Batch suites, entities right"),
-        metric_named(
-            rf"batch(?:\[.*\])?\.(?:accuracy|intent_success|entity_success|{SCORES})", "batch", "higher", "mcnemar"
+        kind.metric_named(r"batch\.failed", "batch", "lower", "counted", "count"),
+        kind.metric_named(r"batch\[.*\]\.passed", "batch", "higher", "counted", "count"),
+        kind.metric_named(r"batch\[.*\]\.failed", "batch", "lower", "counted", "count"),
+        kind.metric_named(r"batch\.intent_success", "batch", "higher", "mcnemar", label="Batch suites, intents right"),
+        kind.metric_named(r"batch\.f1", "batch", "higher", "mcnemar", label="Batch suites, F1"),
+        kind.metric_named(r"batch\.entity_success", "batch", "higher", "mcnemar", label="Batch suites, entities right"),
+        kind.metric_named(
+            rf"batch(?:\[.*\])?\.(?:accuracy|intent_success|entity_success|{kind.SCORES})", "batch", "higher", "mcnemar"
         ),
-        metric_named(r"batch\.coverage\.(?:pooled|mean)", "batch", "higher", "counted"),
-        *metrics_of_runs("batch"),
+        kind.metric_named(r"batch\.coverage\.(?:pooled|mean)", "batch", "higher", "counted"),
+        *kind.metrics_of_runs("batch"),
     ),
     figures=_figures,
     examples=(
@@ -81,5 +73,5 @@ BATCH: Final = EvaluationKind(
     lost="the batch cases are no longer run",
     refused="the batch suites cannot be run",
     of_pipeline=True,
-    why_no_figure=partial(why_no_figure_of_runs, section="batch"),
+    why_no_figure=partial(kind.why_no_figure_of_runs, section="batch"),
 )

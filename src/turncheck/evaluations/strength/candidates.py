@@ -18,19 +18,9 @@ from turncheck.evaluations.strength.faults import touched_by
 from turncheck.evaluations.strength.suggested import cases_text, stories_text
 from turncheck.messages.errors import UserError
 from turncheck.process.output_files import temporary_folder
+from turncheck.project import model
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.formats.rasa_nlu_writer import annotated
-from turncheck.project.model import (
-    ActionStep,
-    ActiveLoopStep,
-    OrStep,
-    Project,
-    SlotMapping,
-    SlotWasSetStep,
-    Step,
-    Story,
-    UserStep,
-)
 from turncheck.project.reader import read_story_files
 from turncheck.report.strength import SuggestedTest
 
@@ -84,7 +74,7 @@ class Sentences:
                 found.setdefault((intent, values), []).append(example)
         return found
 
-    def of(self, step: UserStep, turn: int) -> Example | None:
+    def of(self, step: model.UserStep, turn: int) -> Example | None:
         """Return a sentence for a message; entities without a value in the story may have any value."""
         if step.intent is None:
             return None
@@ -111,7 +101,7 @@ class Sentences:
         ways = [text for mapping in mappings if (text := self._by_mapping(slot, mapping, wanted)) is not None]
         return ways[turn % len(ways)] if ways else None
 
-    def _by_mapping(self, slot: str, mapping: SlotMapping, wanted: Any) -> str | None:
+    def _by_mapping(self, slot: str, mapping: model.SlotMapping, wanted: Any) -> str | None:
         match mapping.type:
             case "from_entity":
                 for example in self.known:
@@ -147,7 +137,7 @@ class Walks:
     def __post_init__(self) -> None:
         self.sentences = Sentences(self.trained)
 
-    def as_case(self, story: Story, turn: int) -> tuple[Steps, dict[str, Any]] | None:
+    def as_case(self, story: model.Story, turn: int) -> tuple[Steps, dict[str, Any]] | None:
         """Return the steps of a case and the slots that it begins with.
 
         The expected answers are the assistant's current ones. ``None`` if it needs an action server, depends on chance,
@@ -166,7 +156,7 @@ class Walks:
         steps = self.recorded(said, {} if fills else slots, slots if fills else None, turn)
         return None if steps is None else (steps, {} if fills else slots)
 
-    def as_story(self, story: Story, turn: int) -> Steps | None:
+    def as_story(self, story: model.Story, turn: int) -> Steps | None:
         """Return a rule or story as the steps of a test story, with sentences. ``None`` if that is not possible."""
         before = before_story(story, self.trained.project)
         if before is None or not list(users_of(story)):
@@ -234,53 +224,53 @@ class Walks:
         steps += _answers(turn, self.trained)
         return turn
 
-    def _examples(self, stories: Sequence[Story], turn: int) -> list[Example] | None:
+    def _examples(self, stories: Sequence[model.Story], turn: int) -> list[Example] | None:
         examples = [self.sentences.of(step, turn) for story in stories for step in users_of(story)]
         return [example for example in examples if example is not None] if examples and None not in examples else None
 
-    def _written(self, step: Step, turn: int) -> dict[str, Any] | None:
+    def _written(self, step: model.Step, turn: int) -> dict[str, Any] | None:
         match step:
-            case OrStep() if step.alternatives:
+            case model.OrStep() if step.alternatives:
                 written = [self._written(one, turn) for one in step.alternatives[0]]
                 return written[0] if len(written) == 1 else None
-            case UserStep():
+            case model.UserStep():
                 example = self.sentences.of(step, turn)
                 return None if example is None else {"user": annotated(example), "intent": step.intent}
-            case ActionStep():
+            case model.ActionStep():
                 return {"action": step.action}
-            case ActiveLoopStep():
+            case model.ActiveLoopStep():
                 return {"active_loop": step.name}
-            case SlotWasSetStep():
+            case model.SlotWasSetStep():
                 return {"slot_was_set": [step.slot if step.named_only else {step.slot: step.value}]}
             case _:
                 return None
 
 
-def _set_by(story: Story) -> dict[str, Any]:
+def _set_by(story: model.Story) -> dict[str, Any]:
     """Return the slots in a rule's condition, with their values."""
     return {
         step.slot: step.value
         for step in story.condition
-        if isinstance(step, SlotWasSetStep) and step.slot != "requested_slot" and step.value is not None
+        if isinstance(step, model.SlotWasSetStep) and step.slot != "requested_slot" and step.value is not None
     }
 
 
-def users_of(story: Story) -> Iterator[UserStep]:
+def users_of(story: model.Story) -> Iterator[model.UserStep]:
     """Yield the messages of a story; the first of alternatives."""
     for step in story.steps:
-        first: Step = step.alternatives[0][0] if isinstance(step, OrStep) and step.alternatives else step
-        if isinstance(first, UserStep):
+        first: model.Step = step.alternatives[0][0] if isinstance(step, model.OrStep) and step.alternatives else step
+        if isinstance(first, model.UserStep):
             yield first
 
 
-def before_story(story: Story, project: Project) -> tuple[Story, ...] | None:
+def before_story(story: model.Story, project: model.Project) -> tuple[model.Story, ...] | None:
     """Return what has to happen before: what activates the form in a condition. ``None``: not known."""
-    loops = [step.name for step in story.condition if isinstance(step, ActiveLoopStep) and step.name]
+    loops = [step.name for step in story.condition if isinstance(step, model.ActiveLoopStep) and step.name]
     if not loops:
         return ()
     for other in project.rules:
         if not other.condition and any(
-            isinstance(step, ActiveLoopStep) and step.name == loops[0] for step in other.steps
+            isinstance(step, model.ActiveLoopStep) and step.name == loops[0] for step in other.steps
         ):
             return (other,)
     return None
@@ -341,7 +331,7 @@ class Candidates:
                     yield candidate
 
     @cached_property
-    def _stories(self) -> tuple[Story, ...]:
+    def _stories(self) -> tuple[model.Story, ...]:
         return (*self.trained.project.rules, *self.trained.project.stories)
 
     @cached_property

@@ -18,14 +18,8 @@ from turncheck.commands.batch import named_as, refuse_faulty
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, EngineError
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import log_json, plain
+from turncheck.platforms.kore.engine import client
 from turncheck.platforms.kore.engine.answers import Figures, RunState, StoredRun, StoredSuite
-from turncheck.platforms.kore.engine.client import (
-    KoreCancelledError,
-    KoreError,
-    KoreFaultError,
-    KoreRefusedError,
-    KoreRunError,
-)
 from turncheck.platforms.kore.engine.engines import ReportError, as_uploaded, platform_of, read_report
 from turncheck.platforms.kore.engine.platform import VERSIONS, CompletedRun, Platform
 from turncheck.platforms.kore.reader import ArchiveError, read_export
@@ -100,8 +94,12 @@ def _with_states(platform: Platform, suite: StoredSuite) -> StoredSuite:
         if run.id and (not run.status or state.is_under_way):
             try:
                 state = platform.status(suite.name, run.id)
-            except (KoreError, KoreRefusedError, KoreFaultError) as error:  # it may take another scope than the list
-                is_gone = isinstance(error, KoreRefusedError) and error.is_gone
+            except (
+                client.KoreError,
+                client.KoreRefusedError,
+                client.KoreFaultError,
+            ) as error:  # it may take another scope than the list
+                is_gone = isinstance(error, client.KoreRefusedError) and error.is_gone
                 state = RunState("deleted" if is_gone else f"its state is not known: {error.message}")
         return state.status if state.status and not state.is_under_way else "under way"
 
@@ -169,7 +167,7 @@ def _report_if_any(platform: Platform, done: CompletedRun) -> bytes:
     """Return the CSV of a run, empty if it is not available: only notes are looked for in it."""
     try:
         return platform.report_of(done)
-    except KoreRunError:
+    except client.KoreRunError:
         return b""
 
 
@@ -230,7 +228,7 @@ def run_on_both(
     for column in columns:
         try:
             _begin(column, name, notes, screen)
-        except KoreError as error:
+        except client.KoreError as error:
             if not any(one.run for one in columns):
                 raise
             column.problem = error.message
@@ -260,7 +258,7 @@ def _begin(column: _Column, name: str, notes: str, screen: Console) -> None:
     try:
         column.run = column.platform.run(name, notes)
         screen.note(f"The platform runs '{text(name)}' ({column.version}) as '{text(column.run)}'.")
-    except (KoreRefusedError, KoreFaultError) as error:
+    except (client.KoreRefusedError, client.KoreFaultError) as error:
         column.problem = error.message
 
 
@@ -278,8 +276,8 @@ def _end(column: _Column, name: str, csv: Path | None, notes: str, screen: Conso
         column.report = read_report(content)
         if notes:
             _say_if_not_kept(notes, column.done, content, screen)
-    except (KoreError, KoreRefusedError, KoreFaultError) as error:
-        column.problem, column.cancelled = error.message, isinstance(error, KoreCancelledError)
+    except (client.KoreError, client.KoreRefusedError, client.KoreFaultError) as error:
+        column.problem, column.cancelled = error.message, isinstance(error, client.KoreCancelledError)
     except ReportError as error:
         column.problem = str(error)
 
@@ -484,7 +482,7 @@ def pull_bot(platform: Platform, screen: Console, out: Path) -> Answered:
     try:
         name, definition = read_export(content, MAX_EXPORT)
     except ArchiveError as error:
-        raise KoreError(f"the zip that the platform gives {error}") from None
+        raise client.KoreError(f"the zip that the platform gives {error}") from None
     path = PurePosixPath(name)
     files = {path.name: definition}
     config = _config(content, str(path.with_name(_CONFIG)))

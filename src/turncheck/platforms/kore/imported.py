@@ -22,15 +22,7 @@ from turncheck.project.folder import ProjectFolder
 from turncheck.project.reader import read_project
 from turncheck.publishing.files import write_report
 from turncheck.render.sinks.terminal import text as plain
-from turncheck.report.batch import (
-    BATCH_KINDS,
-    BatchCase,
-    BatchEntity,
-    BatchKindName,
-    BatchOrder,
-    BatchSuite,
-    numbers_of,
-)
+from turncheck.report import batch as batch_report
 from turncheck.report.model import EngineInfo, ProjectInfo, Skipped, Source
 from turncheck.run.folders import ensure_apart_from_project
 from turncheck.run.report_of import report_of
@@ -48,7 +40,7 @@ _VERSIONS: Final = {"indevelopment": "in-development", "published": "published",
 class ImportedSuite(Struct, frozen=True):
     """A suite's results, and the bot that was tested. ``promised``: the number of utterances that the report states."""
 
-    suite: BatchSuite
+    suite: batch_report.BatchSuite
     bot: str
     promised: int | None = None
 
@@ -76,8 +68,8 @@ def import_batch_csv(path: str, text: str, known: KnownNames | None = None, *, r
     if not cases:
         raise UserError("holds no results", location=Location(path, 1))
     said = read.about("utterancecount")
-    suite = BatchSuite(
-        **numbers_of(cases),
+    suite = batch_report.BatchSuite(
+        **batch_report.numbers_of(cases),
         name=read.about("reportname") or PurePath(path).stem,
         notes=read.about("notes"),
         version=_VERSIONS.get("".join(read.about("runtype").split()).replace("-", "").casefold()),
@@ -92,16 +84,16 @@ def import_batch_csv(path: str, text: str, known: KnownNames | None = None, *, r
     return ImportedSuite(suite, read.about("botname"), promised)
 
 
-def _case(path: str, row: ReportedCase, names: KnownNames) -> BatchCase:
+def _case(path: str, row: ReportedCase, names: KnownNames) -> batch_report.BatchCase:
     found = tuple(name for name in row.matched.names if is_intent(name))
     is_trait = row.expected.is_trait or (row.matched.is_trait and not row.expected.names)
     telling = row.expected.names[:1] or found[:1]
     kind = "trait" if is_trait else names.kind_of(telling[0]) if telling else None
-    of_kind: BatchKindName = next((one for one in BATCH_KINDS if one == kind), "dialog")
+    of_kind: batch_report.BatchKindName = next((one for one in batch_report.BATCH_KINDS if one == kind), "dialog")
     result = row.result or classify(of_kind, row.expected.names, found)
     entities = tuple(map(_entity, row.entities))
     has_order = row.order or row.actual_order
-    return BatchCase(
+    return batch_report.BatchCase(
         text=row.text,
         location=Location(path, row.line, 1),
         kind=of_kind,
@@ -111,15 +103,17 @@ def _case(path: str, row: ReportedCase, names: KnownNames) -> BatchCase:
         result=result,
         passed=result in {"tp", "tn"} and all(entity.passed for entity in entities),
         entities=entities,
-        order=BatchOrder(expected=row.order, actual=row.actual_order, assumed=False) if has_order else None,
+        order=batch_report.BatchOrder(expected=row.order, actual=row.actual_order, assumed=False)
+        if has_order
+        else None,
         scores=row.scores,
         reason=row.remark or None,
     )
 
 
-def _entity(row: ReportedEntity) -> BatchEntity:
+def _entity(row: ReportedEntity) -> batch_report.BatchEntity:
     way = next((way for value in row.values if (way := how_it_fits(value, row.matched))), None)
-    return BatchEntity(name=row.name, expected=row.values, matched=row.matched, passed=row.passed, way=way)
+    return batch_report.BatchEntity(name=row.name, expected=row.values, matched=row.matched, passed=row.passed, way=way)
 
 
 _OTHERS: tuple[Evaluation, ...] = ("validate", "nlu", "core", "e2e")

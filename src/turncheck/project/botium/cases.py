@@ -12,28 +12,12 @@ from msgspec.structs import replace
 
 from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import nearest
+from turncheck.project.botium import vocabulary
 from turncheck.project.botium.expansion import Expanded, FaultyConvoError, expanded
 from turncheck.project.botium.folder import Suite, is_skipped
 from turncheck.project.botium.lines import as_data
 from turncheck.project.botium.model import Check, Part, Reply, Script
 from turncheck.project.botium.patterns import as_pattern, why_not_read
-from turncheck.project.botium.vocabulary import (
-    ARGUMENTS,
-    ASSERTERS_NOT_JUDGED,
-    ASSIGN,
-    CONDITIONS,
-    FUNCTIONS,
-    HOOKS_NOT_RUN,
-    INPUTS_NOT_SENT,
-    LIST_HOOK,
-    MEMORY_HOOKS,
-    MODES,
-    PATHS,
-    QUEUE,
-    TEXTS,
-    VARIABLE,
-    refused_calls,
-)
 from turncheck.project.e2e.model import CaseTurn, E2ECase, E2ECases, NotJudged
 from turncheck.web.json_path import PathError, compiled
 from turncheck.yaml_tree.shapes import pattern_problem
@@ -102,9 +86,11 @@ def _why_not_judged(suite: Suite, sections: Sequence[Section]) -> NotJudged | No
 
 def _variables(suite: Suite, sections: Sequence[Section]) -> frozenset[str]:
     """Return the names that are set, by tables and logic hooks or from messages, rather than computed."""
-    hooks = (hook for section in sections for hook in section.hooks if hook.name in MEMORY_HOOKS and hook.args)
+    hooks = (
+        hook for section in sections for hook in section.hooks if hook.name in vocabulary.MEMORY_HOOKS and hook.args
+    )
     expected = (text for one in sections if one.sender == "bot" and one.text for text in _texts(suite, one.text))
-    taken = {name for text in expected for name in VARIABLE.findall(text)} - FUNCTIONS
+    taken = {name for text in expected for name in vocabulary.VARIABLE.findall(text)} - vocabulary.FUNCTIONS
     return frozenset(
         {*(f"${hook.args[0]}" for hook in hooks), *(name for row in suite.rows for name in row.values)} | taken
     )
@@ -117,9 +103,9 @@ def _texts(suite: Suite, written: str) -> tuple[str, ...]:
 def _reasons(suite: Suite, section: Section, variables: frozenset[str]) -> Iterator[NotJudged]:
     plugins = suite.settings.plugins.names
     for kinds, called in (
-        (ASSERTERS_NOT_JUDGED, section.asserters),
-        (HOOKS_NOT_RUN, section.hooks),
-        (INPUTS_NOT_SENT, section.inputs),
+        (vocabulary.ASSERTERS_NOT_JUDGED, section.asserters),
+        (vocabulary.HOOKS_NOT_RUN, section.hooks),
+        (vocabulary.INPUTS_NOT_SENT, section.inputs),
     ):
         for one in called:
             why = f"it is a plug-in of Botium's ({_config(suite)})" if one.name in plugins else kinds.get(one.name)
@@ -147,21 +133,21 @@ def _config(suite: Suite) -> str:
 
 def _unsearchable(section: Section) -> Iterator[NotJudged]:
     """Paths of a dialect that is not searched for here, without variables that may change them."""
-    named = [(one, one.args[0]) for one in section.asserters if one.name in PATHS and one.args]
-    named += [(one, one.args[1]) for one in section.hooks if one.name == ASSIGN and len(one.args) == 2]
+    named = [(one, one.args[0]) for one in section.asserters if one.name in vocabulary.PATHS and one.args]
+    named += [(one, one.args[1]) for one in section.hooks if one.name == vocabulary.ASSIGN and len(one.args) == 2]
     named += [(one, path) for one in section.hooks if (path := _path_of_condition(one))]
     for one, path in named:
         try:
             compiled(path)
         except PathError as error:
-            if not VARIABLE.search(path):
+            if not vocabulary.VARIABLE.search(path):
                 yield NotJudged(f"{one.name}: '{path}' is not a JSONPath by RFC 9535: {error}", one.location)
 
 
 def _path_of_condition(hook: Called) -> str:
     """Return the path in the parameters of a condition, which are JSON."""
     try:
-        parameters = json.loads(hook.args[0]) if hook.name in CONDITIONS and hook.args else None
+        parameters = json.loads(hook.args[0]) if hook.name in vocabulary.CONDITIONS and hook.args else None
     except (ValueError, RecursionError):
         return ""  # its section says so when it is judged
     path = parameters.get("jsonPath") if isinstance(parameters, dict) else None
@@ -173,12 +159,12 @@ def _odd_parameters(hook: Called) -> Iterator[NotJudged]:
     if odd := sorted(set(parameters) - _PARAMETERS):
         yield NotJudged(f"{hook.name}: '{odd[0]}' has no effect here", hook.location)
     mode = parameters.get("matchingMode")
-    if mode is not None and mode not in MODES:
+    if mode is not None and mode not in vocabulary.MODES:
         yield NotJudged(f"{hook.name}: '{mode}' is no matching mode", hook.location)
 
 
 def _unsayable(suite: Suite, section: Section) -> Iterator[NotJudged]:
-    least, most = ARGUMENTS["BUTTON"]
+    least, most = vocabulary.ARGUMENTS["BUTTON"]
     for one in section.inputs:
         if one.name == "BUTTON" and not least <= len(one.args) <= (most or least):
             yield NotJudged("BUTTON needs the button's payload, and may have its text", one.location)
@@ -193,7 +179,9 @@ def _refused(suite: Suite, section: Section, variables: frozenset[str]) -> Itera
     texts = _texts(suite, section.text) if section.text and suite.uses_memory else ()
     args = [arg for one in (*section.asserters, *section.hooks, *section.inputs) for arg in one.args]
     for text in (*texts, *args):
-        for name, why in refused_calls(text, variables, suite.settings.given, of_bot=section.sender == "bot"):
+        for name, why in vocabulary.refused_calls(
+            text, variables, suite.settings.given, of_bot=section.sender == "bot"
+        ):
             yield NotJudged(f"{name}: {why}", section.location)
 
 
@@ -229,10 +217,10 @@ def _doubts(suite: Suite, convo: Convo, sections: Sequence[Section]) -> Iterator
             verb = "said" if section.sender == "me" else "compared"
             yield _finding(f"There is no utterance list '{word}': it is {verb} as it is.", section.location, hint=hint)
         for one in section.hooks:
-            if one.name in CONDITIONS and section.sender != "bot":
+            if one.name in vocabulary.CONDITIONS and section.sender != "bot":
                 yield _finding(f"{one.name} has no effect in #{section.sender}.", one.location)
         for one in section.asserters:
-            if section.sender == "begin" or (section.sender == "end" and one.name not in QUEUE):
+            if section.sender == "begin" or (section.sender == "end" and one.name not in vocabulary.QUEUE):
                 yield _finding(f"{one.name} has no effect in #{section.sender}.", one.location)
 
 
@@ -248,7 +236,7 @@ def _patterns(suite: Suite, section: Section) -> list[tuple[str, Location]]:
     """Return the regular expressions of a section of the bot."""
     if section.sender != "bot":
         return []
-    lists = [(hook.args[0], hook.location) for hook in section.hooks if hook.name == LIST_HOOK and hook.args]
+    lists = [(hook.args[0], hook.location) for hook in section.hooks if hook.name == vocabulary.LIST_HOOK and hook.args]
     patterns = lists + [
         (text, one.location)
         for one in section.asserters
@@ -298,7 +286,7 @@ class _Case(Struct, frozen=True):
                 case "bot":
                     part = dataclasses.replace(part, replies=(*part.replies, self._reply(section, parameters)))
                 case _:
-                    checks = (*part.last_checks, *(one for one in section.asserters if one.name in QUEUE))
+                    checks = (*part.last_checks, *(one for one in section.asserters if one.name in vocabulary.QUEUE))
                     part = dataclasses.replace(part, last_hooks=(*part.last_hooks, *section.hooks), last_checks=checks)
         yield CaseTurn(user, location, part=dataclasses.replace(part, must_be_read=must))
 
@@ -315,10 +303,10 @@ class _Case(Struct, frozen=True):
         return Reply(section, texts, checks, matching, errors)
 
     def _texts(self, asserter: Called) -> tuple[str, ...]:
-        if asserter.name not in TEXTS:
+        if asserter.name not in vocabulary.TEXTS:
             return asserter.args
         return tuple(text for arg in asserter.args for text in self.suite.texts(arg) or (arg,))
 
 
 def _is_nothing(asserter: Called) -> bool:
-    return ASSERTERS_NOT_JUDGED.get(asserter.name) == ""
+    return vocabulary.ASSERTERS_NOT_JUDGED.get(asserter.name) == ""

@@ -11,24 +11,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from turncheck.messages.errors import UserError
+from turncheck.project import model
+from turncheck.project.formats import rasa_nlu_writer
 from turncheck.project.formats.annotations import parse_annotations
-from turncheck.project.formats.rasa_nlu_writer import (
-    annotated,
-    write_nlu_yaml,
-    write_responses_yaml,
-    yaml_lines,
-    yaml_scalar,
-)
-from turncheck.project.model import (
-    ActionStep,
-    ActiveLoopStep,
-    BotStep,
-    CheckpointStep,
-    EventStep,
-    OrStep,
-    SlotWasSetStep,
-    UserStep,
-)
 from turncheck.project.nlu_data import EntityAnnotation, Example, NluData, Synonym
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
@@ -38,7 +23,6 @@ if TYPE_CHECKING:
 
     from turncheck.messages.finding import Location
     from turncheck.project.files import DataFile
-    from turncheck.project.model import Step, StoryEntity
 
 
 # The result of a conversion: files, and what could not be converted, with its place and what to do about it.
@@ -84,7 +68,7 @@ class Converted(Struct):
 
 def document(content: Mapping[str, Any], comments: str = "") -> str:
     """Return a Rasa 3 file with these top-level keys, below the comments of the original file."""
-    return "\n".join([*comments.splitlines(), *yaml_lines(content), ""])
+    return "\n".join([*comments.splitlines(), *rasa_nlu_writer.yaml_lines(content), ""])
 
 
 def with_comments(converted: str, markdown: str) -> str:
@@ -125,8 +109,12 @@ def _blanked(match: re.Match[str]) -> str:
 def _converted_headings(heading: str) -> list[str]:
     """Return the lines that a heading may have become."""
     section, colon, title = heading.partition(":")
-    words = [f"- {section.strip()}: {yaml_scalar(title.strip())}"] if colon and section.strip() in _SECTIONS else []
-    return [*words, f"- story: {yaml_scalar(heading.strip())}"] if heading else []
+    words = (
+        [f"- {section.strip()}: {rasa_nlu_writer.yaml_scalar(title.strip())}"]
+        if colon and section.strip() in _SECTIONS
+        else []
+    )
+    return [*words, f"- story: {rasa_nlu_writer.yaml_scalar(heading.strip())}"] if heading else []
 
 
 _RENAMED: Final = {"action_deactivate_form": "action_deactivate_loop"}
@@ -140,34 +128,34 @@ def convert_core(file: DataFile, converted: Converted) -> None:
     if source is None or not stories:
         return
     parts = [{"story": story.name, "steps": written_steps(story.steps, converted)} for story in stories]
-    is_test = any(isinstance(step, UserStep) and step.text for story in stories for step in story.steps)
+    is_test = any(isinstance(step, model.UserStep) and step.text for story in stories for step in story.steps)
     content = with_comments(document({"version": "3.1", "stories": parts}), source.file_text)
     converted.add(file.file.path, content, prefix=_TEST_PREFIX if is_test else "")
 
 
-def written_steps(steps: Sequence[Step], converted: Converted) -> list[dict[str, Any]]:
+def written_steps(steps: Sequence[model.Step], converted: Converted) -> list[dict[str, Any]]:
     """Return the steps in the YAML of Rasa 3."""
     written: list[dict[str, Any]] = []
     for step in steps:
         match step:
-            case UserStep():
+            case model.UserStep():
                 written.append(_message(step))
-            case ActionStep():
+            case model.ActionStep():
                 written.append({"action": new_action(step.action)})
-            case BotStep():
+            case model.BotStep():
                 written.append({"bot": step.text})
-            case SlotWasSetStep():
+            case model.SlotWasSetStep():
                 written.append(_slots([step]))
-            case ActiveLoopStep():
+            case model.ActiveLoopStep():
                 written.append({"active_loop": step.name})
-            case CheckpointStep():
+            case model.CheckpointStep():
                 written.append({"checkpoint": step.name, **(_slots(step.slots) if step.slots else {})})
-            case OrStep():
+            case model.OrStep():
                 parts = [part for alternative in step.alternatives for part in alternative]
                 written.append(
-                    {"or": [_message(part) if isinstance(part, UserStep) else _slots([part]) for part in parts]}
+                    {"or": [_message(part) if isinstance(part, model.UserStep) else _slots([part]) for part in parts]}
                 )
-            case EventStep():
+            case model.EventStep():
                 what = f"The event '{step.event}' is left out: stories of Rasa 3 have none."
                 converted.note(what, step.location, "Let a custom action return it.")
     return written
@@ -180,18 +168,18 @@ def new_action(name: str) -> str:
     return _RENAMED.get(name, name)
 
 
-def _slots(steps: Sequence[SlotWasSetStep]) -> dict[str, Any]:
+def _slots(steps: Sequence[model.SlotWasSetStep]) -> dict[str, Any]:
     return {"slot_was_set": [{step.slot: step.value} for step in steps]}
 
 
-def _message(step: UserStep) -> dict[str, Any]:
+def _message(step: model.UserStep) -> dict[str, Any]:
     if step.text is None:
         entities = [_entity(entity) for entity in step.entities]
         return {"intent": step.intent, **({"entities": entities} if entities else {})}
     return {"user": _written(step, step.text), "intent": step.intent}
 
 
-def _written(step: UserStep, text: str) -> str:
+def _written(step: model.UserStep, text: str) -> str:
     if text.startswith("/"):
         return text
     marks = tuple(
@@ -199,10 +187,10 @@ def _written(step: UserStep, text: str) -> str:
         for entity in step.entities
         if entity.start is not None and entity.end is not None
     )
-    return annotated(Example(text, step.intent, marks))
+    return rasa_nlu_writer.annotated(Example(text, step.intent, marks))
 
 
-def _entity(entity: StoryEntity) -> dict[str, Any]:
+def _entity(entity: model.StoryEntity) -> dict[str, Any]:
     more = {"role": entity.role, "group": entity.group}
     return {**{key: value for key, value in more.items() if value is not None}, entity.entity: entity.value}
 
@@ -213,9 +201,9 @@ def _entity(entity: StoryEntity) -> dict[str, Any]:
 def convert_nlu(file: DataFile, converted: Converted) -> None:
     """Convert a file of NLU data, or of responses for retrieval intents."""
     source = file.file.source
-    text = write_nlu_yaml(_writable(file.parts.nlu, converted))
+    text = rasa_nlu_writer.write_nlu_yaml(_writable(file.parts.nlu, converted))
     if file.parts.domain is not None:
-        text += write_responses_yaml(file.parts.domain.responses.values())
+        text += rasa_nlu_writer.write_responses_yaml(file.parts.domain.responses.values())
     if text:
         is_markdown = source is not None and file.file.path.endswith(".md")
         converted.add(file.file.path, with_comments(text, source.file_text) if source and is_markdown else text)
@@ -239,7 +227,7 @@ def _why_not(example: Example) -> str:
     if not example.text.strip():
         return "it has no text"
     try:
-        text, entities = parse_annotations(annotated(example).strip())
+        text, entities = parse_annotations(rasa_nlu_writer.annotated(example).strip())
     except (UserError, ValueError):
         return "its entities overlap, or lie outside of it"
     if text.strip() != example.text.strip():

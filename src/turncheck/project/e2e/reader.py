@@ -8,17 +8,7 @@ from msgspec import Struct, field
 
 from turncheck.messages.finding import Finding, Location, Severity
 from turncheck.messages.phrasing import suggestion
-from turncheck.project.e2e.model import (
-    STEP_KINDS,
-    Assertion,
-    CaseTurn,
-    E2ECase,
-    E2ECases,
-    Expectation,
-    FilledSlot,
-    Returned,
-    Stub,
-)
+from turncheck.project.e2e import model
 from turncheck.project.e2e.shapes import CASE, FILE, NAMED, SHARED, STEP, STUBS, USER
 from turncheck.yaml_tree.shapes import Anything, Fault, Key, ListOf, Record, Shape, is_nothing, read, text_of
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlSequence
@@ -52,7 +42,7 @@ class FileReader(Struct):
     findings: list[Finding] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
 
-    def read(self, root: YamlMapping) -> E2ECases:
+    def read(self, root: YamlMapping) -> model.E2ECases:
         """Read the file. If it has a fault, none of it is run, and its warnings are not reported."""
         self._held(root, _KEYS, "the file")
         if "test_cases" in root.items:
@@ -68,7 +58,7 @@ class FileReader(Struct):
         self._check_unused(root, own)
         if any(finding.severity == "error" for finding in self.findings):
             self.findings = [finding for finding in self.findings if finding.severity == "error"]
-        return E2ECases(tuple(cases), tuple(stubs or ()), tuple(self.findings), (root.source.path,))
+        return model.E2ECases(tuple(cases), tuple(stubs or ()), tuple(self.findings), (root.source.path,))
 
     def read_shared(self, root: YamlNode) -> Named:
         """Read the fixtures of a ``conftest.yml``."""
@@ -89,8 +79,8 @@ class FileReader(Struct):
             self._fault(fault.message, fault.location, fault.hint)
         return data, not faults
 
-    def _check_names(self, cases: Sequence[E2ECase]) -> None:
-        seen: dict[str, E2ECase] = {}
+    def _check_names(self, cases: Sequence[model.E2ECase]) -> None:
+        seen: dict[str, model.E2ECase] = {}
         for case in cases:
             if case.name in seen:
                 first = seen[case.name].location
@@ -99,7 +89,7 @@ class FileReader(Struct):
                 )
             seen.setdefault(case.name, case)
 
-    def _check_stubs(self, stubs: Sequence[Stub] | None, cases: Sequence[E2ECase]) -> None:
+    def _check_stubs(self, stubs: Sequence[model.Stub] | None, cases: Sequence[model.E2ECase]) -> None:
         names = [case.name for case in cases]
         for stub in stubs or ():
             if stub.case is not None and stub.case not in names:
@@ -128,7 +118,7 @@ class FileReader(Struct):
                 found[name] = _merged(next(iter(entry.items.values())))
         return found
 
-    def _stubs(self, root: YamlMapping) -> list[Stub] | None:
+    def _stubs(self, root: YamlMapping) -> list[model.Stub] | None:
         """Return the stubs; ``None`` if the file does not stub anything."""
         node = root.items.get("stub_custom_actions")
         if node is None or is_nothing(node):
@@ -140,12 +130,14 @@ class FileReader(Struct):
         for key in node.items:
             case, colons, action = str(key).rpartition("::")
             returned = {name: _returned(content, node.items[key].at(name)) for name, content in data[str(key)].items()}
-            stubs.append(Stub(action, node.key_location(key), case=case if colons else None, **returned))
+            stubs.append(model.Stub(action, node.key_location(key), case=case if colons else None, **returned))
         return stubs
 
     # --- cases --------------------------------------------------------------------------------------------------------
 
-    def _case(self, node: YamlNode, fixtures: Named, metadata: Named, stubs: Sequence[Stub] | None) -> E2ECase | None:
+    def _case(
+        self, node: YamlNode, fixtures: Named, metadata: Named, stubs: Sequence[model.Stub] | None
+    ) -> model.E2ECase | None:
         _, is_right = self._held(node, CASE, "An entry of 'test_cases'")
         name = text_of(node.at("test_case"))
         if not isinstance(node, YamlMapping) or not name:
@@ -155,14 +147,14 @@ class FileReader(Struct):
         used = self._names(node, "fixtures", fixtures)
         self.used.update(used)
         case_metadata = self._metadata(node, metadata)
-        case = E2ECase(
+        case = model.E2ECase(
             name=name,
             location=node.location,
             turns=self._turns(steps, metadata, case_metadata),
             fixtures=tuple(used),
             slots={slot: value for fixture in used for slot, value in fixtures[fixture].content.items()},
             filled=tuple(
-                FilledSlot(fixture, slot, location)
+                model.FilledSlot(fixture, slot, location)
                 for fixture in used
                 for slot, location in fixtures[fixture].places.items()
             ),
@@ -196,8 +188,8 @@ class FileReader(Struct):
 
     def _turns(
         self, steps: Sequence[YamlNode], metadata: Named, case_metadata: Mapping[str, Any]
-    ) -> tuple[CaseTurn, ...]:
-        begun: list[tuple[CaseTurn, list[Expectation]]] = []
+    ) -> tuple[model.CaseTurn, ...]:
+        begun: list[tuple[model.CaseTurn, list[model.Expectation]]] = []
         for step in steps:
             if not isinstance(step, YamlMapping):  # its shape ensures that it is one
                 continue
@@ -209,26 +201,28 @@ class FileReader(Struct):
                 begun.append((self._user(step, metadata, case_metadata), []))
             else:
                 if not begun:
-                    begun.append((CaseTurn(None, step.location), []))
+                    begun.append((model.CaseTurn(None, step.location), []))
                 begun[-1][1].extend(_expectations(step))
         return tuple(self._finished(turn, expectations) for turn, expectations in begun)
 
-    def _finished(self, turn: CaseTurn, expectations: Sequence[Expectation]) -> CaseTurn:
+    def _finished(self, turn: model.CaseTurn, expectations: Sequence[model.Expectation]) -> model.CaseTurn:
         if turn.assertions and expectations:
             self._fault(
                 "A user step with assertions ignores the other steps.", expectations[0].location, severity="warning"
             )
             expectations = ()
-        return CaseTurn(turn.user, turn.location, tuple(expectations), turn.assertions, turn.ordered, turn.metadata)
+        return model.CaseTurn(
+            turn.user, turn.location, tuple(expectations), turn.assertions, turn.ordered, turn.metadata
+        )
 
-    def _user(self, step: YamlMapping, metadata: Named, case_metadata: Mapping[str, Any]) -> CaseTurn:
+    def _user(self, step: YamlMapping, metadata: Named, case_metadata: Mapping[str, Any]) -> model.CaseTurn:
         content = read(step, USER, [])
         nodes = _items(step.items.get("assertions"))
-        return CaseTurn(
+        return model.CaseTurn(
             user=content["user"],
             location=step.location,
             assertions=tuple(
-                Assertion.of(kind, value, node.location)
+                model.Assertion.of(kind, value, node.location)
                 for node, assertion in zip(nodes, content.get("assertions") or (), strict=True)
                 for kind, value in assertion.items()
             ),
@@ -243,40 +237,40 @@ def _is_right(step: YamlNode) -> bool:
     return not faults
 
 
-def _expectations(step: YamlMapping) -> list[Expectation]:
-    expectations: list[Expectation] = []
-    for kind in STEP_KINDS:
+def _expectations(step: YamlMapping) -> list[model.Expectation]:
+    expectations: list[model.Expectation] = []
+    for kind in model.STEP_KINDS:
         node = step.items.get(kind)
         if node is None:
             continue
         if kind in {"bot", "utter"}:
-            expectations.append(Expectation(kind, text_of(node), step.location))
+            expectations.append(model.Expectation(kind, text_of(node), step.location))
             continue
         for item in node.items if isinstance(node, YamlSequence) else [node]:
             expectations += _slots(item, kind, step.location)
     return expectations
 
 
-def _slots(node: YamlNode, kind: Any, step: Location) -> list[Expectation]:
+def _slots(node: YamlNode, kind: Any, step: Location) -> list[model.Expectation]:
     """Read ``name``, or ``name: value`` (several in one map are one expectation each)."""
     if not isinstance(node, YamlMapping):
-        return [Expectation(kind, text_of(node), node.location, step=step)]
+        return [model.Expectation(kind, text_of(node), node.location, step=step)]
     return [
-        Expectation(kind, str(name), node.key_location(name), below.data, has_value=True, step=step)
+        model.Expectation(kind, str(name), node.key_location(name), below.data, has_value=True, step=step)
         for name, below in node.items.items()
     ]
 
 
-def _returned(contents: Sequence[Mapping[str, Any]] | None, node: YamlNode | None) -> tuple[Returned, ...]:
+def _returned(contents: Sequence[Mapping[str, Any]] | None, node: YamlNode | None) -> tuple[model.Returned, ...]:
     """Combine what a stub returns with the places where it is written."""
     return tuple(
-        Returned(content, below.location, {str(key): below.key_location(key) for key in below.items})
+        model.Returned(content, below.location, {str(key): below.key_location(key) for key in below.items})
         for content, below in zip(contents or (), _items(node), strict=True)
         if isinstance(below, YamlMapping)
     )
 
 
-def _stubs_of(case: str, stubs: Sequence[Stub]) -> dict[str, Any]:
+def _stubs_of(case: str, stubs: Sequence[model.Stub]) -> dict[str, Any]:
     """Return the stubs that apply to this case: those for only this case win."""
     return {
         stub.action: {

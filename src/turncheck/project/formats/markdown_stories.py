@@ -17,19 +17,9 @@ from msgspec import Struct, field
 
 from turncheck.messages.finding import Finding, Location
 from turncheck.project import model
+from turncheck.project.formats import markdown_nlu
 from turncheck.project.formats.annotations import AnnotationError, parse_annotations
 from turncheck.project.formats.format import FormatInput, ParsedFile
-from turncheck.project.formats.markdown_nlu import (
-    COMMENT,
-    COMMENT_END,
-    IGNORED,
-    MARKERS,
-    Notes,
-    is_responses_file,
-    read_markdown_nlu,
-    read_markdown_responses,
-    shown,
-)
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS
 
 if TYPE_CHECKING:
@@ -65,7 +55,7 @@ class _Reading(Struct):
     source: Source
     end_to_end: bool | None
     """Whether user lines must have a text; ``None``: a text is read where there is one."""
-    notes: Notes = field(default_factory=Notes)
+    notes: markdown_nlu.Notes = field(default_factory=markdown_nlu.Notes)
     stories: list[model.Story] = field(default_factory=list)
     name: str | None = None
     place: Location | None = None
@@ -109,13 +99,14 @@ def _lines(reading: _Reading) -> Iterator[tuple[str, Location]]:
         location = source.location(source.line_starts[number - 1] + len(written) - len(written.lstrip()))
         variable = _VARIABLE.search(line)
         if variable is not None:
-            what = f"'{shown(line)}' in '{source.path}' has the template variable '{variable[1]}', which nothing sets; "
-            reading.notes.refused(f"{what}Rasa ends here.", location, "Write the text without backquotes.")
+            where = f"'{markdown_nlu.shown(line)}' in '{source.path}'"
+            what = f"{where} has the template variable '{variable[1]}', which nothing sets; Rasa ends here."
+            reading.notes.refused(what, location, "Write the text without backquotes.")
             continue
-        if line.startswith(COMMENT):
+        if line.startswith(markdown_nlu.COMMENT):
             opened = location
         elif opened is not None:
-            opened = None if line.endswith(COMMENT_END) else opened
+            opened = None if line.endswith(markdown_nlu.COMMENT_END) else opened
         else:
             yield line, location
     if opened is not None:
@@ -126,12 +117,12 @@ def _lines(reading: _Reading) -> Iterator[tuple[str, Location]]:
 def _without_comments(line: str) -> str:
     parts = []
     done = 0
-    while (opening := line.find(COMMENT, done)) >= 0:
-        closing = line.find(COMMENT_END, opening + len(COMMENT))
+    while (opening := line.find(markdown_nlu.COMMENT, done)) >= 0:
+        closing = line.find(markdown_nlu.COMMENT_END, opening + len(markdown_nlu.COMMENT))
         if closing < 0:
             break
         parts.append(line[done:opening])
-        done = closing + len(COMMENT_END)
+        done = closing + len(markdown_nlu.COMMENT_END)
     return "".join([*parts, line[done:]])
 
 
@@ -142,14 +133,15 @@ def _read_line(reading: _Reading, line: str, location: Location) -> None:
     elif line.startswith(">"):
         _checkpoint(reading, line[1:].strip(), location)
     elif _FORM_LINE.match(line):
-        what = f"'{shown(line)}' in '{reading.source.path}' was written by interactive learning; Rasa skips it."
+        where = f"'{markdown_nlu.shown(line)}' in '{reading.source.path}'"
+        what = f"{where} was written by interactive learning; Rasa skips it."
         reading.notes.note("markdown-of-form", "info", what, location, "Nothing is lost: the form's own events count.")
     elif line.startswith("-"):
         _event(reading, line[1:], location)
     elif line.startswith("*"):
         _messages(reading, line[1:], location)
     else:
-        what = f"'{shown(line)}' in '{reading.source.path}' is not a step of a story; Rasa skips it."
+        what = f"'{markdown_nlu.shown(line)}' in '{reading.source.path}' is not a step of a story; Rasa skips it."
         reading.notes.ignored(what, location, f"Begin it with '#', '*', '-' or '>', or remove it. {_STEPS}")
 
 
@@ -218,16 +210,18 @@ def _name_and_parameters(written: str) -> tuple[str, dict[str, Any]]:
     if brace < 0:
         return written, {}
     if brace == 0:
-        raise _RefusedError(f"'{shown(written)}' names no event", "Write the name of an action or an event.")
+        raise _RefusedError(
+            f"'{markdown_nlu.shown(written)}' names no event", "Write the name of an action or an event."
+        )
     if len(written) == brace + 1:
         return written[:brace].strip(), {}
     hint = 'Write it like slot{"drink": "tea"}, in double quotes.'
     try:
         parameters = json.loads(written[brace:])
     except (ValueError, RecursionError) as error:
-        raise _RefusedError(f"'{shown(written[brace:])}' is not JSON", hint) from error
+        raise _RefusedError(f"'{markdown_nlu.shown(written[brace:])}' is not JSON", hint) from error
     if not isinstance(parameters, dict):
-        raise _RefusedError(f"'{shown(written[brace:])}' is not an object", hint)
+        raise _RefusedError(f"'{markdown_nlu.shown(written[brace:])}' is not an object", hint)
     return written[:brace].strip(), parameters
 
 
@@ -235,7 +229,7 @@ def _name_and_parameters(written: str) -> tuple[str, dict[str, Any]]:
 
 
 def _messages(reading: _Reading, written: str, location: Location) -> None:
-    _started(reading, f"The message '{shown(written.strip())}'")
+    _started(reading, f"The message '{markdown_nlu.shown(written.strip())}'")
     parts = [part.strip() for part in written.split(" OR ")]
     gives_texts = reading.end_to_end or (
         reading.end_to_end is None and _text_of_message(parts[0], strict=False) is not None
@@ -258,7 +252,9 @@ def _with_intent(reading: _Reading, written: str, location: Location) -> model.U
         return model.UserStep(intent, location)
     entities = _entities(behind)
     if entities is None:
-        what = f"'{shown(behind)}' after the intent '{intent}' is not a JSON object; Rasa reads no entities."
+        what = (
+            f"'{markdown_nlu.shown(behind)}' after the intent '{intent}' is not a JSON object; Rasa reads no entities."
+        )
         hint = 'Write it like inform{"drink": "tea"}. In YAML it is `entities: [{drink: tea}]`.'
         reading.notes.otherwise(what, location, hint)
     return model.UserStep(intent, location, None, entities or ())
@@ -304,7 +300,8 @@ def _with_text(reading: _Reading, written: str, location: Location) -> model.Use
     split = _text_of_message(written)
     if split is None:
         raise _RefusedError(
-            f"'{shown(written)}' is a line of a training story, not of a test story: expected `* intent: text`",
+            f"'{markdown_nlu.shown(written)}' is a line of a training story, not of a test story: "
+            "expected `* intent: text`",
             "Write what the user says after the intent; in YAML `user: |-` with the text, and `intent:`.",
         )
     intent, message = split
@@ -354,16 +351,16 @@ _ACTION: Final = re.compile(r"^[ \t]*-[ \t]*(?:utter_|action_|respond_|slot\{|fo
 def kinds_of(source: Source) -> frozenset[str]:
     """Return what Rasa 1.10 reads a file as: NLU data, responses, stories, or nothing."""
     text = source.file_text
-    if any(marker in text for marker in MARKERS):
+    if any(marker in text for marker in markdown_nlu.MARKERS):
         return frozenset({"nlu"})
-    if is_responses_file(text.replace("\r", "\n") if "\r" in text else text):
+    if markdown_nlu.is_responses_file(text.replace("\r", "\n") if "\r" in text else text):
         return frozenset({"responses"})
     return frozenset({"stories"}) if _HEADER.search(text) else frozenset()
 
 
 def is_training_data(text: str) -> bool:
     """Whether a file is meant as training data rather than for people to read, such as a README with headings."""
-    if any(marker in text for marker in MARKERS):
+    if any(marker in text for marker in markdown_nlu.MARKERS):
         return True
     if _HEADER.search(text) is None:
         return False
@@ -375,10 +372,10 @@ def read_markdown(file: FormatInput) -> ParsedFile:
     source = file.source
     kinds = kinds_of(source)
     if "nlu" in kinds and not file.wanted.isdisjoint(NLU_KEYS):
-        nlu, findings = read_markdown_nlu(file.folder, source)
+        nlu, findings = markdown_nlu.read_markdown_nlu(file.folder, source)
         return ParsedFile(nlu, findings=(*findings, *_lost_stories(source)), kinds=kinds)
     if "responses" in kinds and not file.wanted.isdisjoint(NLU_KEYS):
-        responses, findings = read_markdown_responses(source)
+        responses, findings = markdown_nlu.read_markdown_responses(source)
         return ParsedFile(domain=model.Domain(responses=responses), findings=tuple(findings), kinds=kinds)
     if "stories" in kinds and not file.wanted.isdisjoint(STORY_KEYS):
         if unseen := _unseen_nlu(source):
@@ -407,7 +404,11 @@ def _lost_stories(source: Source) -> tuple[Finding, ...]:
     for header in re.finditer(r"^[ \t]*##[^\n:]*\n[ \t]*\*[ \t]*\w", text, re.MULTILINE):
         location = source.location(header.start())
         what = f"The story in '{source.path}' is lost: the file holds NLU data, and a file holds one kind."
-        return (Finding(IGNORED, "warning", what, location, "Put it into a file of its own; YAML may hold both."),)
+        return (
+            Finding(
+                markdown_nlu.IGNORED, "warning", what, location, "Put it into a file of its own; YAML may hold both."
+            ),
+        )
     return ()
 
 

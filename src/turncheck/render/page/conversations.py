@@ -26,23 +26,13 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.changes import CaseChange, ChangedCases
     from turncheck.messages.finding import Location
-    from turncheck.report.model import (
-        BatchCase,
-        CaseResult,
-        CaseStep,
-        Repeats,
-        Report,
-        StoryResult,
-        StoryStep,
-        TurnEvent,
-        TurnTrace,
-    )
+    from turncheck.report import model
 
 
 # What the assistant did in a turn of an end-to-end case, in lines that are folded.
 
 
-def trace_in_words(trace: TurnTrace | None) -> list[tuple[str, str]]:
+def trace_in_words(trace: model.TurnTrace | None) -> list[tuple[str, str]]:
     """Return slots, form and events of a turn, each with its name; nothing if they are not known."""
     if trace is None:
         return []
@@ -66,7 +56,7 @@ def as_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-def _event(event: TurnEvent) -> str:
+def _event(event: model.TurnEvent) -> str:
     name = event.name or ""
     match event.kind:
         case "action":
@@ -89,7 +79,7 @@ _LISTENS: Final = "action_listen"
 _MOST_EVENTS: Final = 200
 
 
-def conversations(report: Report, comparison: Comparison | None, files: Files) -> Conversations:
+def conversations(report: model.Report, comparison: Comparison | None, files: Files) -> Conversations:
     """Return every test that is a conversation: those that fail, those that changed, then the others."""
     made = _Transcripts(files, report)
     stories = report.core.stories if report.core else ()
@@ -168,9 +158,9 @@ class _Transcripts(Struct, frozen=True):
     """Writes transcripts of one report."""
 
     files: Files
-    report: Report
+    report: model.Report
 
-    def story(self, story: StoryResult, changes: _Changes[StoryResult]) -> Conversation:
+    def story(self, story: model.StoryResult, changes: _Changes[model.StoryResult]) -> Conversation:
         """A story: its messages, what was understood of them, and every action."""
         side, case = changes.of(story.name, story)
         return Conversation(
@@ -196,7 +186,7 @@ class _Transcripts(Struct, frozen=True):
         entry = entry_of(self.report, name, location)
         return [] if entry is None else [quarantine_in_words(entry)]
 
-    def _story_turns(self, story: StoryResult) -> Iterator[Turn]:
+    def _story_turns(self, story: model.StoryResult) -> Iterator[Turn]:
         said: str | None = None
         if any(step.kind == "intent" for step in story.steps):
             for step in story.steps:
@@ -216,7 +206,7 @@ class _Transcripts(Struct, frozen=True):
                 yield from (self._story_step(step) for step in islice(actions, 1))
         yield from (self._story_step(step) for step in actions)
 
-    def _story_step(self, step: StoryStep) -> Turn:
+    def _story_step(self, step: model.StoryStep) -> Turn:
         details = [("policy", step.policy)] if step.policy else []
         details += [("confidence", f"{step.confidence:.2f}")] if step.confidence is not None else []
         details += [("active form", step.active_loop)] if step.active_loop else []
@@ -234,7 +224,7 @@ class _Transcripts(Struct, frozen=True):
             details=details,
         )
 
-    def end_to_end(self, result: CaseResult, changes: _Changes[CaseResult]) -> Conversation:
+    def end_to_end(self, result: model.CaseResult, changes: _Changes[model.CaseResult]) -> Conversation:
         """An end-to-end case: each message, and the expectations that follow it."""
         side, case = changes.of(result.name, result)
         attempts = result.attempts
@@ -262,7 +252,7 @@ class _Transcripts(Struct, frozen=True):
             ],
         )
 
-    def _case_turns(self, result: CaseResult) -> Iterator[Turn]:
+    def _case_turns(self, result: model.CaseResult) -> Iterator[Turn]:
         if details := trace_in_words(result.opening):
             yield Turn(who="check", expected="the conversation begins", label="opening", details=details)
         yield from (self._case_step(step) for step in result.steps if step.message is None)
@@ -277,7 +267,7 @@ class _Transcripts(Struct, frozen=True):
             )
             yield from (self._case_step(step) for step in result.steps if step.message == number)
 
-    def _case_step(self, step: CaseStep) -> Turn:
+    def _case_step(self, step: model.CaseStep) -> Turn:
         failed = step.outcome in {"failed", "error"}
         details = [("reason", step.reason)] if step.reason else []
         return Turn(
@@ -290,7 +280,7 @@ class _Transcripts(Struct, frozen=True):
             details=details,
         )
 
-    def batch(self, case: BatchCase, changes: _Changes[BatchCase]) -> Conversation:
+    def batch(self, case: model.BatchCase, changes: _Changes[model.BatchCase]) -> Conversation:
         """An utterance of a batch suite: the intents or traits that were expected and found, and its entities."""
         side, change = changes.of(case.text, case)
         outcome = "unclear" if case.unclear else "passed" if case.passed else "failed"
@@ -319,26 +309,26 @@ class _Transcripts(Struct, frozen=True):
         return None if location is None else self.files.place(location)
 
 
-def _runs(repeats: Repeats | UnsetType) -> list[bool]:
+def _runs(repeats: model.Repeats | UnsetType) -> list[bool]:
     """Whether each run of a repeated test passed."""
     return [] if isinstance(repeats, UnsetType) else [run in "Pp" for run in repeats.runs]
 
 
-def _repeated(repeats: Repeats | UnsetType) -> Literal["", "flaky", "regressed"]:
+def _repeated(repeats: model.Repeats | UnsetType) -> Literal["", "flaky", "regressed"]:
     """What the runs of a test say, if that is more than its outcome."""
     if isinstance(repeats, UnsetType):
         return ""
     return repeats.outcome if repeats.outcome in {"flaky", "regressed"} else ""
 
 
-def _with_runs(base: Base | None, repeats: Repeats | UnsetType) -> Base | None:
+def _with_runs(base: Base | None, repeats: model.Repeats | UnsetType) -> Base | None:
     """Add the runs on the base that those here are compared with."""
     if base is None or isinstance(repeats, UnsetType):
         return base
     return msgspec.structs.replace(base, runs=[run in "Pp" for run in repeats.base])
 
 
-def _batch_turns(case: BatchCase) -> list[Turn]:
+def _batch_turns(case: model.BatchCase) -> list[Turn]:
     return [
         Turn(who="user", expected=case.text),
         _batch_check(
@@ -357,7 +347,7 @@ def _batch_turns(case: BatchCase) -> list[Turn]:
     ]
 
 
-def _order_details(case: BatchCase) -> Iterator[tuple[str, str]]:
+def _order_details(case: model.BatchCase) -> Iterator[tuple[str, str]]:
     order = case.order
     if order is None or len({*order.expected, *order.actual}) < 2:
         return
@@ -393,7 +383,7 @@ def _said(step: dict[str, Any]) -> str | None:
     return None
 
 
-def _events(story: StoryResult) -> list[str]:
+def _events(story: model.StoryResult) -> list[str]:
     """What was set on the way: slots and forms, as a story file writes them."""
     kept = [
         f"{key}: {as_text(value)}"
@@ -404,7 +394,7 @@ def _events(story: StoryResult) -> list[str]:
     return kept[:_MOST_EVENTS]
 
 
-def _drawn_away(test: StoryResult | CaseResult) -> list[str]:
+def _drawn_away(test: model.StoryResult | model.CaseResult) -> list[str]:
     """The training sentences that misunderstood messages resemble."""
     return [
         f"'{sentence.text}'{plain(nearest(near.text, near.intent, near.location))}"

@@ -8,42 +8,18 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from turncheck.comparison import judged
+from turncheck.comparison import gates_on_tests, judged
 from turncheck.comparison.changes import number_of
 from turncheck.comparison.gates import shared_examples
-from turncheck.comparison.gates_on_tests import (
-    NEW_ERRORS,
-    failing_of,
-    judged_without_tests,
-    newly_misunderstood,
-    no_longer_checked,
-    tests_of,
-)
 from turncheck.comparison.matching import has_results
 from turncheck.comparison.tally import Tally, faults_of, lacks_actions, tallies
 from turncheck.evaluations.kinds import CASES, KINDS, TESTS, WITHOUT_TESTS
 from turncheck.messages.finding import LEGACY_PROJECT
 from turncheck.messages.phrasing import count, first_line, on_one_line
+from turncheck.render.wording import tests as wording
 from turncheck.render.wording.changes import old_in_words, suppressed_in_words
 from turncheck.render.wording.figures import change, few, figure, no_verdict, why_no_baseline
 from turncheck.render.wording.repeats import losses_in_words
-from turncheck.render.wording.tests import (
-    HOW_TO_RUN_ACTIONS,
-    all_failed_of,
-    counted,
-    failed_of,
-    faults_in_words,
-    joined,
-    misunderstood_in_words,
-    names_of,
-    not_run_in_words,
-    passed_in_words,
-    quarantined_in_words,
-    tolerated_in_words,
-    unanswered_in_words,
-    unexpected_in_words,
-    why_not_run,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -140,8 +116,12 @@ def _failed_tests(gate: judged.Judged, run: _Run) -> str:
         case _:
             faults = faults_of(run.report, TESTS)
             failed = [_failed(run.found)] if any(tally.failed for tally in run.found) else []
-            failed += [*unanswered_in_words(run.report), *unexpected_in_words(run.found), *_losses(gate)]
-            return "; ".join([*failed, *([faults_in_words(faults)] if faults else [])])
+            failed += [
+                *wording.unanswered_in_words(run.report),
+                *wording.unexpected_in_words(run.found),
+                *_losses(gate),
+            ]
+            return "; ".join([*failed, *([wording.faults_in_words(faults)] if faults else [])])
 
 
 def _newly_failed(gate: judged.Judged, run: _Run) -> str:
@@ -165,10 +145,14 @@ def _new_failures(gate: judged.Judged, run: _Run) -> str:
             pass
     if compared is not None:
         half = "".join(f"; {_half(lacking)}" for lacking in compared.base_lacks)
-        copies = sum(case.copies for _, cases in tests_of(compared) for case in failing_of(run.report, cases))
+        copies = sum(
+            case.copies
+            for _, cases in gates_on_tests.tests_of(compared)
+            for case in gates_on_tests.failing_of(run.report, cases)
+        )
         return f"{count(len(gate.causes) + copies, 'failure')} that the base does not have{half}"
     errors = sum(isinstance(cause, judged.BadFinding) for cause in gate.causes)
-    unexpected = [*unanswered_in_words(run.report), *unexpected_in_words(run.found)]
+    unexpected = [*wording.unanswered_in_words(run.report), *wording.unexpected_in_words(run.found)]
     parts = [_all_failed(run.found)] if any(tally.failed or tally.tolerated for tally in run.found) else []
     parts += unexpected
     parts += [f"{count(errors, 'error')} in the data"] if errors else []
@@ -180,7 +164,7 @@ def _no_findings(gate: judged.Judged, run: _Run) -> str:
     (fact,) = gate.facts
     severity = fact.severity if isinstance(fact, judged.Findings) else "error"
     new = " that the base does not have" if run.compared else f"; {run.none}"
-    return f"no {severity}s in the data{new if gate.name == NEW_ERRORS else ''}"
+    return f"no {severity}s in the data{new if gate.name == gates_on_tests.NEW_ERRORS else ''}"
 
 
 def _new_not_known(gate: judged.Judged, run: _Run) -> str:
@@ -189,15 +173,17 @@ def _new_not_known(gate: judged.Judged, run: _Run) -> str:
 
 
 def _tests_not_run(_: judged.Judged, run: _Run) -> str:
-    not_run = "; ".join(f"{not_run_in_words(tally)}: {why_not_run(tally)}" for tally in run.found if tally.none_ran)
+    not_run = "; ".join(
+        f"{wording.not_run_in_words(tally)}: {wording.why_not_run(tally)}" for tally in run.found if tally.none_ran
+    )
     others = [tally for tally in run.found if tally.ran]
     return f"{not_run}; {_passed(others)}" if others else not_run
 
 
 def _nothing_new(_: judged.Judged, run: _Run) -> str:
     words = ["nothing fails that passed on the base" if run.compared else f"nothing fails; {run.none}"]
-    words += [quarantined_in_words(tally) for tally in run.found if tally.quarantined]
-    for evaluation, cases in newly_misunderstood(run.report, run.comparison):
+    words += [wording.quarantined_in_words(tally) for tally in run.found if tally.quarantined]
+    for evaluation, cases in gates_on_tests.newly_misunderstood(run.report, run.comparison):
         words.append(f"{count(number_of(cases), *TESTS[evaluation])} newly misunderstood ({WARN})")
     return "; ".join(words)
 
@@ -205,18 +191,19 @@ def _nothing_new(_: judged.Judged, run: _Run) -> str:
 def _unclear(gate: judged.Judged, _: _Run) -> str:
     cases = [cause for cause in gate.causes if isinstance(cause, judged.NotRunTest)]
     numbers = Counter(case.evaluation for case in cases)
-    unclear = joined(count(number, *CASES[name]) for name, number in numbers.items())
+    unclear = wording.joined(count(number, *CASES[name]) for name, number in numbers.items())
     return f"{unclear} unclear: {cases[0].name}: {cases[0].reason}"
 
 
 def _base_faults(gate: judged.Judged, _: _Run) -> str:
     unknown = [fact.lost for fact in gate.facts if isinstance(fact, judged.LostEvaluation)]
-    named = names_of(one.evaluation for one in unknown)
+    named = wording.names_of(one.evaluation for one in unknown)
     return f"the base could not run {named}, so it is not known which tests are gone: {unknown[0].reason}"
 
 
 def _without_tests(_: judged.Judged, run: _Run) -> str:
-    return f"tested: {joined(WITHOUT_TESTS[test] for test in judged_without_tests(run.report))}, as requested"
+    untested = [WITHOUT_TESTS[test] for test in gates_on_tests.judged_without_tests(run.report)]
+    return f"tested: {wording.joined(untested)}, as requested"
 
 
 _REASONS: Final[Mapping[judged.Why, Callable[[judged.Judged, _Run], str]]] = {
@@ -227,7 +214,7 @@ _REASONS: Final[Mapping[judged.Why, Callable[[judged.Judged, _Run], str]]] = {
     "stopped": lambda gate, run: (
         on_one_line(run.report.stopped or "") if gate.name == "completed" else "the run ended before its end"
     ),
-    "faults": lambda _, run: faults_in_words(faults_of(run.report)),
+    "faults": lambda _, run: wording.faults_in_words(faults_of(run.report)),
     "failed": _failed_tests,
     "newly failed": _newly_failed,
     "tests not run": _tests_not_run,
@@ -279,35 +266,44 @@ def errors_in_words(findings: judged.Findings, compared: Comparison | None) -> l
     older = [f"This is a Rasa {one.names[0].name} project" for one in found if one.code == LEGACY_PROJECT and one.names]
     old = old_in_words(found, compared, findings.severity)
     counts = [f"{count(len(found), findings.severity)} in the data{old}"] if found else []
-    return [*older, *counts, *([faults_in_words(findings.faults)] if findings.faults else [])]
+    return [*older, *counts, *([wording.faults_in_words(findings.faults)] if findings.faults else [])]
 
 
 def _failed(found: Sequence[Tally]) -> str:
     """``1 of 2 stories and 3 of 4 end-to-end cases failed``."""
-    return ", ".join([f"{joined(failed_of(tally) for tally in found if tally.failed)} failed", *_misunderstood(found)])
+    return ", ".join(
+        [
+            f"{wording.joined(wording.failed_of(tally) for tally in found if tally.failed)} failed",
+            *_misunderstood(found),
+        ]
+    )
 
 
 def _all_failed(found: Sequence[Tally]) -> str:
     """The same, including the failures that are tolerated elsewhere."""
-    return f"{joined(all_failed_of(tally) for tally in found if tally.failed or tally.tolerated)} failed"
+    return (
+        f"{wording.joined(wording.all_failed_of(tally) for tally in found if tally.failed or tally.tolerated)} failed"
+    )
 
 
 def _passed(found: Sequence[Tally]) -> str:
     """``2 stories and 3 end-to-end cases passed, 1 end-to-end case not run``."""
-    words = f"{joined(passed_in_words(tally) for tally in found if tally.ran)} passed"
-    return ", ".join([words, *_misunderstood(found), *(not_run_in_words(tally) for tally in found if tally.reason)])
+    words = f"{wording.joined(wording.passed_in_words(tally) for tally in found if tally.ran)} passed"
+    return ", ".join(
+        [words, *_misunderstood(found), *(wording.not_run_in_words(tally) for tally in found if tally.reason)]
+    )
 
 
 def _misunderstood(found: Sequence[Tally]) -> list[str]:
-    parts = [f"{misunderstood_in_words(tally)} ({WARN})" for tally in found if tally.misunderstood]
-    parts += [quarantined_in_words(tally) for tally in found if tally.quarantined]
-    return [*parts, *(f"{tolerated_in_words(tally)} ({STAND_IN})" for tally in found if tally.tolerated)]
+    parts = [f"{wording.misunderstood_in_words(tally)} ({WARN})" for tally in found if tally.misunderstood]
+    parts += [wording.quarantined_in_words(tally) for tally in found if tally.quarantined]
+    return [*parts, *(f"{wording.tolerated_in_words(tally)} ({STAND_IN})" for tally in found if tally.tolerated)]
 
 
 def _tested(report: Report) -> str:
     clear = report.nlu.examples - sum(one.unclear for one in report.nlu.predictions) if report.nlu else 0
     sentences = [count(clear, "sentence")] if clear else []
-    tests = [counted(tally, number) for tally in tallies(report) if (number := tally.ran - len(tally.unclear))]
+    tests = [wording.counted(tally, number) for tally in tallies(report) if (number := tally.ran - len(tally.unclear))]
     return f"tested: {', '.join([*sentences, *tests])}"
 
 
@@ -326,9 +322,13 @@ def _left_out(report: Report, evaluation: Evaluation | None) -> list[tuple[str, 
     for tally in tallies(report):
         if tally.evaluation == evaluation and tally.not_run:
             number = len(tally.not_run)
-            short = f"{number:,} of {counted(tally, tally.ran + number)} not run"
-            words = f"{short} ({few([not_run_test.name for not_run_test in tally.not_run])}): {why_not_run(tally)}"
-            found.append((f"{words}. To run them, {HOW_TO_RUN_ACTIONS}" if lacks_actions(report) else words, short))
+            short = f"{number:,} of {wording.counted(tally, tally.ran + number)} not run"
+            words = (
+                f"{short} ({few([not_run_test.name for not_run_test in tally.not_run])}): {wording.why_not_run(tally)}"
+            )
+            found.append(
+                (f"{words}. To run them, {wording.HOW_TO_RUN_ACTIONS}" if lacks_actions(report) else words, short)
+            )
     if evaluation == "nlu" and report.nlu and report.nlu.unjudged:
         intents = few([unjudged.intent for unjudged in report.nlu.unjudged])
         short = f"{count(len(report.nlu.unjudged), 'intent')} not judged"
@@ -361,7 +361,8 @@ def _gone(facts: Sequence[judged.Fact], compared: Comparison | None) -> str:
             case _:
                 pass
     unseen = "".join(
-        f"; {change.message.rstrip('.')}" for change in (no_longer_checked(compared) if lines and compared else ())
+        f"; {change.message.rstrip('.')}"
+        for change in (gates_on_tests.no_longer_checked(compared) if lines and compared else ())
     )
     only_not_run = all(isinstance(fact, judged.GoneTests) and fact.run for fact in facts)
     remedy = "" if only_not_run else " (`accept-gone` lists what may be deleted)"

@@ -6,25 +6,16 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct
 
+from turncheck.comparison import gates_on_tests
 from turncheck.comparison.changes import SINGULAR, ChangedCases, FindingChange, number_of
 from turncheck.comparison.compare import is_less_understood
-from turncheck.comparison.gates_on_tests import (
-    GONE_TESTS,
-    NEW_ERRORS,
-    NEW_SUPPRESSIONS,
-    failing_of,
-    judged_without_tests,
-    newly_failing_tests,
-    newly_misunderstood,
-    tests_because_of,
-    tests_of,
-)
 from turncheck.comparison.judged import BadFinding, Findings, Judged, LossesOverall
 from turncheck.comparison.tally import Tally, faults_of, tallies
 from turncheck.comparison.training_changes import dropped_intents, is_likely_misparsed, is_likely_noise, sentences_of
 from turncheck.evaluations.kinds import TESTS, WITHOUT_TESTS
 from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import count, first_line
+from turncheck.render.wording import tests as wording
 from turncheck.render.wording.changes import (
     broken_intents_in_words,
     old_in_words,
@@ -36,24 +27,6 @@ from turncheck.render.wording.changes import (
 from turncheck.render.wording.figures import NO_BASE
 from turncheck.render.wording.reasons import STAND_IN, errors_in_words, reason_in_short, reason_of
 from turncheck.render.wording.repeats import losses_in_words, repeats_in_words
-from turncheck.render.wording.tests import (
-    all_failed_of,
-    by_cause,
-    cause_first,
-    counted,
-    failed_of,
-    failed_tallies,
-    gone_in_words,
-    joined,
-    misunderstood_in_words,
-    newly_failing,
-    not_run_in_words,
-    passed_in_words,
-    quarantined_in_words,
-    tolerated_in_words,
-    unanswered_in_words,
-    unexpected_in_words,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -88,8 +61,8 @@ ON_BASE_TOO: Final = "on the base too"
 
 def accepted_in_words(report: Report, compared: Comparison | None, gates: Sequence[Judged]) -> str:
     """Tests that are gone and were allowed to go."""
-    passed = any(gate.name == GONE_TESTS and gate.outcome == "passed" for gate in gates)
-    gone = gone_in_words(report, compared) if compared is not None and passed else ""
+    passed = any(gate.name == gates_on_tests.GONE_TESTS and gate.outcome == "passed" for gate in gates)
+    gone = wording.gone_in_words(report, compared) if compared is not None and passed else ""
     return f"{gone} (accepted)" if gone else ""
 
 
@@ -98,12 +71,12 @@ def _passed(report: Report, compared: Comparison | None) -> Clause:
     found = tallies(report)
     if none_ran := [tally for tally in found if tally.none_ran]:
         others = [tally for tally in found if tally.ran and not tally.failed]
-        passed = [f"{joined(map(passed_in_words, others))} passed"] if others else []
-        held = [quarantined_in_words(tally) for tally in others if tally.quarantined]
-        words = ", ".join([*map(not_run_in_words, none_ran), *passed, *held])
+        passed = [f"{wording.joined(map(wording.passed_in_words, others))} passed"] if others else []
+        held = [wording.quarantined_in_words(tally) for tally in others if tally.quarantined]
+        words = ", ".join([*map(wording.not_run_in_words, none_ran), *passed, *held])
         return Clause(words, frozenset({"not run"}))
     if any(tally.failed for tally in found):
-        nothing_new = compared is not None and not newly_failing(report, compared)
+        nothing_new = compared is not None and not wording.newly_failing(report, compared)
         return Clause("nothing fails that passed on the base" if nothing_new else _right_intents(report))
     return Clause(_tested(report, compared))
 
@@ -118,16 +91,16 @@ def _tested(report: Report, compared: Comparison | None) -> str:
     if cases := [case for suite in (report.batch.suites if report.batch else ()) for case in suite.cases]:
         tested.append(f"{sum(case.passed for case in cases)} of {count(len(cases), 'batch case')}")
     passed_line = f"{' and '.join(tested)} passed" if tested else ""
-    said_below = compared is not None and newly_failing(report, compared)
-    tolerated = [tolerated_in_words(tally) for tally in tallies(report) if tally.tolerated]
+    said_below = compared is not None and wording.newly_failing(report, compared)
+    tolerated = [wording.tolerated_in_words(tally) for tally in tallies(report) if tally.tolerated]
     if tolerated and not said_below:
-        passed_line += f", {joined(tolerated)}"
-    held = [quarantined_in_words(tally) for tally in tallies(report) if tally.quarantined]
+        passed_line += f", {wording.joined(tolerated)}"
+    held = [wording.quarantined_in_words(tally) for tally in tallies(report) if tally.quarantined]
     if held and passed_line:
-        passed_line += f", {joined(held)}"
+        passed_line += f", {wording.joined(held)}"
     if intents := _right_intents(report):
         return f"{passed_line}, {intents}" if passed_line else intents
-    if not passed_line and (judged := judged_without_tests(report)):
+    if not passed_line and (judged := gates_on_tests.judged_without_tests(report)):
         findings = [f"{count(len(report.validation.findings), 'finding')} in the data"] if report.validation else []
         others = [f"{WITHOUT_TESTS[one]} measured" for one in judged if one != "validate"]
         return f"{', '.join([*findings, *others])}, nothing else was asked for"
@@ -152,26 +125,27 @@ def uncounted_clauses(
     fails = {gate.name for gate in gates if gate.fails}
     why = f"fail-on: {', '.join(settings.fail_on) or 'none'}"
     parts = []
-    if failed_tallies(report) and not fails & TEST_GATES:
+    if wording.failed_tallies(report) and not fails & TEST_GATES:
         failed = [tally for tally in tallies(report) if tally.failed or tally.tolerated]
-        kinds = joined(counted(tally, len(tally.failed) + len(tally.tolerated)) for tally in failed)
+        kinds = wording.joined(wording.counted(tally, len(tally.failed) + len(tally.tolerated)) for tally in failed)
         number = sum(len(tally.failed) + len(tally.tolerated) for tally in failed)
         if "new-failures" in judged_by and compared is not None:
             parts.append(f"{kinds} {'fails' if number == 1 else 'fail'} on the base too")
         else:
             parts.append(
-                f"{joined(map(all_failed_of, failed))} failed and {'does' if number == 1 else 'do'} not count ({why})"
+                f"{wording.joined(map(wording.all_failed_of, failed))} failed and "
+                f"{'does' if number == 1 else 'do'} not count ({why})"
             )
-    elif compared is not None and not fails & TEST_GATES and (newly := newly_failing(report, compared)):
+    elif compared is not None and not fails & TEST_GATES and (newly := wording.newly_failing(report, compared)):
         why = STAND_IN if report.tolerates_batch_failures else why
-        parts.append(f"{joined(newly)}, which does not count ({why})")
+        parts.append(f"{wording.joined(newly)}, which does not count ({why})")
     errors = report.validation.counts.error if report.validation else 0
-    if errors and "errors" not in judged_by and not {"new-failures", NEW_ERRORS} & fails:
+    if errors and "errors" not in judged_by and not {"new-failures", gates_on_tests.NEW_ERRORS} & fails:
         does = "does" if errors == 1 else "do"
-        old = bool({"new-failures", NEW_ERRORS} & judged_by) and compared is not None
+        old = bool({"new-failures", gates_on_tests.NEW_ERRORS} & judged_by) and compared is not None
         also = "on the base too" if old else f"that {does} not count{'' if parts else f' ({why})'}"
         parts.append(f"{count(errors, 'error')} in the data {also}")
-    if compared is not None and compared.new_suppressions and NEW_SUPPRESSIONS not in fails:
+    if compared is not None and compared.new_suppressions and gates_on_tests.NEW_SUPPRESSIONS not in fails:
         parts.append(suppressed_in_words(compared.new_suppressions))
     if compared is not None and (gone := gone_unjudged(report, compared, gates)):
         parts.append(f"{gone} and not counted ({why})")
@@ -180,32 +154,34 @@ def uncounted_clauses(
 
 def gone_unjudged(report: Report, compared: Comparison, gates: Sequence[Judged]) -> str:
     """Tests that are gone, if no gate is about that."""
-    return "" if any(gate.name == GONE_TESTS for gate in gates) else gone_in_words(report, compared)
+    return (
+        "" if any(gate.name == gates_on_tests.GONE_TESTS for gate in gates) else wording.gone_in_words(report, compared)
+    )
 
 
 def _all_misunderstood(report: Report, compared: Comparison | None) -> str:
     """Tests that only a sentence keeps from passing, if they do not count as failed."""
-    new = {name: number_of(cases) for name, cases in newly_misunderstood(report, compared)}
+    new = {name: number_of(cases) for name, cases in gates_on_tests.newly_misunderstood(report, compared)}
     found = [tally for tally in tallies(report) if tally.misunderstood]
     if compared is None:
-        return joined(misunderstood_in_words(tally) for tally in found)
-    return joined(_newly_misunderstood(tally, new.get(tally.evaluation, 0), compared) for tally in found)
+        return wording.joined(wording.misunderstood_in_words(tally) for tally in found)
+    return wording.joined(_newly_misunderstood(tally, new.get(tally.evaluation, 0), compared) for tally in found)
 
 
 def _newly_misunderstood(tally: Tally, new: int, compared: Comparison) -> str:
     """The misunderstood tests of one kind: how many are new, whether that may be noise, and how many are old."""
     old = len(tally.misunderstood) - new
     if not new:
-        return f"{misunderstood_in_words(tally)} {ON_BASE_TOO}"
+        return f"{wording.misunderstood_in_words(tally)} {ON_BASE_TOO}"
     noise = ["within noise"] if is_likely_misparsed(compared, tally.evaluation) else []
     details = ", ".join([*noise, *([f"{old:,} more {ON_BASE_TOO}"] if old > 0 else [])])
-    return f"{counted(tally, new)} newly misunderstood{f' ({details})' if details else ''}"
+    return f"{wording.counted(tally, new)} newly misunderstood{f' ({details})' if details else ''}"
 
 
 def left_open(report: Report, comparison: Comparison | None, gates: Sequence[Judged], said: Iterable[Clause]) -> str:
     """Tests that were not run and gates that could not be judged; those that fail the run are ``said`` already."""
     says = frozenset(topic for clause in said for topic in clause.says)
-    open_ends = [not_run_in_words(tally) for tally in tallies(report) if tally.reason and "not run" not in says]
+    open_ends = [wording.not_run_in_words(tally) for tally in tallies(report) if tally.reason and "not run" not in says]
     parts = {
         skipped.evaluation for skipped in report.skipped if skipped.part and not (skipped.fault and "partly" in says)
     }
@@ -225,7 +201,7 @@ def _family(gate: Judged) -> str:
 
 def short_reason(gate: Judged, report: Report, comparison: Comparison | None) -> str:
     """Say in short why a gate was not judged."""
-    if (gate.needs_base or gate.name == GONE_TESTS) and comparison is not None and not comparison.judged:
+    if (gate.needs_base or gate.name == gates_on_tests.GONE_TESTS) and comparison is not None and not comparison.judged:
         return NO_BASE.get(comparison.baseline.status, _cut(f"no baseline: {comparison.baseline.reason}"))
     return _cut(reason_of(gate, report, comparison))
 
@@ -237,8 +213,12 @@ def not_judged(report: Report, gates: Sequence[Judged]) -> list[Judged]:
     are gates about the data of an imported report, which has none to judge.
     """
     without_data = any(skipped.evaluation == "validate" and skipped.no_tests for skipped in report.skipped)
-    said_elsewhere = TEST_GATES | ({GONE_TESTS, "something-was-tested"} if report.stopped is not None else frozenset())
-    left_out = said_elsewhere | ({"errors", NEW_ERRORS, "fail-on-warnings"} if without_data else frozenset())
+    said_elsewhere = TEST_GATES | (
+        {gates_on_tests.GONE_TESTS, "something-was-tested"} if report.stopped is not None else frozenset()
+    )
+    left_out = said_elsewhere | (
+        {"errors", gates_on_tests.NEW_ERRORS, "fail-on-warnings"} if without_data else frozenset()
+    )
     open_gates = (gate for gate in gates if gate.outcome == "not judged" and not gate.fails)
     return [gate for gate in open_gates if gate.name not in left_out]
 
@@ -265,18 +245,18 @@ def changes(report: Report, compared: Comparison, failing: Sequence[Judged]) -> 
     if f1 and f1.delta is not None and f1.judgement in {"better", "worse"} and f1.name not in about:
         parts.append(f"the intents are really {f1.judgement}")
     parts += _sentences_that_changed_sides(compared)
-    if not failing and (repaired := sum(number_of(cases.better) for _, cases in tests_of(compared))):
+    if not failing and (repaired := sum(number_of(cases.better) for _, cases in gates_on_tests.tests_of(compared))):
         parts.append(f"{count(repaired, 'test')} newly right")
-    if edited := sum(_edited(cases) for _, cases in tests_of(compared)):
-        copies = sum(bool(case.copy_of) for _, cases in tests_of(compared) for case in cases.edited)
+    if edited := sum(_edited(cases) for _, cases in gates_on_tests.tests_of(compared)):
+        copies = sum(bool(case.copy_of) for _, cases in gates_on_tests.tests_of(compared) for case in cases.edited)
         alike = f" ({copies:,} {'says' if copies == 1 else 'say'} the same as another one now)" if copies else ""
         parts.append(f"{count(edited, 'test')} edited{alike}")
     if parts:
         return [", ".join(parts[:3])]
     misunderstood = compared.misunderstood or compared.misunderstood_in_cases
-    if failing or compared.new_findings or misunderstood or failed_tallies(report):
+    if failing or compared.new_findings or misunderstood or wording.failed_tallies(report):
         return []
-    taken = compared.cut_intents or compared.stripped or compared.relabelled or newly_failing(report, compared)
+    taken = compared.cut_intents or compared.stripped or compared.relabelled or wording.newly_failing(report, compared)
     if taken or any(cases.newly_failing or cases.better for _, cases in sentences_of(compared)):
         return []
     if worse := sum(metric.judgement == "worse" for metric in compared.metrics):
@@ -310,7 +290,7 @@ def _edited(cases: ChangedCases) -> int:
 
 # The clauses of a verdict's summary that say why it fails.
 
-_ABOUT_ERRORS: Final = frozenset({"errors", NEW_ERRORS})
+_ABOUT_ERRORS: Final = frozenset({"errors", gates_on_tests.NEW_ERRORS})
 
 
 def failing_clauses(failing: Sequence[Judged], report: Report, comparison: Comparison | None) -> list[Clause]:
@@ -355,18 +335,22 @@ def _clauses(gate: Judged, report: Report, comparison: Comparison | None) -> lis
     if gate.name == "completed":
         return [Clause(_cut(f"stopped before the end: {first_line(report.stopped or '')}"))]
     if gate.name == "could-be-run":
-        partly = {"partly"} if all(skipped.part for skipped in by_cause(faults)[0]) else set()
-        return [Clause(cause_first(faults), frozenset({"faults", "not run"} | partly))]
+        partly = {"partly"} if all(skipped.part for skipped in wording.by_cause(faults)[0]) else set()
+        return [Clause(wording.cause_first(faults), frozenset({"faults", "not run"} | partly))]
     if gate.name in _ABOUT_ERRORS:
         return _about_errors(gate, report, comparison)
-    if gate.name == GONE_TESTS and comparison is not None and (words := gone_in_words(report, comparison)):
+    if (
+        gate.name == gates_on_tests.GONE_TESTS
+        and comparison is not None
+        and (words := wording.gone_in_words(report, comparison))
+    ):
         return [Clause(words, _says_gone(comparison))]
     says = frozenset({"not run"} if gate.requires else ())
     return [Clause(_cut(reason_in_short(gate, report, comparison)), says)]
 
 
 def _says_gone(comparison: Comparison) -> frozenset[str]:
-    not_run = any(cases.not_run for _, cases in tests_of(comparison))
+    not_run = any(cases.not_run for _, cases in gates_on_tests.tests_of(comparison))
     lost = any(one.evaluation in TESTS for one in comparison.lost if not one.files)
     return frozenset({"not run"} if not_run or lost else ())
 
@@ -399,8 +383,8 @@ def _failed_tests(
     gate: Judged, report: Report, comparison: Comparison | None, failing: Sequence[Judged]
 ) -> Clause | None:
     """What failed, separated from what fails on the base too."""
-    failed = failed_tallies(report)
-    unexpected = unexpected_in_words(tallies(report))
+    failed = wording.failed_tallies(report)
+    unexpected = wording.unexpected_in_words(tallies(report))
     errors = 0 if any(one.name in _ABOUT_ERRORS for one in failing) else _new_errors(report, comparison)
     in_data = f"{count(errors, 'error')} in the data" if errors and gate.name == "new-failures" else ""
     if comparison is None or not comparison.judged:
@@ -408,30 +392,31 @@ def _failed_tests(
         all_new = f" ({why}, so all count as new)" if gate.name == "new-failures" else ""
         if gate.name == "new-failures":
             failed = [tally for tally in tallies(report) if tally.failed or tally.tolerated]
-        parts = [f"{joined(map(all_failed_of if all_new else failed_of, failed))} failed"] if failed else []
-        parts += [*unanswered_in_words(report), *unexpected]
+        words = wording.all_failed_of if all_new else wording.failed_of
+        parts = [f"{wording.joined(map(words, failed))} failed"] if failed else []
+        parts += [*wording.unanswered_in_words(report), *unexpected]
         says = frozenset({why} if all_new and comparison is not None and comparison.baseline.status in NO_BASE else ())
         return Clause(f"{', '.join([*parts, *([in_data] if in_data else [])])}{all_new}", says)
-    new = newly_failing(report, comparison)
+    new = wording.newly_failing(report, comparison)
     losses = [losses_in_words(fact.losses) for fact in gate.facts if isinstance(fact, LossesOverall)]
     old = sum(len(tally.failed) + len(tally.tolerated) for tally in tallies(report))
-    old -= sum(number_of(failing_of(report, cases)) for _, cases in tests_of(comparison))
+    old -= sum(number_of(gates_on_tests.failing_of(report, cases)) for _, cases in gates_on_tests.tests_of(comparison))
     data = [f"{in_data} that the base does not have"] if in_data else []
     if not new and not data:
-        old_failures = [f"{joined(map(failed_of, failed))} failed (on the base too)"] if failed else []
+        old_failures = [f"{wording.joined(map(wording.failed_of, failed))} failed (on the base too)"] if failed else []
         # Without any, the gate failed because of errors in the data, which another clause names.
-        said = [*losses, *unanswered_in_words(report), *unexpected, *old_failures]
-        return Clause(joined(said)) if said else None
+        said = [*losses, *wording.unanswered_in_words(report), *unexpected, *old_failures]
+        return Clause(wording.joined(said)) if said else None
     too = f"{old:,} {'fails' if old == 1 else 'fail'} on the base too"
     also = "" if old <= 0 else f", {too}" if any(words.endswith(")") for words in new) else f" ({too})"
     first = "because of it " if new and not data and _all_because_of_one(failing, comparison) else ""
     rule = _because_of_a_rule(comparison) if new else ""
-    return Clause(f"{first}{joined([*new, *data, *losses, *unexpected])}{also}{rule}")
+    return Clause(f"{first}{wording.joined([*new, *data, *losses, *unexpected])}{also}{rule}")
 
 
 def _because_of_a_rule(comparison: Comparison) -> str:
     """``: rule 'a' was removed (data/rules.yml:3:3)``: what has to do with most of the newly failing tests."""
-    tests = [case for _, case in newly_failing_tests(comparison)]
+    tests = [case for _, case in gates_on_tests.newly_failing_tests(comparison)]
     explained = {part: number_of(case for case in tests if part in case.rules) for test in tests for part in test.rules}
     if not explained:
         return ""
@@ -446,8 +431,8 @@ def _all_because_of_one(failing: Sequence[Judged], comparison: Comparison) -> bo
     """Whether the single error in the data, which the line names first, explains all newly failing tests."""
     if failing[0].name not in _ABOUT_ERRORS or len(failing[0].causes) != 1 or comparison.base_lacks:
         return False
-    explained = tests_because_of(comparison).get(failing[0].causes[0].location or Location(""), [])
-    return len(explained) == len(newly_failing_tests(comparison))
+    explained = gates_on_tests.tests_because_of(comparison).get(failing[0].causes[0].location or Location(""), [])
+    return len(explained) == len(gates_on_tests.newly_failing_tests(comparison))
 
 
 def _new_errors(report: Report, comparison: Comparison | None) -> int:
@@ -464,11 +449,11 @@ _ORDER: Final = (
     "completed",
     "could-be-run",
     "errors",
-    NEW_ERRORS,
-    NEW_SUPPRESSIONS,
+    gates_on_tests.NEW_ERRORS,
+    gates_on_tests.NEW_SUPPRESSIONS,
     "new-failures",
     "test-failures",
-    GONE_TESTS,
+    gates_on_tests.GONE_TESTS,
     "something-was-tested",
     "require",
 )
@@ -496,7 +481,7 @@ def summarize(report: Report, comparison: Comparison | None, gates: Sequence[Jud
         first = [taken, _passed(report, compared), *broken, *others]
     said = [
         *(clause.words for clause in first),
-        repeats_in_words(report, compared, failures_said=tests_fail or not failed_tallies(report)),
+        repeats_in_words(report, compared, failures_said=tests_fail or not wording.failed_tallies(report)),
         *uncounted_clauses(report, compared, gates, settings),
         unseen_in_words(compared, report.engine.name) if compared and report.engine else "",
         accepted_in_words(report, compared, gates),
@@ -541,7 +526,7 @@ def _many_annotations(comparison: Comparison) -> Reservation:
 def _reservation_by_comparison(report: Report, comparison: Comparison | None, gates: Sequence[Judged]) -> Reservation:
     if comparison is None or not comparison.judged:
         return ""
-    if newly_failing(report, comparison):
+    if wording.newly_failing(report, comparison):
         return "although tests fail"
     if any(intent.unjudged for intent in comparison.cut_intents):
         return "less is judged"
@@ -562,7 +547,7 @@ def _reservation_by_comparison(report: Report, comparison: Comparison | None, ga
 
 def _misunderstood(report: Report, comparison: Comparison | None) -> Reservation:
     """Say that tests passed although a message was misunderstood: where there is a base, newly."""
-    newly = newly_misunderstood(report, comparison)
+    newly = gates_on_tests.newly_misunderstood(report, comparison)
     judged = comparison is not None and comparison.judged
     if comparison is not None and judged:
         newly = [(name, cases) for name, cases in newly if not is_likely_misparsed(comparison, name)]

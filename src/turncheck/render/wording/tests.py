@@ -6,14 +6,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
+from turncheck.comparison import gates_on_tests
 from turncheck.comparison.changes import CaseChange, number_of
-from turncheck.comparison.gates_on_tests import (
-    failing_of,
-    no_longer_checked,
-    regressed_sentences,
-    tests_of,
-    unanswered_sentences,
-)
 from turncheck.comparison.misunderstood import expected_and_predicted
 from turncheck.comparison.quarantine import entry_of
 from turncheck.comparison.tally import Tally, faults_of, tallies
@@ -105,7 +99,7 @@ def unexpected_in_words(found: Iterable[Tally]) -> list[str]:
 
 def unanswered_in_words(report: Report, comparison: Comparison | None = None) -> list[str]:
     """``1 sentence has no answer``; with a ``comparison`` only of those that had the right one on the base."""
-    number = len(list(unanswered_sentences(report, comparison)))
+    number = len(list(gates_on_tests.unanswered_sentences(report, comparison)))
     return [f"{count(number, *CASES['nlu'])} {'has' if number == 1 else 'have'} no answer"] if number else []
 
 
@@ -163,11 +157,11 @@ def newly_failing(report: Report, comparison: Comparison) -> list[str]:
         for tally in tallies(report)
         if tally.evaluation in not_on_base and (tally.failed or tally.tolerated)
     ]
-    for name, cases in tests_of(comparison):
+    for name, cases in gates_on_tests.tests_of(comparison):
         one, many = TESTS[name]
         if name in not_on_base:
             continue
-        failing = failing_of(report, cases)
+        failing = gates_on_tests.failing_of(report, cases)
         new = number_of(case for case in failing if case.base_location is None)
         known = [case for case in failing if case.base_location is not None]
         misunderstood = number_of(case for case in known if case.misunderstood)
@@ -180,7 +174,7 @@ def newly_failing(report: Report, comparison: Comparison) -> list[str]:
             runs = f" ({worst_runs_in_words(repeated, are_new=True)})" if repeated else ""
             parts.append(f"{new:,} new {one if new == 1 else many} {'fails' if new == 1 else 'fail'}{runs}")
     parts += unanswered_in_words(report, comparison)
-    if regressed := len(list(regressed_sentences(report, comparison))):
+    if regressed := len(list(gates_on_tests.regressed_sentences(report, comparison))):
         parts.append(f"{count(regressed, *CASES['nlu'])} regressed")
     return parts
 
@@ -194,12 +188,12 @@ def gone_in_words(report: Report, comparison: Comparison) -> str:
         if one.evaluation not in faulty
     ]
     whole = {one.evaluation for one in comparison.lost}
-    for evaluation, cases in tests_of(comparison):
+    for evaluation, cases in gates_on_tests.tests_of(comparison):
         if cases.gone:
             parts.append(f"{count(number_of(cases.gone), *TESTS[evaluation])} gone")
         if cases.not_run and evaluation not in whole:
             parts.append(f"{count(number_of(cases.not_run), *TESTS[evaluation])} of the base not run")
-    hidden = [f"'{change.location.path}'" for change in no_longer_checked(comparison)]
+    hidden = [f"'{change.location.path}'" for change in gates_on_tests.no_longer_checked(comparison)]
     where = f" ({joined(hidden[:2])} {'is' if len(hidden) == 1 else 'are'} not looked for)" if parts and hidden else ""
     return f"{', '.join(parts)}{where}"
 

@@ -22,18 +22,7 @@ from turncheck.messages.phrasing import count
 from turncheck.process.cache import difference_of_software, software
 from turncheck.project.e2e.cases import read_cases
 from turncheck.run.inputs import Inputs, PrecomputedAnswers
-from turncheck.run.shards.document import (
-    HEAD_NAME,
-    EngineHead,
-    ShardHead,
-    ensure_undamaged,
-    faults_of_settings,
-    project_digest,
-    read_answers,
-    read_head,
-    setting_shown,
-    settings_given,
-)
+from turncheck.run.shards import document
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.parsers import Shard, part_of
 
@@ -60,7 +49,7 @@ class MissingAnswerError(Exception):
 class Shards(Struct, frozen=True):
     """All shards of one run, in order; ``folders`` are theirs."""
 
-    heads: tuple[ShardHead, ...]
+    heads: tuple[document.ShardHead, ...]
     folders: tuple[Path, ...]
 
     @property
@@ -109,7 +98,7 @@ class Shards(Struct, frozen=True):
         if inputs.source.commit != first.source.commit:
             here = inputs.source.commit[:12] if inputs.source.commit else "(unknown)"
             faults.append(f"the shards measured the commit {_short(first)}, this is {here}")
-        if first.project != project_digest(inputs, project, tests, read_cases(project.root, tests.e2e)):
+        if first.project != document.project_digest(inputs, project, tests, read_cases(project.root, tests.e2e)):
             faults.append("the shards measured files of the project that differ from the ones here")
         if libraries := difference_of_software(first.versions, software()):
             faults.append(f"the shards were measured with software that differs from the one here: {libraries}")
@@ -127,7 +116,7 @@ class MergedAnswers:
 
     def __init__(self, folders: Sequence[Path], shared: Mapping[str, Any]) -> None:
         self._shared = shared
-        self._unread = [read_answers(folder) for folder in folders]
+        self._unread = [document.read_answers(folder) for folder in folders]
         self._passed: dict[str, Any] = {}
         self._reader = AnswerReader()
 
@@ -170,7 +159,7 @@ class AskedElsewhere(Engine):
     """An engine as the shards describe it: it does not answer any more."""
 
     project: Project
-    head: EngineHead
+    head: document.EngineHead
 
     @property
     def capabilities(self) -> Capabilities:
@@ -221,7 +210,7 @@ def prepare_merge(
 
     shards = read_shards(folders)
     takes_project = not in_action and not find_host(environment).name
-    given = settings_given(shards.settings, own, takes_project=takes_project)
+    given = document.settings_given(shards.settings, own, takes_project=takes_project)
     prepared = prepare(given, environment, in_action=in_action)
     return prepared, shards.precomputed(prepared.settings.engine)
 
@@ -245,7 +234,11 @@ def find_shards(folders: Iterable[Path]) -> list[Path]:
     for folder in folders:
         if not folder.is_dir():
             raise UserError(f"no such folder: {folder}", hint="Name the folders that `run --shard` wrote (--out).")
-        below = [] if (folder / HEAD_NAME).is_file() else sorted(path.parent for path in folder.glob(f"*/{HEAD_NAME}"))
+        below = (
+            []
+            if (folder / document.HEAD_NAME).is_file()
+            else sorted(path.parent for path in folder.glob(f"*/{document.HEAD_NAME}"))
+        )
         paths += below or [folder]
     return paths
 
@@ -257,7 +250,9 @@ def read_shards(folders: Sequence[Path]) -> Shards:
         UserError: one is missing, appears twice, belongs to another run, or was not finished; everything that is wrong
             is in the message.
     """
-    pairs = sorted(((read_head(folder), folder) for folder in find_shards(folders)), key=lambda pair: pair[0].number)
+    pairs = sorted(
+        ((document.read_head(folder), folder) for folder in find_shards(folders)), key=lambda pair: pair[0].number
+    )
     heads, paths = tuple(head for head, _ in pairs), tuple(folder for _, folder in pairs)
     if not heads:
         raise UserError("no shards are named", hint="Name the folders that `run --shard` wrote (--out).")
@@ -273,18 +268,18 @@ def read_shards(folders: Sequence[Path]) -> Shards:
     return Shards(heads, paths)
 
 
-def _shared_answers(folder: Path, head: ShardHead) -> dict[str, Any]:
+def _shared_answers(folder: Path, head: document.ShardHead) -> dict[str, Any]:
     """Return the answers to what every shard measures; make sure that all others are to the shard's own units.
 
     Raises:
         UserError: they cannot be read, or are not its own.
     """
-    ensure_undamaged(folder, head)
+    document.ensure_undamaged(folder, head)
     shard = Shard(head.number, head.count)
     shared: dict[str, Any] = {}
     foreign = []
     units: Counter[str] = Counter()
-    for unit, plain in read_answers(folder):
+    for unit, plain in document.read_answers(folder):
         units[unit.partition(":")[0]] += 1
         if ":" not in unit:
             shared[unit] = plain
@@ -310,7 +305,7 @@ def _times(number: int) -> str:
     return "twice" if number == 2 else count(number, "time")
 
 
-def _incomplete(pairs: Sequence[tuple[ShardHead, Path]]) -> list[str]:
+def _incomplete(pairs: Sequence[tuple[document.ShardHead, Path]]) -> list[str]:
     of = pairs[0][0].count
     there: dict[int, list[Path]] = {}
     for head, folder in pairs:
@@ -329,17 +324,17 @@ def _incomplete(pairs: Sequence[tuple[ShardHead, Path]]) -> list[str]:
     return faults
 
 
-def _invalid(pairs: Sequence[tuple[ShardHead, Path]]) -> list[str]:
+def _invalid(pairs: Sequence[tuple[document.ShardHead, Path]]) -> list[str]:
     """Return what shards contain that this version of turncheck never wrote."""
     faults = []
     for head, folder in pairs:
         name = f"shard {head.number}/{head.count} ({folder})"
-        faults += [f"{name} has an invalid setting: {fault}" for fault in faults_of_settings(head.settings)]
+        faults += [f"{name} has an invalid setting: {fault}" for fault in document.faults_of_settings(head.settings)]
         faults += [f"{name} has an invalid capability: `{fault}`" for fault in _odd_capabilities(head.engine)]
     return faults
 
 
-def _odd_capabilities(head: EngineHead) -> list[str]:
+def _odd_capabilities(head: document.EngineHead) -> list[str]:
     usual = msgspec.structs.asdict(Capabilities())
     return sorted(name for name, value in head.capabilities.items() if not _is_like(value, usual.get(name, _UNKNOWN)))
 
@@ -355,7 +350,7 @@ def _is_like(value: Any, usual: Any) -> bool:
     return value is None or isinstance(value, str)
 
 
-def _foreign(pairs: Sequence[tuple[ShardHead, Path]]) -> list[str]:
+def _foreign(pairs: Sequence[tuple[document.ShardHead, Path]]) -> list[str]:
     """What distinguishes shards of several runs, and of other versions of turncheck."""
     faults = []
     first = pairs[0][0]
@@ -388,21 +383,22 @@ def _foreign(pairs: Sequence[tuple[ShardHead, Path]]) -> list[str]:
     return faults
 
 
-def _answered_by(head: ShardHead) -> str:
+def _answered_by(head: document.ShardHead) -> str:
     """Name the engine that a shard asked; the place of a model does not matter, and it may have been trained there."""
     info = head.engine.info
     model = f" with the model {PurePath(info.model).name}" if info.model else ""
     return f"{info.name} {info.version}{model}"
 
 
-def _short(head: ShardHead) -> str:
+def _short(head: document.ShardHead) -> str:
     return head.source.commit[:12] if head.source.commit else "(unknown)"
 
 
-def _difference(head: ShardHead, first: ShardHead) -> str:
+def _difference(head: document.ShardHead, first: document.ShardHead) -> str:
     one, other, there = head.settings, first.settings, f"for shard {first.number}/{first.count}"
     names = sorted(n for n in one.keys() | other.keys() if n != "project" and one.get(n) != other.get(n))
     return "; ".join(
-        f"`{name.replace('_', '-')}` is {setting_shown(one.get(name))} here, {setting_shown(other.get(name))} {there}"
+        f"`{name.replace('_', '-')}` is {document.setting_shown(one.get(name))} here, "
+        f"{document.setting_shown(other.get(name))} {there}"
         for name in names
     )

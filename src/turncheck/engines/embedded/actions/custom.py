@@ -14,14 +14,7 @@ from turncheck.dialogue.events import Event, UserUttered
 from turncheck.dialogue.outward_events import BotUttered, ReminderScheduled
 from turncheck.engines.action_server.server import CallFailedError
 from turncheck.engines.conversation import ActionOutcome, ActionServer, CustomAction
-from turncheck.engines.embedded.actions.base import (
-    ActionContext,
-    ActionError,
-    ActionRejectedError,
-    Speech,
-    bot_event,
-    cannot_be_sent,
-)
+from turncheck.engines.embedded.actions import base
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
@@ -274,7 +267,7 @@ def check_message(event: BotUttered, place: str) -> None:
     Raises:
         ShapeError: it cannot; Rasa loses the user's message then.
     """
-    problem = cannot_be_sent(event)
+    problem = base.cannot_be_sent(event)
     if problem is not None:
         raise ShapeError(f"{place}: {problem}")
 
@@ -302,7 +295,7 @@ class CustomActions:
         noted, self._noted = tuple(self._noted), []
         return noted
 
-    def run(self, name: str, context: ActionContext, tracker: Tracker) -> list[Event]:
+    def run(self, name: str, context: base.ActionContext, tracker: Tracker) -> list[Event]:
         """Run the action and return its messages and events.
 
         Raises:
@@ -313,7 +306,7 @@ class CustomActions:
             document, outcome, reason = self._answer(name, context, tracker)
             answer = read_answer(document)
             events = _events(answer, context.responses, tracker)
-        except ActionRejectedError as error:
+        except base.ActionRejectedError as error:
             self._note(name, "rejected", str(error))
             raise
         except ShapeError as error:
@@ -321,7 +314,7 @@ class CustomActions:
         except CallFailedError as error:
             self._note(name, error.outcome, str(error))
             raise
-        except ActionError as error:
+        except base.ActionError as error:
             raise self._failed(name, f"'{name}' failed: {error}") from error
         self._note(name, outcome, reason or undefined_response(name, answer, context.domain.domain.responses))
         return events
@@ -333,7 +326,7 @@ class CustomActions:
     def _note(self, name: str, outcome: ActionOutcome, reason: str) -> None:
         self._noted.append(CustomAction(name, outcome, reason))
 
-    def _answer(self, name: str, context: ActionContext, tracker: Tracker) -> tuple[Any, ActionOutcome, str]:
+    def _answer(self, name: str, context: base.ActionContext, tracker: Tracker) -> tuple[Any, ActionOutcome, str]:
         if self._stubs is not None:
             return stubbed(name, self._stubs)
         timeout = None if self.deadline is None else self.deadline - time.monotonic()
@@ -356,7 +349,7 @@ def stubbed(name: str, stubs: Mapping[str, Mapping[str, Any]]) -> tuple[Mapping[
     raise CallFailedError("no server", f"'{name}' has no stub where other actions have")
 
 
-def _needs_domain(name: str, context: ActionContext) -> bool:
+def _needs_domain(name: str, context: base.ActionContext) -> bool:
     action = context.domain.domain.actions.get(name)
     return action is not None and action.send_domain
 
@@ -368,13 +361,13 @@ def undefined_response(name: str, answer: Answer, responses: Container[str]) -> 
     return f"'{name}' names {unknown}, which the domain has no response for: nothing was said" if unknown else ""
 
 
-def _events(answer: Answer, responses: Speech, tracker: Tracker) -> list[Event]:
+def _events(answer: Answer, responses: base.Speech, tracker: Tracker) -> list[Event]:
     """Turn an answer into events: first its messages, as in Rasa."""
     messages = [message for said in answer.said if (message := _message(said, responses, tracker)) is not None]
     return [*messages, *answer.happened]
 
 
-def _message(said: BotMessages, responses: Speech, tracker: Tracker) -> BotUttered | None:
+def _message(said: BotMessages, responses: base.Speech, tracker: Tracker) -> BotUttered | None:
     """Create a message: the named response, filled, overridden by whatever the action itself gives."""
     given = dict(said.given)
     draft: Json = {}
@@ -387,6 +380,6 @@ def _message(said: BotMessages, responses: Speech, tracker: Tracker) -> BotUtter
     if buttons:
         draft["buttons"] = [*(draft.get("buttons") or ()), *buttons]
     draft.update({key: value for key, value in given.items() if value})
-    message = bot_event(draft)
+    message = base.bot_event(draft)
     check_message(message, said.place)
     return message

@@ -38,15 +38,7 @@ from turncheck.dialogue.events import (
 )
 from turncheck.dialogue.outward_events import BotUttered
 from turncheck.dialogue.tracker import Tracker
-from turncheck.engines.embedded.actions.base import (
-    Action,
-    ActionContext,
-    ActionError,
-    ActionFinder,
-    ActionRejectedError,
-    bot_event,
-    revert_fallback_events,
-)
+from turncheck.engines.embedded.actions import base
 from turncheck.project.rasa_version import NEWEST
 
 if TYPE_CHECKING:
@@ -63,7 +55,7 @@ class LoopAction(ABC):
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def __call__(self, context: ActionContext, tracker: Tracker) -> list[Event]:
+    def __call__(self, context: base.ActionContext, tracker: Tracker) -> list[Event]:
         """Run one step and return its events."""
         events: list[Event] = []
         if tracker.active_loop_name != self.name:
@@ -76,19 +68,19 @@ class LoopAction(ABC):
             events += self.deactivate(context, tracker)
         return events
 
-    def activate(self, context: ActionContext, tracker: Tracker) -> list[Event]:  # noqa: ARG002 - for those who need it
+    def activate(self, context: base.ActionContext, tracker: Tracker) -> list[Event]:  # noqa: ARG002 - for those who need it
         """Return the events that follow the one that activates it."""
         return []
 
     @abstractmethod
-    def do(self, context: ActionContext, tracker: Tracker, events: Sequence[Event]) -> list[Event]:
+    def do(self, context: base.ActionContext, tracker: Tracker, events: Sequence[Event]) -> list[Event]:
         """Run one step; ``events`` are those of this run so far."""
 
     @abstractmethod
     def is_done(self, tracker: Tracker, events: Sequence[Event]) -> bool:
         """Whether the loop ends here."""
 
-    def deactivate(self, context: ActionContext, tracker: Tracker) -> list[Event]:  # noqa: ARG002 - for those who need it
+    def deactivate(self, context: base.ActionContext, tracker: Tracker) -> list[Event]:  # noqa: ARG002 - for those who need it
         """Return the events that follow the one that deactivates it."""
         return []
 
@@ -96,12 +88,12 @@ class LoopAction(ABC):
 class FormAction(LoopAction):
     """One form of the domain. ``find`` finds the actions that it runs: extraction, those that ask."""
 
-    def __init__(self, form: Form, find: ActionFinder) -> None:
+    def __init__(self, form: Form, find: base.ActionFinder) -> None:
         super().__init__(form.name)
         self._form = form
         self._find = find
 
-    def activate(self, context: ActionContext, tracker: Tracker) -> list[Event]:
+    def activate(self, context: base.ActionContext, tracker: Tracker) -> list[Event]:
         """Extract slots again, now that the form is active, and validate all that already have a value."""
         tracker = tracker.copy()
         tracker.append(ActiveLoop(self.name))
@@ -115,7 +107,7 @@ class FormAction(LoopAction):
         names = {event.name for event in validated if isinstance(event, SlotSet)}
         return [*validated, *(e for e in extracted if isinstance(e, SlotSet) and e.name not in names)]
 
-    def do(self, context: ActionContext, tracker: Tracker, events: Sequence[Event]) -> list[Event]:
+    def do(self, context: base.ActionContext, tracker: Tracker, events: Sequence[Event]) -> list[Event]:
         """Validate the message, if that was not done on activation, then ask for the next slot."""
         validated: list[Event] = []
         if all(isinstance(event, ActiveLoop) for event in events):
@@ -140,26 +132,26 @@ class FormAction(LoopAction):
         """Return the slot that this form asked for; another form's does not count."""
         return tracker.slots.get(SLOT_REQUESTED) if tracker.active_loop_name == self.name else None
 
-    def _validate_if_needed(self, context: ActionContext, tracker: Tracker) -> list[Event]:
+    def _validate_if_needed(self, context: base.ActionContext, tracker: Tracker) -> list[Event]:
         just_heard = tracker.latest_action_name == ACTION_LISTEN and not tracker.is_active_loop_interrupted
         if tracker.active_loop is None or just_heard:
             return self._validate_message(context, tracker)
         return self._validate_slots({}, context, tracker)
 
-    def _validate_message(self, context: ActionContext, tracker: Tracker) -> list[Event]:
+    def _validate_message(self, context: base.ActionContext, tracker: Tracker) -> list[Event]:
         extracted = self._extracted(tracker)
         events = self._validate_slots(extracted, context, tracker)
         sets_slot = any(isinstance(e, SlotSet) and e.name != SLOT_REQUESTED for e in events)
         requested = self._requested_slot(tracker)
         if requested and not extracted and not sets_slot and not _is_rejected(events):
-            raise ActionRejectedError(f"'{requested}' is not in the message that '{self.name}' was given")
+            raise base.ActionRejectedError(f"'{requested}' is not in the message that '{self.name}' was given")
         return events
 
     def _extracted(self, tracker: Tracker) -> dict[str, Any]:
         """Return the required slots (and the one asked for) that were set since the latest message."""
         requested = self._requested_slot(tracker)
         if isinstance(requested, (list, dict)):  # an action may set it to anything; on these Rasa's form fails
-            raise ActionError(f"the slot '{SLOT_REQUESTED}' holds no slot's name")
+            raise base.ActionError(f"the slot '{SLOT_REQUESTED}' holds no slot's name")
         wanted = {*self._form.required_slots, requested}
         latest = (tracker.latest_message.text, tracker.latest_message.intent_name)
         since: list[SlotSet] = []
@@ -170,7 +162,9 @@ class FormAction(LoopAction):
                 since.append(event)
         return {event.name: event.value for event in reversed(since)}
 
-    def _validate_slots(self, candidates: Mapping[str, Any], context: ActionContext, tracker: Tracker) -> list[Event]:
+    def _validate_slots(
+        self, candidates: Mapping[str, Any], context: base.ActionContext, tracker: Tracker
+    ) -> list[Event]:
         """Run the validation action on the candidates; without one, they are valid as they are."""
         if self._validation not in context.domain.actions:
             return []
@@ -183,7 +177,7 @@ class FormAction(LoopAction):
         so_far = [*tracker.events_since_restart(), requested, ActionExecuted(self.name)]
         return Tracker.of(tracker.domain, [*so_far, *events], tracker.name)
 
-    def _ask_next(self, context: ActionContext, tracker: Tracker, events: Sequence[Event]) -> list[Event]:
+    def _ask_next(self, context: base.ActionContext, tracker: Tracker, events: Sequence[Event]) -> list[Event]:
         if self.is_done(tracker, events):
             return [SlotSet(SLOT_REQUESTED, None)]
         candidate = self._with(events, tracker)
@@ -196,7 +190,7 @@ class FormAction(LoopAction):
             return [SlotSet(SLOT_REQUESTED, None)]
         return [SlotSet(SLOT_REQUESTED, slot), *self._ask(slot, context, candidate)]
 
-    def _ask(self, slot: str, context: ActionContext, tracker: Tracker) -> list[Event]:
+    def _ask(self, slot: str, context: base.ActionContext, tracker: Tracker) -> list[Event]:
         """Run the action that asks; silence if there is none."""
         action = asking_action(self.name, slot, context.domain)
         return [] if action is None else self._find(action)(context, tracker)
@@ -215,7 +209,7 @@ def _is_rejected(events: Sequence[Event]) -> bool:
 # ``action_extract_slots``: after every user message, fill slots by their mappings. Mirrors Rasa 3.
 
 
-def extract_slots(context: ActionContext, tracker: Tracker) -> list[Event]:
+def extract_slots(context: base.ActionContext, tracker: Tracker) -> list[Event]:
     """Return a slot event for each slot that the latest message fills, after validation.
 
     For each slot its mappings are tried in order, until one gives a value. A custom mapping's action runs once; what it
@@ -230,7 +224,7 @@ def extract_slots(context: ActionContext, tracker: Tracker) -> list[Event]:
     return _validate(events, context, tracker)
 
 
-def _extract(slot: Slot, context: ActionContext, tracker: Tracker, done: set[str]) -> list[Event]:
+def _extract(slot: Slot, context: base.ActionContext, tracker: Tracker, done: set[str]) -> list[Event]:
     events: list[Event] = []
     for mapping in slot.mappings:
         if not _applies(slot, mapping, context.domain, tracker):
@@ -351,7 +345,7 @@ def _is_triggered(mapping: SlotMapping, tracker: Tracker) -> bool:
     return not loops or tracker.active_loop_name in loops
 
 
-def _validate(events: Sequence[Event], context: ActionContext, tracker: Tracker) -> list[Event]:
+def _validate(events: Sequence[Event], context: base.ActionContext, tracker: Tracker) -> list[Event]:
     """Let ``action_validate_slot_mappings`` check the slots; those that it does not return count as valid.
 
     The messages of custom actions are lost here, as in Rasa.
@@ -365,11 +359,11 @@ def _validate(events: Sequence[Event], context: ActionContext, tracker: Tracker)
     return [*validated, *(e for e in extracted if isinstance(e, SlotSet) and e.name not in names)]
 
 
-def _slots_and_messages(action: str, context: ActionContext, tracker: Tracker) -> list[Event]:
+def _slots_and_messages(action: str, context: base.ActionContext, tracker: Tracker) -> list[Event]:
     """Run a custom action; one that fails has no effect."""
     try:
         events = context.custom.run(action, context, tracker)
-    except (ActionError, ActionRejectedError):
+    except (base.ActionError, base.ActionRejectedError):
         return []
     return [event for event in events if isinstance(event, (SlotSet, BotUttered))]
 
@@ -379,39 +373,39 @@ def _slots_and_messages(action: str, context: ActionContext, tracker: Tracker) -
 UTTER_PREFIX = "utter_"
 
 
-def respond(response: str) -> Action:
+def respond(response: str) -> base.Action:
     """Return the action that says this response; it says nothing if no variation fits."""
 
-    def run(context: ActionContext, tracker: Tracker) -> list[Event]:
+    def run(context: base.ActionContext, tracker: Tracker) -> list[Event]:
         content = context.responses.generate(response, tracker.slots)
-        return [] if content is None else [bot_event({**content, "utter_action": response})]
+        return [] if content is None else [base.bot_event({**content, "utter_action": response})]
 
     return run
 
 
-def say(text: str) -> Action:
+def say(text: str) -> base.Action:
     """Return the action that says just this text (an end-to-end bot message)."""
 
-    def run(context: ActionContext, tracker: Tracker) -> list[Event]:  # noqa: ARG001 - an action
-        return [bot_event({"text": text})]
+    def run(context: base.ActionContext, tracker: Tracker) -> list[Event]:  # noqa: ARG001 - an action
+        return [base.bot_event({"text": text})]
 
     return run
 
 
-def retrieve(action: str) -> Action:
+def retrieve(action: str) -> base.Action:
     """Return the action ``utter_faq`` of the retrieval intent ``faq``: it says what the response selector chose."""
 
-    def run(context: ActionContext, tracker: Tracker) -> list[Event]:
+    def run(context: base.ActionContext, tracker: Tracker) -> list[Event]:
         selectors: dict[str, Any] = (tracker.latest_message.parse_data or {}).get("response_selector", {})
         if not selectors:
-            raise ActionError(f"no response selector has chosen a response for '{action}'")
+            raise base.ActionError(f"no response selector has chosen a response for '{action}'")
         selected = selectors.get(action.removeprefix(UTTER_PREFIX)) or selectors.get("default")
         if selected is None:
             return []
         try:
             response = str(selected["response"]["utter_action"])
         except (KeyError, TypeError) as error:  # a message from an action contains whatever the action put there
-            raise ActionError(f"no response selector has chosen a response for '{action}'") from error
+            raise base.ActionError(f"no response selector has chosen a response for '{action}'") from error
         return respond(response)(context, tracker)
 
     return run
@@ -420,7 +414,7 @@ def retrieve(action: str) -> Action:
 # The default actions of Rasa 3 that are not loops.
 
 
-def do_nothing(context: ActionContext, tracker: Tracker) -> list[Event]:  # noqa: ARG001 - an action
+def do_nothing(context: base.ActionContext, tracker: Tracker) -> list[Event]:  # noqa: ARG001 - an action
     """``action_listen``, ``action_unlikely_intent``, and ``action_revert_fallback_events``.
 
     The last one reverted what a policy of Rasa 1 had done; in Rasa 3 it fails, which has no effect.
@@ -428,10 +422,10 @@ def do_nothing(context: ActionContext, tracker: Tracker) -> list[Event]:  # noqa
     return []
 
 
-def _respond_then(response: str, *events: Event) -> Action:
+def _respond_then(response: str, *events: Event) -> base.Action:
     speak = respond(response)
 
-    def run(context: ActionContext, tracker: Tracker) -> list[Event]:
+    def run(context: base.ActionContext, tracker: Tracker) -> list[Event]:
         return [*speak(context, tracker), *events]
 
     return run
@@ -443,7 +437,7 @@ fall_back = _respond_then("utter_default", UserUtteranceReverted())
 ask_to_rephrase = _respond_then("utter_ask_rephrase")
 
 
-def start_session(context: ActionContext, tracker: Tracker) -> list[Event]:
+def start_session(context: base.ActionContext, tracker: Tracker) -> list[Event]:
     """``action_session_start``: a new session that keeps the slots, if the domain says so."""
     kept: list[Event] = []
     if context.domain.domain.session.carry_over_slots_to_new_session:
@@ -455,12 +449,12 @@ def start_session(context: ActionContext, tracker: Tracker) -> list[Event]:
     return [SessionStarted(), *kept, ActionExecuted(ACTION_LISTEN)]
 
 
-def deactivate_loop(context: ActionContext, tracker: Tracker) -> list[Event]:  # noqa: ARG001 - an action
+def deactivate_loop(context: base.ActionContext, tracker: Tracker) -> list[Event]:  # noqa: ARG001 - an action
     """``action_deactivate_loop``: no loop is active and no slot is requested any more."""
     return [ActiveLoop(None), SlotSet(SLOT_REQUESTED, None)]
 
 
-def ask_affirmation(context: ActionContext, tracker: Tracker) -> list[Event]:  # noqa: ARG001 - an action
+def ask_affirmation(context: base.ActionContext, tracker: Tracker) -> list[Event]:  # noqa: ARG001 - an action
     """``action_default_ask_affirmation``: ask whether the likeliest intent (except the fallback) was meant."""
     message = tracker.latest_message
     intent = message.intent_name
@@ -475,7 +469,7 @@ def ask_affirmation(context: ActionContext, tracker: Tracker) -> list[Event]:  #
         ],
         "utter_action": ACTION_DEFAULT_ASK_AFFIRMATION,
     }
-    return [bot_event(content)]
+    return [base.bot_event(content)]
 
 
 # ``action_two_stage_fallback``: ask whether the likeliest intent was meant, then to rephrase, then give up.
@@ -489,15 +483,15 @@ _DENIED_AGAIN = [INTENT_OUT_OF_SCOPE, INTENT_NLU_FALLBACK, INTENT_OUT_OF_SCOPE]
 class TwoStageFallback(LoopAction):
     """See the module. ``find`` finds the actions that ask and give up: a project may define its own."""
 
-    def __init__(self, find: ActionFinder) -> None:
+    def __init__(self, find: base.ActionFinder) -> None:
         super().__init__(ACTION_TWO_STAGE_FALLBACK)
         self._find = find
 
-    def do(self, context: ActionContext, tracker: Tracker, events: Sequence[Event]) -> list[Event]:
+    def do(self, context: base.ActionContext, tracker: Tracker, events: Sequence[Event]) -> list[Event]:
         """Ask for affirmation at the beginning and after an unclear message, else to rephrase."""
         just_activated = any(isinstance(event, ActiveLoop) for event in events)
         affirm = just_activated or tracker.latest_message.intent_name == INTENT_NLU_FALLBACK
-        ask: Action = self._find(ACTION_DEFAULT_ASK_AFFIRMATION if affirm else ACTION_DEFAULT_ASK_REPHRASE)
+        ask: base.Action = self._find(ACTION_DEFAULT_ASK_AFFIRMATION if affirm else ACTION_DEFAULT_ASK_REPHRASE)
         return ask(context, tracker)
 
     def is_done(self, tracker: Tracker, events: Sequence[Event]) -> bool:  # noqa: ARG002 - a loop
@@ -505,7 +499,7 @@ class TwoStageFallback(LoopAction):
         unclear = tracker.latest_message.intent_name in {INTENT_NLU_FALLBACK, INTENT_OUT_OF_SCOPE}
         return not unclear or _has_failed(tracker)
 
-    def deactivate(self, context: ActionContext, tracker: Tracker) -> list[Event]:
+    def deactivate(self, context: base.ActionContext, tracker: Tracker) -> list[Event]:
         """Give up, or forget the detour and take the message as it is now understood, with confidence 1."""
         if _has_failed(tracker):
             return self._find(ACTION_DEFAULT_FALLBACK)(context, tracker)
@@ -531,7 +525,7 @@ def _last_intents(tracker: Tracker, count: int) -> list[str | None]:
     return [event.intent_name for event in islice(latest, count) if isinstance(event, UserUttered)]
 
 
-_DEFAULT_ACTIONS: dict[str, Action] = {
+_DEFAULT_ACTIONS: dict[str, base.Action] = {
     names.ACTION_LISTEN: do_nothing,
     names.ACTION_RESTART: restart,
     names.ACTION_SESSION_START: start_session,
@@ -547,17 +541,17 @@ _DEFAULT_ACTIONS: dict[str, Action] = {
 }
 
 
-def finder(domain: DialogueDomain) -> ActionFinder:
+def finder(domain: DialogueDomain) -> base.ActionFinder:
     """Return the function that finds this domain's actions by name (or by text, for end-to-end ones).
 
     A default action, or a form, that the domain lists under ``actions`` is the project's own: a custom action.
     """
     own = {*domain.domain.actions, *domain.domain.responses, *domain.domain.forms}
 
-    def find(name: str) -> Action:
+    def find(name: str) -> base.Action:
         if name not in own:
             if name == names.ACTION_REVERT_FALLBACK_EVENTS and domain.domain.rasa < NEWEST:
-                return revert_fallback_events
+                return base.revert_fallback_events
             if name == names.ACTION_TWO_STAGE_FALLBACK:
                 return TwoStageFallback(find)
             if name in _DEFAULT_ACTIONS:
@@ -575,8 +569,8 @@ def finder(domain: DialogueDomain) -> ActionFinder:
     return find
 
 
-def _custom(name: str) -> Action:
-    def run(context: ActionContext, tracker: Tracker) -> list[Event]:
+def _custom(name: str) -> base.Action:
+    def run(context: base.ActionContext, tracker: Tracker) -> list[Event]:
         return context.custom.run(name, context, tracker)
 
     return run

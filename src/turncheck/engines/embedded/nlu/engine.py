@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turncheck.engines.conversation import (
-    NluEngine,
-    Parse,
-    PredictedEntity,
-    PredictedIntent,
-    SelectedResponse,
-    read_direct_message,
-)
+from turncheck.engines import conversation
 from turncheck.engines.embedded.nlu.batch import NO_INTENT, Batch, Component, Tokenizer
 from turncheck.engines.embedded.nlu.duckling import EXTRACTOR as DUCKLING
 from turncheck.engines.embedded.nlu.duckling import DucklingEntityExtractor
@@ -30,7 +23,7 @@ if TYPE_CHECKING:
     from turncheck.report.trust import ConfidenceMap
 
 
-class EmbeddedNlu(NluEngine, Protocol):
+class EmbeddedNlu(conversation.NluEngine, Protocol):
     """What the embedded engine understands sentences with, of whatever platform the assistant is."""
 
     @property
@@ -52,7 +45,7 @@ class EmbeddedTrainer(Protocol):
 
 
 def as_model_parse(
-    parse: Parse, responses: Mapping[str, Response], retrieval_intents: Collection[str] = ()
+    parse: conversation.Parse, responses: Mapping[str, Response], retrieval_intents: Collection[str] = ()
 ) -> dict[str, Any]:
     """Return ``parse`` as Rasa 3.6 writes it, ready for JSON.
 
@@ -82,11 +75,11 @@ def as_model_parse(
     return answer
 
 
-def _intent(intent: PredictedIntent) -> dict[str, Any]:
+def _intent(intent: conversation.PredictedIntent) -> dict[str, Any]:
     return {"name": intent.name, "confidence": intent.confidence}
 
 
-def _entity(entity: PredictedEntity) -> dict[str, Any]:
+def _entity(entity: conversation.PredictedEntity) -> dict[str, Any]:
     extra = dict(entity.extra)
     written: dict[str, Any] = {"entity": entity.entity, "start": entity.start, "end": entity.end}
     if entity.confidence is not None:
@@ -99,7 +92,7 @@ def _entity(entity: PredictedEntity) -> dict[str, Any]:
     return {**written, "value": entity.value, "extractor": entity.extractor, **extra}
 
 
-def _choice(choice: SelectedResponse, responses: Mapping[str, Response]) -> dict[str, Any]:
+def _choice(choice: conversation.SelectedResponse, responses: Mapping[str, Response]) -> dict[str, Any]:
     key = choice.intent_response_key
     known = responses.get(f"utter_{key}")
     texts = [dict(variation.content) for variation in known.variations] if known else [{"text": key}]
@@ -134,9 +127,12 @@ class EmbeddedNluEngine(Struct, frozen=True):
     team_confidences: ConfidenceMap | None = None
     """How sure the team's own model would be, if the two were compared: for the fallback."""
 
-    def parse(self, texts: Sequence[str]) -> list[Parse]:
+    def parse(self, texts: Sequence[str]) -> list[conversation.Parse]:
         """Understand each text."""
-        direct = [read_direct_message(text, self.domain) if text.lstrip().startswith("/") else None for text in texts]
+        direct = [
+            conversation.read_direct_message(text, self.domain) if text.lstrip().startswith("/") else None
+            for text in texts
+        ]
         plain = [row for row, parse in enumerate(direct) if parse is None]
         blocks = (plain[first : first + _BLOCK] for first in range(0, len(plain), _BLOCK))
         understood = {
@@ -161,16 +157,16 @@ class EmbeddedNluEngine(Struct, frozen=True):
         )
         return replace(self, components=components)
 
-    def _understand(self, texts: Sequence[str]) -> list[Parse]:
+    def _understand(self, texts: Sequence[str]) -> list[conversation.Parse]:
         if not self.trained:
-            return [Parse(text, NO_INTENT) for text in texts]
+            return [conversation.Parse(text, NO_INTENT) for text in texts]
         batch = Batch.of(texts, [self.tokenizer.tokenize(text) for text in texts])
         batch.team_confidences = self.team_confidences
         if texts:
             for _, component in self.components:
                 component.process(batch)
         return [
-            Parse(text, intent, ranking, tuple(entities), responses, tokens.spans)
+            conversation.Parse(text, intent, ranking, tuple(entities), responses, tokens.spans)
             for text, intent, ranking, entities, responses, tokens in zip(
                 texts, batch.intents, batch.rankings, batch.entities, batch.responses, batch.tokens, strict=True
             )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Self, TypedDict
 import numpy as np
 from msgspec import Struct
 
+from turncheck.engines.embedded.nlu import few_sentences
 from turncheck.engines.embedded.nlu.calibration import (
     UNCALIBRATED,
     BestAnswer,
@@ -23,17 +24,6 @@ from turncheck.engines.embedded.nlu.calibration import (
     shuffled,
 )
 from turncheck.engines.embedded.nlu.classifiers import best_columns, settled, softmax
-from turncheck.engines.embedded.nlu.few_sentences import (
-    COST_OF_NGRAMS,
-    in_words,
-    learn,
-    machine,
-    regression,
-    regression_of_varied,
-    seen_by_regressions,
-    suits,
-    wants_second,
-)
 from turncheck.engines.embedded.nlu.linear import MOST_ROWS, FeatureRows, LabelSplit, LinearModel
 from turncheck.engines.embedded.nlu.ngrams import NgramFeatures, all_terms, count_known, count_terms
 from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
@@ -213,7 +203,7 @@ class IntentModel(Struct, frozen=True):
 
         With ``split`` labels are read as combinations: see :meth:`.LinearModel.fit`.
         """
-        if split is None and suits(labels):
+        if split is None and few_sentences.suits(labels):
             return cls._train_few(texts, labels, seed, vectors)
         features, rows = SentenceFeatures.fit(texts, vectors, few=False)
         rows = _ready(rows)
@@ -233,21 +223,30 @@ class IntentModel(Struct, frozen=True):
     ) -> Self:
         """Fit two classifiers to sentences and names of intents, and factors on their scores."""
         names = sorted(set(labels))
-        every = [*texts, *map(in_words, names)]
+        every = [*texts, *map(few_sentences.in_words, names)]
         features, rows = SentenceFeatures.fit(every, vectors, few=True)
         shares = _shares(names, labels)
         if vectors is not None:
-            learnt = learn([machine(rows), regression_of_varied(rows.of_vectors())], texts, labels, seed)
+            learnt = few_sentences.learn(
+                [few_sentences.machine(rows), few_sentences.regression_of_varied(rows.of_vectors())],
+                texts,
+                labels,
+                seed,
+            )
             first, other = learnt.models
             return cls(features, first.added(other, learnt.factors), 1.0, shares, reliability=learnt.reliability)
-        if not wants_second(labels):
-            learnt = learn([machine(rows)], texts, labels, seed)
+        if not few_sentences.wants_second(labels):
+            learnt = few_sentences.learn([few_sentences.machine(rows)], texts, labels, seed)
             return cls(features, learnt.models[0], learnt.factors[0], shares, reliability=learnt.reliability)
         columns, counts = count(every)
         rows = rows.with_products()  # once for both models that see them
-        seen = seen_by_regressions(texts, labels, seed)
-        views = machine(rows), regression(rows, COST_OF_NGRAMS, seen), regression(counts, seen=seen)
-        learnt = learn(views, texts, labels, seed)
+        seen = few_sentences.seen_by_regressions(texts, labels, seed)
+        views = (
+            few_sentences.machine(rows),
+            few_sentences.regression(rows, few_sentences.COST_OF_NGRAMS, seen),
+            few_sentences.regression(counts, seen=seen),
+        )
+        learnt = few_sentences.learn(views, texts, labels, seed)
         first, other, of_counts = learnt.models
         second = SecondOpinion(columns, of_counts, learnt.factors[2])
         linear = first.added(other, learnt.factors[:2])

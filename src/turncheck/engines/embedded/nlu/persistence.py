@@ -8,13 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from turncheck import __version__
-from turncheck.engines.embedded.model_archive import (
-    MemberReader,
-    MemberWriter,
-    as_shape,
-    domain_from_json,
-    domain_to_json,
-)
+from turncheck.engines.embedded import model_archive
 from turncheck.engines.embedded.nlu.catalogue import parameters_of, require_known
 from turncheck.engines.embedded.nlu.duckling import DucklingEntityExtractor
 from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
@@ -48,7 +42,7 @@ class _EngineShape(TypedDict):
     steps: list[_StepShape]
 
 
-def write_nlu(writer: MemberWriter, engine: EmbeddedNluEngine) -> None:
+def write_nlu(writer: model_archive.MemberWriter, engine: EmbeddedNluEngine) -> None:
     """Add the engine's members.
 
     Raises:
@@ -65,14 +59,14 @@ def write_nlu(writer: MemberWriter, engine: EmbeddedNluEngine) -> None:
             "steps": [_step_to_json(step) for step, _ in engine.components],
         },
     )
-    members.json("domain", domain_to_json(engine.domain))
+    members.json("domain", model_archive.domain_to_json(engine.domain))
     members.json("sentences", engine.sentences.texts)
     members.json("tokenizer", engine.tokenizer.to_json())
     for number, (_, component) in enumerate(engine.components):
         component.save(members.below(str(number)))
 
 
-def read_nlu(reader: MemberReader) -> EmbeddedNluEngine:
+def read_nlu(reader: model_archive.MemberReader) -> EmbeddedNluEngine:
     """Read what :func:`write_nlu` wrote.
 
     Raises:
@@ -81,13 +75,13 @@ def read_nlu(reader: MemberReader) -> EmbeddedNluEngine:
     members = reader.below(FOLDER)
     shape = members.json("engine", _EngineShape)
     steps = [_step_from_json(step) for step in shape["steps"]]
-    info = as_shape({**shape["info"], "version": __version__}, EngineInfo)
+    info = model_archive.as_shape({**shape["info"], "version": __version__}, EngineInfo)
     engine = EmbeddedNluEngine(
         info=info,
         extractors=shape["extractors"],
         tokenizer=read_tokenizer(reader),
         components=tuple((step, load_step(step, members.below(str(number)))) for number, step in enumerate(steps)),
-        domain=domain_from_json(members.json("domain", dict[str, Any])),
+        domain=model_archive.domain_from_json(members.json("domain", dict[str, Any])),
         sentences=TrainingSentences(members.json("sentences", tuple[str, ...])),
         retrieval_intents=shape["retrieval_intents"],
         trained=shape["trained"],
@@ -106,7 +100,7 @@ def _ensure_parts_fit(engine: EmbeddedNluEngine) -> None:
     replace(engine, components=local).parse(engine.sentences.texts[:1] or ("a",))
 
 
-def read_tokenizer(reader: MemberReader) -> Tokenizer:
+def read_tokenizer(reader: model_archive.MemberReader) -> Tokenizer:
     """Read only the tokenizer of what :func:`write_nlu` wrote.
 
     Raises:

@@ -11,26 +11,13 @@ from msgspec.structs import replace
 
 from turncheck.engines.conversation import PredictedEntity, SelectedResponse
 from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter, ensure_dimensions
+from turncheck.engines.embedded.nlu import classifiers, featurizers
 from turncheck.engines.embedded.nlu.batch import NO_INTENT, Batch, Component, Training
 from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, fit_factor
-from turncheck.engines.embedded.nlu.classifiers import (
-    FallbackClassifier,
-    KeywordIntentClassifier,
-    LogisticRegressionClassifier,
-    best_columns,
-    rank,
-    softmax,
-)
 from turncheck.engines.embedded.nlu.crf import CRFEntityExtractor, as_predicted
 from turncheck.engines.embedded.nlu.custom_code import CustomComponent
 from turncheck.engines.embedded.nlu.duckling import DucklingEntityExtractor
 from turncheck.engines.embedded.nlu.entity_model import EntityModel
-from turncheck.engines.embedded.nlu.featurizers import (
-    CountVectorsFeaturizer,
-    OfPatterns,
-    RegexFeaturizer,
-    collect_patterns,
-)
 from turncheck.engines.embedded.nlu.intent_model import IntentModel, Ranking, likely, out_of_fold_rankings
 from turncheck.engines.embedded.nlu.ngrams import NgramFeatures, on_grid
 from turncheck.engines.embedded.nlu.spacy_model import SpacyEntityExtractor, SpacyFeaturizer
@@ -80,7 +67,7 @@ class ResponseSelectorStandIn(Struct, frozen=True):
         confidences = self.model.confidences(batch.texts)
         for row, text in enumerate(batch.texts):
             if text:
-                best, ranking = rank(self.model.names, confidences[row], self.ranking_length)
+                best, ranking = classifiers.rank(self.model.names, confidences[row], self.ranking_length)
                 choice = SelectedResponse(self.selector, best.name, best.confidence, ranking)
             else:
                 choice = SelectedResponse(self.selector, None, 0.0)
@@ -100,13 +87,13 @@ class ResponseSelectorStandIn(Struct, frozen=True):
 # Rule-based components that find or rewrite entities: RegexEntityExtractor and EntitySynonymMapper.
 
 
-class RegexEntityExtractor(OfPatterns, frozen=True):
+class RegexEntityExtractor(featurizers.OfPatterns, frozen=True):
     """Rasa's RegexEntityExtractor: every match of a regex or lookup table with an annotated entity's name."""
 
     @classmethod
     def train(cls, parameters: Mapping[str, Any], training: Training) -> Self:
         """Take the patterns; add a note if none is left."""
-        patterns = collect_patterns(training.project.nlu, parameters, training.entity_names)
+        patterns = featurizers.collect_patterns(training.project.nlu, parameters, training.entity_names)
         if not patterns:
             training.notes.append(
                 "RegexEntityExtractor: no regex or lookup table bears the name of an annotated entity"
@@ -230,7 +217,7 @@ class DietStandIn(Struct, frozen=True):
             values = confidences[row]
             if self.renormalize and 0 < self.ranking_length < len(values):
                 values = values / np.sort(values)[-self.ranking_length :].sum()
-            batch.intents[row], batch.rankings[row] = rank(intents.names, values, self.ranking_length)
+            batch.intents[row], batch.rankings[row] = classifiers.rank(intents.names, values, self.ranking_length)
         return confidences
 
     def save(self, members: MemberWriter) -> None:
@@ -368,9 +355,9 @@ class SklearnIntentClassifier(Struct, frozen=True):
     def process(self, batch: Batch) -> None:
         """Set the intents and their ranking."""
         features = _dense(batch.sentence_features, counts=self.reads_counts)
-        confidences = softmax(_scores(self.model.decision_function(features)) * self.factor)
+        confidences = classifiers.softmax(_scores(self.model.decision_function(features)) * self.factor)
         for row, of_text in enumerate(confidences):
-            batch.intents[row], batch.rankings[row] = rank(self.names, of_text, _RANKING_LENGTH)
+            batch.intents[row], batch.rankings[row] = classifiers.rank(self.names, of_text, _RANKING_LENGTH)
 
     def save(self, members: MemberWriter) -> None:
         """Write the support vector machine."""
@@ -419,22 +406,22 @@ def _search(
         if np.min(np.bincount(truth)) < folds:
             return search.best_estimator_, UNCALIBRATED
         held_out = cross_val_predict(search.best_estimator_, features, truth, cv=folds, method="decision_function")
-    return search.best_estimator_, fit_factor(_scores(held_out), best_columns(_scores(held_out)) == truth)
+    return search.best_estimator_, fit_factor(_scores(held_out), classifiers.best_columns(_scores(held_out)) == truth)
 
 
 _PLAIN: Final[Mapping[str, Any]] = {
     kind.__name__: kind
     for kind in (
-        RegexFeaturizer,
-        CountVectorsFeaturizer,
+        featurizers.RegexFeaturizer,
+        featurizers.CountVectorsFeaturizer,
         LatentFeaturizer,
         SpacyFeaturizer,
         SpacyEntityExtractor,
-        LogisticRegressionClassifier,
+        classifiers.LogisticRegressionClassifier,
         SklearnIntentClassifier,
         DucklingEntityExtractor,
-        KeywordIntentClassifier,
-        FallbackClassifier,
+        classifiers.KeywordIntentClassifier,
+        classifiers.FallbackClassifier,
         CRFEntityExtractor,
         RegexEntityExtractor,
         EntitySynonymMapper,

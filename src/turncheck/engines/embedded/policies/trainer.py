@@ -20,15 +20,7 @@ from turncheck.dialogue.rules import Prediction, RuleSettings
 from turncheck.dialogue.situation import BUILT_IN_TYPES
 from turncheck.dialogue.training import Trackers, training_trackers
 from turncheck.engines.conversation import Decision
-from turncheck.engines.embedded.model_archive import (
-    MemberReader,
-    MemberWriter,
-    as_shape,
-    components_from_json,
-    components_to_json,
-    domain_from_json,
-    domain_to_json,
-)
+from turncheck.engines.embedded import model_archive
 from turncheck.engines.embedded.policies import rules
 from turncheck.messages.errors import TrainingRefusedError, UserError
 from turncheck.messages.finding import NOWHERE
@@ -435,17 +427,17 @@ class _EnsembleShape(TypedDict):
     substitutions: list[dict[str, Any]]
 
 
-def write_ensemble(writer: MemberWriter, ensemble: Ensemble) -> None:
+def write_ensemble(writer: model_archive.MemberWriter, ensemble: Ensemble) -> None:
     """Add the ensemble's members."""
     members = writer.below(FOLDER)
     domain = ensemble.domain
     members.json(
         "ensemble",
         {
-            "domain": domain_to_json(domain.domain),
+            "domain": model_archive.domain_to_json(domain.domain),
             "retrieval_intents": sorted(domain.retrieval_intents),
             "bot_texts": [text for text in domain.actions if text in domain.bot_texts],
-            "components": components_to_json(ensemble.components),
+            "components": model_archive.components_to_json(ensemble.components),
             "substitutions": [
                 {"component": substitution.component, "used": substitution.used, "reason": substitution.reason}
                 for substitution in ensemble.substitutions
@@ -456,7 +448,7 @@ def write_ensemble(writer: MemberWriter, ensemble: Ensemble) -> None:
         members.json(f"policy_{number}", policy.to_json())
 
 
-def read_ensemble(reader: MemberReader, domain: DialogueDomain | None = None) -> Ensemble:
+def read_ensemble(reader: model_archive.MemberReader, domain: DialogueDomain | None = None) -> Ensemble:
     """Read what :func:`write_ensemble` wrote; ``domain`` is the one to act in, if it is not the stored one.
 
     Raises:
@@ -466,11 +458,11 @@ def read_ensemble(reader: MemberReader, domain: DialogueDomain | None = None) ->
     shape = members.json("ensemble", _EnsembleShape)
     if domain is None:
         domain = DialogueDomain.from_domain(
-            domain_from_json(shape["domain"]),
+            model_archive.domain_from_json(shape["domain"]),
             retrieval_intents=shape["retrieval_intents"],
             bot_texts=shape["bot_texts"],
         )
-    components = components_from_json(shape["components"])
+    components = model_archive.components_from_json(shape["components"])
     policies = [
         _policy(component, members.json(f"policy_{number}", dict[str, Any]), domain)
         for number, component in enumerate(components)
@@ -481,7 +473,7 @@ def read_ensemble(reader: MemberReader, domain: DialogueDomain | None = None) ->
 def _substitutions(shapes: Sequence[Mapping[str, Any]]) -> tuple[Substitution, ...]:
     from turncheck.report.model import Substitution  # most models need none
 
-    return tuple(as_shape(shape, Substitution) for shape in shapes)
+    return tuple(model_archive.as_shape(shape, Substitution) for shape in shapes)
 
 
 def _policy(component: Component, shape: Mapping[str, Any], domain: DialogueDomain) -> Policy:

@@ -27,17 +27,8 @@ from turncheck.messages.errors import EngineError, PassingError
 from turncheck.platforms.kore.engine.answers import UnreadableError, read_json
 from turncheck.process.environment import Secret, redact_all, remember
 from turncheck.process.screen import duration
-from turncheck.web import timed
+from turncheck.web import exchange, timed
 from turncheck.web.addresses import Network, is_http, origin_of, without_login
-from turncheck.web.exchange import (
-    AnswerTooLargeError,
-    Call,
-    RedirectRefusedError,
-    anywhere,
-    exchange,
-    read_body,
-    seconds_to_wait,
-)
 from turncheck.web.timed import was_refused
 
 if TYPE_CHECKING:
@@ -347,11 +338,13 @@ class KoreClient:
             if attempt:
                 self.clock.sleep(PAUSE * 2 ** (attempt - 1))
             try:
-                with exchange(self._http, Call("GET", link), DOWNLOAD_SECONDS, follow=anywhere) as response:
-                    status, body = response.status_code, read_body(response, MAX_DOWNLOAD)
-            except RedirectRefusedError as error:
+                with exchange.exchange(
+                    self._http, exchange.Call("GET", link), DOWNLOAD_SECONDS, follow=exchange.anywhere
+                ) as response:
+                    status, body = response.status_code, exchange.read_body(response, MAX_DOWNLOAD)
+            except exchange.RedirectRefusedError as error:
                 raise KoreRunError(f"the platform's link to {what} redirects to {error}") from None
-            except AnswerTooLargeError as error:
+            except exchange.AnswerTooLargeError as error:
                 raise KoreRunError(f"{what}, as the platform's link has it, {error}") from None
             except (requests.RequestException, HTTPError, OSError) as error:
                 why = f"cannot be fetched ({type(error).__name__})"
@@ -375,7 +368,7 @@ class KoreClient:
             unreadable = error
         reason = self._reason(answer, body)
         if _is_limited(status, answer, reason):
-            raise _LimitError(seconds_to_wait(headers.get("Retry-After", ""), time.time()))
+            raise _LimitError(exchange.seconds_to_wait(headers.get("Retry-After", ""), time.time()))
         has_answer = isinstance(answer, dict) and "response" in answer and "/findIntent" in question.path
         if status >= 300 and not (status == 400 and has_answer):
             raise self._refused(question, status, reason, headers.get("Location", ""))
@@ -395,7 +388,7 @@ class KoreClient:
         headers = {"Accept": "application/json", **({"Content-Type": media} if media else {}), **question.headers}
         if self.access.language:
             headers["bot-language"] = self.access.language
-        call = Call(
+        call = exchange.Call(
             question.method,
             self._base + question.path,
             headers,
@@ -404,9 +397,9 @@ class KoreClient:
             body=content,
         )
         try:
-            with exchange(self._http, call, question.seconds) as response:
-                return response.status_code, read_body(response, MAX_ANSWER), response.headers
-        except AnswerTooLargeError as error:
+            with exchange.exchange(self._http, call, question.seconds) as response:
+                return response.status_code, exchange.read_body(response, MAX_ANSWER), response.headers
+        except exchange.AnswerTooLargeError as error:
             raise KoreFaultError(f"the platform's answer when it was asked to {question.what} {error}") from None
         except requests.exceptions.SSLError:
             raise KoreError(
