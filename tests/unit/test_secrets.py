@@ -113,7 +113,7 @@ LAYERS = (
     "turncheck.publishing.publish.Publishing",
     "turncheck.run.run.evaluate_project",
     "turncheck.conclude.compare",
-    "turncheck.conclude.render_documents",
+    "turncheck.render.outputs.render_documents",
     "turncheck.web.exchange._sent",
     "turncheck.ci.github.results_service.ResultsService._send",
 )

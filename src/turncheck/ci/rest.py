@@ -18,8 +18,18 @@ from turncheck import __version__
 from turncheck.ci.host import HostError
 from turncheck.messages.plain_text import log_line, one_line
 from turncheck.process.screen import Console, duration
-from turncheck.web import exchange
 from turncheck.web.addresses import Network, address_of, is_same_server
+from turncheck.web.exchange import (
+    AnswerTooLargeError,
+    Call,
+    Redirect,
+    RedirectRefusedError,
+    copy_body,
+    exchange,
+    only_safe_redirects,
+    read_body,
+    typed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -158,11 +168,11 @@ class Request(Struct, frozen=True):
         """Whether sending it twice would have its effect twice."""
         return self.method == "POST"
 
-    def follows(self, hop: exchange.Redirect) -> str | None:
+    def follows(self, hop: Redirect) -> str | None:
         """Why a redirect is not followed: a request that changes something is only redirected with its method and
         body."""
         if hop.method == "GET" and self.elsewhere:
-            return exchange.only_safe_redirects(hop)
+            return only_safe_redirects(hop)
         if not is_same_server(hop.source, hop.target):
             return f"{hop.target.partition('?')[0]}, which is another server"
         if hop.method == "GET" or hop.status in {307, 308}:
@@ -329,7 +339,7 @@ class RestClient:
         def read(answer: requests.Response) -> None:
             file.seek(0)  # an earlier attempt may have left a part
             file.truncate()
-            exchange.copy_body(answer, file, limit)
+            copy_body(answer, file, limit)
 
         self._send(request, read)
 
@@ -355,7 +365,7 @@ class RestClient:
         """Return the document and the address of the next page."""
 
         def read(answer: requests.Response) -> tuple[bytes, Mapping[str, Any]]:
-            return exchange.read_body(answer, _JSON_LIMIT), answer.links
+            return read_body(answer, _JSON_LIMIT), answer.links
 
         content, links = self._send(request, read)
         if not content:
@@ -383,14 +393,14 @@ class RestClient:
             try:
                 with (
                     self.patience.watched(f"{request.called} ({self.host})"),
-                    exchange.exchange(self._session, self._call(request), seconds, follow=request.follows) as answer,
+                    exchange(self._session, self._call(request), seconds, follow=request.follows) as answer,
                 ):
                     if answer.ok and answer.status_code not in self.refuses_with:
                         return read(answer)
                     message = self._words_of(answer)
-            except exchange.AnswerTooLargeError as error:
+            except AnswerTooLargeError as error:
                 raise TooLargeError(f"what {request.called} gives {error}") from None
-            except exchange.RedirectRefusedError as error:
+            except RedirectRefusedError as error:
                 raise RestError(f"{self.host} redirects {request.called} to {error}") from None
             except requests.exceptions.ConnectTimeout as error:
                 trouble = self._unreachable(request, error)  # nothing was sent
@@ -413,13 +423,13 @@ class RestClient:
                 raise RestError(f"{trouble} (waiting {wait:.0f} s more would be too long)")
         raise RestError(f"{trouble} (tried {_ATTEMPTS} times)")
 
-    def _call(self, request: Request) -> exchange.Call:
+    def _call(self, request: Request) -> Call:
         headers = {"Accept": request.accept}
         body = None
         if request.body is not None:
             body = msgspec.json.encode(request.body)
             headers["Content-Type"] = "application/json"
-        return exchange.Call(request.method, request.url, headers, credentials=self.credentials(), body=body)
+        return Call(request.method, request.url, headers, credentials=self.credentials(), body=body)
 
     def _wait_of(self, answer: requests.Response, message: str, attempt: int) -> float | None:
         """Seconds to wait before trying again; ``None`` if that would not help."""
@@ -429,7 +439,7 @@ class RestClient:
 
     def _as(self, kind: type[_Kind], document: Any, request: Request) -> _Kind:
         try:
-            return exchange.typed(document, kind)
+            return typed(document, kind)
         except (msgspec.ValidationError, RecursionError) as error:
             raise RestError(f"{self.host}'s answer to {request.called} is not what it should be: {error}") from None
 
@@ -439,7 +449,7 @@ class RestClient:
     def _words_of(self, answer: requests.Response) -> str:
         """The host's own message, shortened; an error page of a proxy has none."""
         try:
-            words = self.message_of(msgspec.json.decode(exchange.read_body(answer, _REASON_LIMIT)))
-        except (exchange.AnswerTooLargeError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            words = self.message_of(msgspec.json.decode(read_body(answer, _REASON_LIMIT)))
+        except (AnswerTooLargeError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             words = ""
         return words[:500] or answer.reason or "no reason given"
