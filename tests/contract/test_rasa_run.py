@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from turncheck.report.model import Report
 
-FAKE = Path(__file__).with_name("fake_rasa.py")
+FAKE = Path(__file__).with_name("rasa_program.py")
 FILES = {
     "domain.yml": """\
 version: "3.1"
