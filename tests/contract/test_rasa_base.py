@@ -85,7 +85,7 @@ def run(bot: Path, *flags: str, out: str = "out", drifted: str = "") -> int:
 
 
 def beside_base(bot: Path, *flags: str, drifted: str = "") -> int:
-    return run(bot, "--repeats", "first: 2", "--baseline", str(bot.parent / "base"), *flags, drifted=drifted)
+    return run(bot, "--repeats", "first: 2, most: 8", "--baseline", str(bot.parent / "base"), *flags, drifted=drifted)
 
 
 def started(bot: Path) -> list[str]:
@@ -175,8 +175,11 @@ def test_what_the_change_breaks_for_both_sides_is_no_excuse(bot: Path, shared: s
 
 
 def test_a_change_of_data_tests_and_settings_leaves_the_base_to_be_asked(bot: Path) -> None:
-    gone = {"tests/test_nlu.yml": FILES["data/nlu.yml"], "tests/more/test_cases.yml": FILES["tests/e2e_test_cases.yml"]}
-    gone |= {"tests/test_more.yml": "stories: [{story: a, steps: [{intent: greet}, {action: utter_greet}]}]\n"}
+    gone = {
+        "tests/test_nlu.yml": FILES["data/nlu.yml"],
+        "tests/more/test_cases.yml": "test_cases: [{test_case: a, steps: [{user: greet a}, {utter: utter_greet}]}]\n",
+        "tests/test_more.yml": "stories: [{story: a, steps: [{intent: greet}, {action: utter_greet}]}]\n",
+    }
     write(bot, gone)
     commit(bot)
     measure_base(bot)
