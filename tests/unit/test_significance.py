@@ -13,7 +13,8 @@ from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 from timing import Timing
 
 from turncheck.comparison.mcnemar import mcnemar_exact
-from turncheck.comparison.significance import Judged, paired_calibration, paired_scores
+from turncheck.comparison.paired import Judged
+from turncheck.comparison.resampling import paired_calibration, paired_scores
 from turncheck.evaluation.scores import expected_calibration_error
 
 

@@ -548,6 +548,7 @@ def options() -> Mapping[str, Option]:
     return MappingProxyType({f.name.replace("_", "-"): f.metadata["option"] for f in fields(Settings)})
 
 
+@cache
 def default_of(name: str) -> Any:
     """The default of a setting, by its name with dashes."""
     return _defaults()[name.replace("-", "_")]
