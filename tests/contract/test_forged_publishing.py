@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from fake_github import ACTIONS_TOKEN
 from golden_texts import Golden
-from test_github_action import job, measured_by_fork, packed, second_workflow
+from test_github_action import built, job, measured_by_fork, packed, second_workflow
 
 from turncheck.report.codec import decode, encode
 from turncheck.report.model import GateSettings, Report
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from test_github_action import Job
 
-__all__ = ["job"]
+__all__ = ["built", "job"]
 
 TRUSTED = "<!-- turncheck:report id=bot --><!-- turncheck:run 400.1 -->\n### ❌ Failed: bot\n"
 PLAIN = re.compile(r"^#+ ✅ Passed(?!, but| with| although)", re.MULTILINE)

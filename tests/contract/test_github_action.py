@@ -9,7 +9,7 @@ import subprocess
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
@@ -176,11 +176,17 @@ class Job:
         return self.run("pull_request", payload, ref="refs/pull/7/merge", sha=sha, **more)
 
 
-@pytest.fixture
-def job(github: FakeGitHub, results: FakeResults, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
-    """main has a healthy bot; the pull request breaks a rule; checked out is the test merge."""
-    repository = tmp_path / "repository"
-    repository.mkdir()
+class Built(NamedTuple):
+    """A repository to be copied: ``base`` is the newest commit of its branch `main`, ``head`` that of `feature`."""
+
+    repository: Path
+    base: str
+    head: str
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    repository = tmp_path_factory.mktemp("built")
     git(repository, "init", "-q")
     commit(repository, config=CONFIG, domain=DOMAIN, nlu=NLU, rules=RULES)
     git(repository, "checkout", "-q", "-b", "feature")
@@ -189,10 +195,16 @@ def job(github: FakeGitHub, results: FakeResults, tmp_path: Path, monkeypatch: p
     base = commit(repository, nlu=NLU + "    - good day\n")
     git(repository, "checkout", "-q", "--detach")
     git(repository, "merge", "-q", "--no-ff", "-m", "test merge", "feature")
-    monkeypatch.chdir(repository)
-    github.add_pull(7, head=head, base=base)
-    github.history = [base]
-    return Job(tmp_path, github, results, head, base)
+    return Built(repository, base, head)
+
+
+@pytest.fixture
+def job(built: Built, github: FakeGitHub, results: FakeResults, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
+    """main has a healthy bot; the pull request breaks a rule; checked out is the test merge."""
+    monkeypatch.chdir(shutil.copytree(built.repository, tmp_path / "repository"))
+    github.add_pull(7, head=built.head, base=built.base)
+    github.history = [built.base]
+    return Job(tmp_path, github, results, built.head, built.base)
 
 
 def packed(files: dict[str, bytes]) -> bytes:
