@@ -57,7 +57,7 @@ for project in many:
     from turncheck.process.one_thread import one_thread
     from turncheck.project.reader import read_project
     examples = read_project(Path(project)).nlu.in_order().examples
-    frequent = {intent for intent, _ in Counter(one.intent for one in examples).most_common(20)}  # all take twice the time
+    frequent = {intent for intent, _ in Counter(one.intent for one in examples).most_common(20)}  # all take double
     examples = [one for one in examples if one.intent in frequent]
     learnt, judged = [one for number, one in enumerate(examples) if number % 8 < 7], examples[7::8]
     with one_thread("blas"):  # as every engine trains
