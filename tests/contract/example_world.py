@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 EXAMPLES: Final = ROOT / "examples"
-FAKE_RASA: Final = Path(__file__).with_name("fake_rasa.py")
+FAKE_RASA: Final = Path(__file__).with_name("rasa_program.py")
 
 # --- The assistant ----------------------------------------------------------------------------------------------------
 

@@ -1,26 +1,20 @@
-"""Stands in for Rasa where it is to fail on demand: a server with the recorded shapes, and a program that starts it.
+"""Stands in for Rasa's server where it is to fail on demand, with the recorded shapes; ``rasa_program.py`` starts it.
 
-``python fake_rasa.py train … --out DIR --fixed-model-name NAME`` writes a "model": what it was called with.
-``python fake_rasa.py run … --port N --model FILE`` serves. What is understood: the first word of a sentence is its
-intent. What is predicted: ``utter_<intent>`` after a message, else listening. ``act NAME`` calls the action server for
-this action first, whatever comes of it. Faults are named by the environment variable ``FAULT`` or by the test; intents
-in the variable ``DEAD``, or in lines ``# dead: NAME`` of the project's domain, are answered wrongly, and a project
-whose domain has ``# untrainable`` cannot be trained.
+What is understood: the first word of a sentence is its intent. What is predicted: ``utter_<intent>`` after a message,
+else listening. ``act NAME`` calls the action server for this action first, whatever comes of it. Faults are named by
+the test.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
-import re
 import sys
 import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -274,40 +268,3 @@ def serving(rasa: FakeRasa, port: int = 0) -> Iterator[FakeRasa]:
     finally:
         server.shutdown()
         server.server_close()
-
-
-def main(arguments: list[str]) -> int:
-    """Behave like the program ``rasa``."""
-    fault = os.environ.get("FAULT", "")
-    given = dict(itertools.pairwise(arguments))
-    with Path(os.environ["CALLS"]).open("a") as calls:
-        calls.write(json.dumps({"arguments": arguments, "environment": dict(os.environ), "pid": os.getpid()}) + "\n")
-    domain = Path("domain.yml").read_text() if Path("domain.yml").exists() else ""
-    if arguments[0] == "train":
-        sys.stdout.write("Training ...\n")
-        if fault == "training" or "# untrainable" in domain:
-            sys.stdout.write("InvalidRule: the rules contradict each other\n")
-            return 1
-        sentences = Path(given["--nlu"], "nlu.yml").read_text() if "--nlu" in given else ""
-        Path(given["--out"], f"{given['--fixed-model-name']}.tar.gz").write_text(sentences)
-        return 0
-    if fault == "start":
-        sys.stdout.write("a port is taken\n")
-        return 3
-    sys.stderr.write(Path(given["--endpoints"]).read_text())
-    endpoint = re.search(r"action_endpoint:\s+url: *(\S+)", Path(given["--endpoints"]).read_text())
-    dead = frozenset((*re.findall(r"# dead: (.*)", domain), *os.environ.get("DEAD", "").split()))
-    fake = FakeRasa(model=given["--model"], action_endpoint=endpoint[1] if endpoint else "", dead=dead)
-    if fault == "late":
-        fake.fault = lambda path, _body: "die" if path.startswith("/webhooks") else None
-    told = map(json.loads, Path(os.environ["CALLS"]).read_text().splitlines())
-    served = [call["pid"] for call in told if call["arguments"][0] == "run"]
-    if fault == "one" and served[0] == os.getpid():
-        fake.fault = lambda path, _body: "die" if path.startswith(("/webhooks", "/model/parse")) else None
-    with serving(fake, int(given["--port"])):
-        time.sleep(600)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

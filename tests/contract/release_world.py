@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import fcntl
+import functools
 import json
 import os
+import re
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,14 +22,15 @@ from fake_github import ACTIONS_TOKEN, FakeGitHub
 from fake_github_releases import releases
 from github_shapes import REPOSITORY
 from prism import free_port
+from stand_in_containers import write_stand_in
 from tools.release.__main__ import main
+from tools.release.mentions import Mention, in_text
 
 ROOT = Path(__file__).parents[2]
 TOOLS = ROOT / ".venv-release"
 NAME = "turncheck"
 VERSION = "0.98.7"
 WHEN = "2031-02-03T04:05:06+00:00"
-CONTAINERS = Path(__file__).with_name("stand_in_containers.py")
 
 
 def ensure_tools() -> None:
@@ -94,17 +96,25 @@ def package_index(folder: Path) -> Iterator[str]:
         yield address
 
 
+_BESIDE_THE_POINT = re.compile(r"src/turncheck/(?!commands/init/)\w+/|examples/(?!pizzeria/|workflows/)|page/")
+"""What most files are of, and no step of a release asks for: nothing in them names a version."""
+
+
 def repository(folder: Path, *, containers: bool) -> Path:
-    """Make a bare repository with this one's files, prepared as a release, and with stand-ins for containers."""
+    """Make a bare repository with this one's files, prepared as a release.
+
+    With stand-ins for containers it has nothing that only an image needs: each test clones it and builds from it.
+    """
     bare, work = folder / "origin.git", folder / "prepared"
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     for name in filter(None, listed.split("\0")):
-        if not name.startswith(("tests/", "benchmarks/")) and (ROOT / name).exists():
+        is_left_out = name.startswith(("tests/", "benchmarks/")) or (not containers and _BESIDE_THE_POINT.match(name))
+        if not is_left_out and (ROOT / name).exists():
             (work / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, work / name)
     if not containers:
-        (work / "tools" / "build_image.sh").write_text(f"#!{sys.executable}\n" + CONTAINERS.read_text("utf-8"))
+        write_stand_in(work / "tools")
     git(work, "init", "-q", "-b", "main")
     git(work, "add", "-A")
     assert main(["prepare", VERSION, "--source", str(work)]) == 0
@@ -182,6 +192,14 @@ def enter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UV_PUBLISH_USERNAME", "somebody")
     monkeypatch.setenv("UV_PUBLISH_PASSWORD", "something")
     monkeypatch.setenv("PATH", os.pathsep.join([str(TOOLS / "bin"), os.environ["PATH"]]))
+    for module in ("agreement", "mentions"):
+        monkeypatch.setattr(f"tools.release.{module}.in_text", _in_text_once)
+
+
+@functools.cache
+def _in_text_once(path: str, text: str, first: int = 1) -> tuple[Mention, ...]:
+    """What a text mentions: the commits of two tests differ in a line or two."""
+    return tuple(in_text(path, text, first))
 
 
 def names_version(public: dict[str, Any]) -> bool:

@@ -3,12 +3,8 @@
 import hashlib
 import io
 import json
-import os
 import platform
-import subprocess
-import sys
 import tarfile
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -56,25 +52,35 @@ def image() -> bytes:
     )
 
 
-def main(command: str, *arguments: str) -> None:
-    if os.environ.get("STAND_IN_FAILS") == command:
-        sys.exit(f"the container engine failed to {command}")
-    if command == "export":
-        Path(arguments[1]).write_bytes(image())
-    elif command == "pull":
-        with tempfile.TemporaryDirectory() as folder:
-            copied = [f"docker://{arguments[0]}", f"dir:{folder}"]
-            subprocess.run(["skopeo", "copy", "-q", "--src-tls-verify=false", *copied], check=True)
-    elif command == "run" and arguments[-1] == "--version":
-        assert "--entrypoint" in os.environ["RUN_OPTIONS"], "that of the action knows no --version"
-        package = Path(__file__).parents[1] / "src" / "turncheck" / "__init__.py"
-        assigned = package.read_text("utf-8").partition('__version__ = "')[2].partition('"')[0]
-        sys.stdout.write(f"turncheck {os.environ.get('STAND_IN_VERSION') or assigned}\n")
-    elif command == "run":
-        output = Path(arguments[2]) / "_runner_file_commands" / "output"
-        output.write_text("verdict<<EOF\npassed\nEOF\n")
-        sys.stdout.write("turncheck\n")
+# A release runs it dozens of times, and a shell starts in a hundredth of Python's time.
+SCRIPT = """\
+#!/bin/sh
+set -eu
+if [ "${STAND_IN_FAILS:-}" = "$1" ]; then
+  echo "the container engine failed to $1" >&2
+  exit 1
+fi
+here=$(dirname "$0")
+for last; do :; done
+case "$1 $last" in
+  export*)
+    cp "$here/image.tar" "$3" ;;
+  pull*)
+    folder=$(mktemp -d)
+    trap 'rm -r "$folder"' EXIT
+    skopeo copy -q --src-tls-verify=false "docker://$2" "dir:$folder" ;;
+  "run --version")
+    case "$RUN_OPTIONS" in *--entrypoint*) ;; *) echo "the action knows no --version" >&2; exit 1 ;; esac
+    assigned=$(sed -n 's/^__version__ = "\\(.*\\)"$/\\1/p' "$here/../src/turncheck/__init__.py")
+    echo "turncheck ${STAND_IN_VERSION:-$assigned}" ;;
+  run*)
+    printf 'verdict<<EOF\\npassed\\nEOF\\n' > "$4/_runner_file_commands/output"
+    echo turncheck ;;
+esac
+"""
 
 
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+def write_stand_in(folder: Path) -> None:
+    """Write the program, and beside it the image that it has always built."""
+    (folder / "build_image.sh").write_text(SCRIPT)
+    (folder / "image.tar").write_bytes(image())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from unittest.mock import patch
@@ -26,6 +27,7 @@ FILES = {
     "policies:\n- name: RulePolicy\n",
     "data/rules.yml": "rules:\n"
     + "".join(f"- rule: {name}\n  steps:\n  - intent: {name}\n  - action: utter_{name}\n" for name in INTENTS),
+    "helper.sh": "true",
     "data/nlu.yml": "nlu:\n" + "".join(f"- intent: {name}\n  examples: |\n    - {name} it\n" for name in INTENTS),
     "tests/e2e_test_cases.yml": "test_cases:\n"
     + "".join(
@@ -34,16 +36,27 @@ FILES = {
 }
 
 
-@pytest.fixture
-def bot(tmp_path: Path) -> Path:
-    """A repository whose first commit has a report of twenty runs of each case."""
-    bot = tmp_path / "bot"
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository, and beside it the report of its only commit: twenty runs of each case."""
+    folder = tmp_path_factory.mktemp("base")
+    bot = folder / "bot"
     write(bot, FILES)
     subprocess.run([*GIT, "init", "-q", str(bot)], check=True)
     commit(bot)
-    assert run(bot, "--repeats", "first: 20, most: 20", "--baseline", "none", out="base") == 0
-    (tmp_path / "calls.jsonl").unlink()
-    return bot
+    measure_base(bot)
+    return folder
+
+
+@pytest.fixture
+def bot(base: Path, tmp_path: Path) -> Path:
+    shutil.copytree(base, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "bot"
+
+
+def measure_base(bot: Path, *flags: str) -> None:
+    assert run(bot, "--repeats", "first: 20, most: 20", "--baseline", "none", *flags, out="base") == 0
+    (bot.parent / "calls.jsonl").unlink()
 
 
 def write(bot: Path, files: dict[str, str]) -> None:
@@ -72,7 +85,7 @@ def run(bot: Path, *flags: str, out: str = "out", drifted: str = "") -> int:
 
 
 def beside_base(bot: Path, *flags: str, drifted: str = "") -> int:
-    return run(bot, "--repeats", "first: 2", "--baseline", str(bot.parent / "base"), *flags, drifted=drifted)
+    return run(bot, "--repeats", "first: 2, most: 8", "--baseline", str(bot.parent / "base"), *flags, drifted=drifted)
 
 
 def started(bot: Path) -> list[str]:
@@ -125,7 +138,7 @@ def test_a_case_that_runs_custom_actions_is_judged_by_the_report(bot: Path) -> N
     commit(bot)
     with serving(FakeRasa()) as server:
         flags = ("--action-endpoint", f"{server.url}/webhook")
-        assert run(bot, "--repeats", "first: 20, most: 20", "--baseline", "none", *flags, out="base") == 0
+        measure_base(bot, *flags)
         write(bot, dead("order"))
         commit(bot)
 
@@ -140,10 +153,6 @@ def test_a_case_that_runs_custom_actions_is_judged_by_the_report(bot: Path) -> N
 )
 def test_what_the_change_breaks_for_both_sides_is_no_excuse(bot: Path, shared: str, golden: Golden) -> None:
     """What both would be run with decides as on a base that cannot be had: by its report."""
-    write(bot, {"helper.sh": "true"})
-    commit(bot)
-    assert run(bot, "--repeats", "first: 20, most: 20", "--baseline", "none", out="base") == 0
-    (bot.parent / "calls.jsonl").unlink()
     if shared == "a link":
         (bot / "models").symlink_to("elsewhere")
     elif shared == "a link to data":
@@ -166,12 +175,14 @@ def test_what_the_change_breaks_for_both_sides_is_no_excuse(bot: Path, shared: s
 
 
 def test_a_change_of_data_tests_and_settings_leaves_the_base_to_be_asked(bot: Path) -> None:
-    gone = {"tests/test_nlu.yml": FILES["data/nlu.yml"], "tests/more/test_cases.yml": FILES["tests/e2e_test_cases.yml"]}
-    gone |= {"tests/test_more.yml": "stories: [{story: a, steps: [{intent: greet}, {action: utter_greet}]}]\n"}
+    gone = {
+        "tests/test_nlu.yml": FILES["data/nlu.yml"],
+        "tests/more/test_cases.yml": "test_cases: [{test_case: a, steps: [{user: greet a}, {utter: utter_greet}]}]\n",
+        "tests/test_more.yml": "stories: [{story: a, steps: [{intent: greet}, {action: utter_greet}]}]\n",
+    }
     write(bot, gone)
     commit(bot)
-    assert run(bot, "--repeats", "first: 20, most: 20", "--baseline", "none", out="base") == 0
-    (bot.parent / "calls.jsonl").unlink()
+    measure_base(bot)
     for name in gone:
         (bot / name).unlink()
     more = "- test_case: more\n  steps: [{user: greet more}, {utter: utter_greet}]\n"

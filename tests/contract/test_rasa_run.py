@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from turncheck.report.model import Report
 
-FAKE = Path(__file__).with_name("fake_rasa.py")
+FAKE = Path(__file__).with_name("rasa_program.py")
 FILES = {
     "domain.yml": """\
 version: "3.1"
@@ -458,8 +458,7 @@ def test_cross_validation_trains_once_a_fold_and_says_so_beforehand(bot: Path, g
 def test_cross_validation_alone_trains_nothing_but_the_folds(bot: Path, golden: Golden) -> None:
     words = ("test", "nlu", "--cross-validation", "--folds", "2", "--no-plot", "--nlu", "data")
     flags = ("--engine", "rasa", "--rasa-command", COMMAND)
-    environment = {**os.environ, "CALLS": str(bot / "calls.jsonl")}
-    done = command(bot, *words, *flags, environment=environment)
+    done = command(bot, *words, *flags, CALLS=str(bot / "calls.jsonl"))
     assert done.returncode == 0, done.stderr
     assert [call["arguments"][0] for call in calls(bot)].count("train") == 2
     golden(done.stderr, only="2 models")
@@ -574,16 +573,9 @@ def test_an_action_server_that_dies_is_an_error_of_all_cases_that_need_it(bot: P
 # --- the commands beside `run` ---------------------------------------------------------------------------------------
 
 
-def command(bot: Path, *words: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "turncheck", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=bot,
-        timeout=120,
-        env=environment,
-    )
+def command(bot: Path, *words: str, **environment: str) -> Done:
+    with patch.dict(os.environ, environment):
+        return turncheck(*words, cwd=bot)
 
 
 def test_the_commands_ask_a_server_too(bot: Path) -> None:

@@ -180,15 +180,30 @@ def test_variables_that_libraries_read_as_numbers(bot: Path, name: str, value: s
 
 def test_pictures_are_drawn_whatever_the_machine_and_the_folder_say(bot: Path) -> None:
     keep_sentences(bot, 6)
+    shutil.copy(bot / "config.yml", bot / "other.yml")
+    compare = (
+        "test",
+        "nlu",
+        "--nlu",
+        "data",
+        "--config",
+        "config.yml",
+        "other.yml",
+        "--runs",
+        "1",
+        "--percentages",
+        "50",
+    )
     (bot / "matplotlibrc").write_text("backend: nonsense\ntext.usetex: True\nsavefig.dpi: 5\n")
     variables = {"MPLBACKEND": "nonsense", "MPLCONFIGDIR": "/dev/null", "SOURCE_DATE_EPOCH": "abc"}
-    done = turncheck("test", "nlu", "--out", "drawn", folder=bot, variables=variables)
+    done = turncheck(*compare, "--out", "drawn", folder=bot, variables=variables)
     assert_words(done, 0)
     assert b"atplotlib" not in done.stdout + done.stderr, "it would name a variable of its own"
-    again = turncheck("test", "nlu", "--project", bot, "--out", bot / "again", folder=bot.parent)
+    (bot / "matplotlibrc").unlink()
+    again = turncheck(*compare, "--out", "again", folder=bot)
     assert_words(again, 0)
-    pictures = sorted(path.name for path in (bot / "drawn").glob("*.png"))
-    assert pictures
+    pictures = sorted(path.name for path in (bot / "drawn").glob("*.p[dn][fg]"))
+    assert pictures == ["nlu_model_comparison_graph.pdf", "nlu_model_comparison_graph.png"], "matplotlib's"
     for name in pictures:
         assert (bot / "drawn" / name).read_bytes() == (bot / "again" / name).read_bytes()
 

@@ -28,9 +28,14 @@ SCHEMAS = ["calibration", "comparison", "e2e_test_cases", "report", "verdict"]
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("dist")
-    command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    build(ROOT, folder, seed=6, mask=0o022, zone="UTC")
     return folder
+
+
+def build(source: Path, folder: Path, *, seed: int, mask: int, zone: str) -> None:
+    environment = {**os.environ, "TZ": zone, "PYTHONHASHSEED": str(seed), "SOURCE_DATE_EPOCH": "1893456000"}
+    command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
+    subprocess.run(command, cwd=source, check=True, capture_output=True, env=environment, umask=mask)
 
 
 def wheel(built: Path) -> zipfile.ZipFile:
@@ -125,31 +130,26 @@ def test_the_image_is_built_from_what_the_wheel_needs() -> None:
     assert {"!hatch_build.py", "!docs/*.schema.json"} <= set(ignored)
 
 
-def test_two_builds_are_the_same_bytes_wherever_and_whenever(tmp_path: Path) -> None:
-    made = []
-    for place, seconds, mask, zone in (
-        ("one", 1_000_000_000, 0o022, "UTC"),
-        ("two/deeper", 1_700_000_000, 0o077, "Asia/Tokyo"),
-    ):
-        folder = tmp_path / place
-        names = ["src", "templates", "page", "docs", "README.md", "CHANGELOG.md", "LICENSE"]
-        for name in [*names, "pyproject.toml", "hatch_build.py", ".gitignore"]:
-            source = ROOT / name
-            ignored = shutil.ignore_patterns("__pycache__", "node_modules", ".lock")
-            if source.is_dir():
-                shutil.copytree(source, folder / name, ignore=ignored)
-            else:
-                shutil.copy(source, folder / name)
-        for file in folder.rglob("*"):
-            os.utime(file, (seconds, seconds))
-            file.chmod(file.stat().st_mode & ~mask)
-        environment = {**os.environ, "TZ": zone, "PYTHONHASHSEED": str(seconds % 7), "SOURCE_DATE_EPOCH": "1893456000"}
-        command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder / "dist")]
-        subprocess.run(command, cwd=folder, check=True, capture_output=True, env=environment, umask=mask)
-        made.append({file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in (folder / "dist").iterdir()})
+def test_two_builds_are_the_same_bytes_wherever_and_whenever(built: Path, tmp_path: Path) -> None:
+    source, mask = tmp_path / "elsewhere" / "deeper", 0o077
+    names = ["src", "templates", "page", "docs", "README.md", "CHANGELOG.md", "LICENSE"]
+    for name in [*names, "pyproject.toml", "hatch_build.py", ".gitignore"]:
+        ignored = shutil.ignore_patterns("__pycache__", "node_modules", ".lock")
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, source / name, ignore=ignored)
+        else:
+            shutil.copy(ROOT / name, source / name)
+    for file in source.rglob("*"):
+        os.utime(file, (1_000_000_000, 1_000_000_000))
+        file.chmod(file.stat().st_mode & ~mask)
+    build(source, source / "dist", seed=3, mask=mask, zone="Asia/Tokyo")
 
-    assert len(made[0]) == 2
-    assert made[0] == made[1]
+    first, second = (
+        {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in folder.iterdir()}
+        for folder in (built, source / "dist")
+    )
+    assert len(first) == 2
+    assert first == second
 
 
 def test_the_notices_name_everything_that_turncheck_needs() -> None:

@@ -143,7 +143,8 @@ def test_the_same_files_give_the_same_report_with_any_number_of_workers(tmp_path
     project = tmp_path / "elsewhere" / "pizzeria"
     keep_sentences(shutil.copytree(PIZZERIA, project), 7)
     (project / "tests" / "test_nlu.yml").unlink()
-    what = ("--no-cache", "--evaluations", "nlu", "validate")  # from a cache they would be the same anyhow
+    # From a cache they would be the same anyhow.
+    what = ("--no-cache", "--folds", "3", "--evaluations", "nlu", "validate")
 
     for out, workers in (("first", "1"), ("again", "1"), ("two", "2")):
         turncheck("run", project, "--out", tmp_path / out, "--workers", workers, *what)

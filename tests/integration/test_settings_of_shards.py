@@ -36,7 +36,7 @@ def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("two")
-    project = shutil.copytree(EXAMPLES / "pizzeria", folder / "pizzeria")
+    project = keep_sentences(shutil.copytree(EXAMPLES / "pizzeria", folder / "pizzeria"), 6)
     for number in (1, 2):
         out = folder / "parts" / f"shard-{number}"
         assert turncheck("run", project, "--shard", f"{number}/2", "--out", out, "--quiet") == 0
@@ -257,7 +257,7 @@ def test_a_folder_of_the_change_does_not_become_the_project_on_a_ci_host(
 def test_what_the_projects_own_file_could_set_is_taken_from_the_shards(two: Path, tmp_path: Path) -> None:
     project = shutil.copytree(two / "pizzeria", tmp_path / "here" / "pizzeria")
     parts = tmp_path / "parts"
-    flags = ("--evaluations", "nlu", "core", "--data", project / "data", "--seed", "7", "--folds", "3")
+    flags = ("--evaluations", "nlu", "core", "--data", project / "data", "--seed", "7", "--folds", "2")
     for number in (1, 2):
         out = parts / f"shard-{number}"
         assert turncheck("run", project, "--shard", f"{number}/2", "--out", out, "--quiet", *flags) == 0
@@ -299,22 +299,29 @@ def test_no_line_of_a_shard_is_a_command_to_the_runner(
     assert not re.search(r"^\s*::|##\[|##vso\[", shown, re.MULTILINE)
 
 
-def pizzeria_by_folds(folder: Path) -> Path:
-    project = keep_sentences(shutil.copytree(EXAMPLES / "pizzeria", folder / "pizzeria"), 6)
-    (project / "tests" / "test_nlu.yml").unlink()
-    return project
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two projects, and of each the only shard of its run: of ``fold`` by folds, of ``suite`` with suites."""
+    folder = tmp_path_factory.mktemp("answered")
+    pizzeria = keep_sentences(shutil.copytree(EXAMPLES / "pizzeria", folder / "fold"), 6)
+    (pizzeria / "tests" / "test_nlu.yml").unlink()
+    shutil.copytree(EXAMPLES / "bike_workshop", folder / "suite")
+    for kind in ("fold", "suite"):
+        out = folder / f"{kind}-parts" / "1"
+        assert turncheck("run", folder / kind, "--shard", "1/1", "--out", out, "--quiet", "--folds", "2") == 0
+    return folder
 
 
 ANSWERS: list[tuple[str, str, Callable[[Any], object]]] = [
-    ("a fold with a sentence less", "fold:", lambda answer: answer["FoldRun"][1]["()"].pop()),
-    ("a fold of another number", "fold:", lambda answer: answer["FoldRun"].__setitem__(0, 77)),
+    ("a fold with a sentence less", "fold", lambda answer: answer["FoldRun"][1]["()"].pop()),
+    ("a fold of another number", "fold", lambda answer: answer["FoldRun"].__setitem__(0, 77)),
     (
         "a fold whose intents are numbers",
-        "fold:",
+        "fold",
         lambda answer: answer["FoldRun"][1]["()"][0]["Parse"].__setitem__(1, 7),
     ),
-    ("a suite with a case less", "suite:", lambda answer: answer["SuiteAnswers"][0]["()"].pop()),
-    ("a suite whose answers are text", "suite:", lambda answer: answer["SuiteAnswers"].__setitem__(0, {"()": ["x"]})),
+    ("a suite with a case less", "suite", lambda answer: answer["SuiteAnswers"][0]["()"].pop()),
+    ("a suite whose answers are text", "suite", lambda answer: answer["SuiteAnswers"].__setitem__(0, {"()": ["x"]})),
 ]
 
 
@@ -323,17 +330,15 @@ def test_answers_to_something_else_are_an_error(
     what: str,
     kind: str,
     change: Callable[[Any], object],
+    answered: Path,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
     *,
+    capsys: pytest.CaptureFixture[str],
     golden: Golden,
 ) -> None:
-    suites = shutil.copytree(EXAMPLES / "bike_workshop", tmp_path / "bike_workshop")
-    project = suites if kind == "suite:" else pizzeria_by_folds(tmp_path)
-    place = tmp_path / "parts" / "1"
-    assert turncheck("run", project, "--shard", "1/1", "--out", place, "--quiet") == 0
+    place = shutil.copytree(answered / f"{kind}-parts", tmp_path / "parts") / "1"
     answers = json.loads(gzip.decompress((place / ANSWERS_NAME).read_bytes()))
-    unit = next(unit for unit in answers if unit.startswith(kind))
+    unit = next(unit for unit in answers if unit.startswith(f"{kind}:"))
     change(answers[unit])
     packed = PackedAnswers()
     for name, answer in answers.items():
@@ -341,8 +346,7 @@ def test_answers_to_something_else_are_an_error(
     content = packed.content()
     (place / ANSWERS_NAME).write_bytes(content)
     written(place.parent, answers=hashlib.sha256(content).hexdigest())
-    capsys.readouterr()
 
-    code = turncheck("report", "merge", place, "--project", project, "--out", tmp_path / "m", "--quiet")
+    code = turncheck("report", "merge", place, "--project", answered / kind, "--out", tmp_path / "m", "--quiet")
     assert code == 2, what
     golden(capsys.readouterr().err)

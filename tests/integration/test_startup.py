@@ -60,6 +60,10 @@ def test_a_run_without_language_understanding_imports_no_scikit_learn(tmp_path: 
     assert loaded_by("run", str(project), "--out", str(tmp_path), of=("sklearn", "scipy", "matplotlib")) == ""
 
 
+def test_a_run_that_compares_no_sentences_imports_nothing_that_computes(tmp_path: Path) -> None:
+    assert loaded_by("run", str(PIZZERIA), "--evaluations", "validate", "--out", str(tmp_path)) == ""
+
+
 def test_nothing_is_drawn_unless_asked_for(tmp_path: Path) -> None:
     assert loaded_by("run", str(PIZZERIA), "--out", str(tmp_path), of=("matplotlib",)) == ""
 

@@ -19,6 +19,7 @@ from turncheck.project.e2e.model import STEP_KINDS
 from turncheck.project.e2e.shapes import ASSERTIONS, EVENT_SHAPES, EXPECTATION, MESSAGE_KEYS, schema
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "e2e_test_cases.schema.json").read_text())
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 VALID = [
     "test_cases: [{test_case: a, steps: [{user: a}, {bot: b}]}]",
     "test_cases: [{test_case: a, fixtures: f, steps: [{bot: b}]}]\nfixtures: [{f: {s: 1}}]",
@@ -65,7 +66,7 @@ def test_the_schema_is_one() -> None:
 
 @pytest.mark.parametrize("text", VALID)
 def test_what_is_right_is_right_for_both(tmp_path: Path, text: str) -> None:
-    jsonschema.validate(yaml.safe_load(text), SCHEMA)
+    VALIDATOR.validate(yaml.safe_load(text))
     assert errors_of_reader(tmp_path, text) == []
 
 
@@ -73,7 +74,7 @@ def test_what_is_right_is_right_for_both(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize("text", INVALID)
 def test_what_is_wrong_is_wrong_for_both(tmp_path: Path, text: str) -> None:
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(yaml.safe_load(text), SCHEMA)
+        VALIDATOR.validate(yaml.safe_load(text))
     assert errors_of_reader(tmp_path, text)
 
 
@@ -101,7 +102,7 @@ ASSERTION = st.recursive(
 @given(st.sampled_from(sorted(ASSERTIONS)), ASSERTION)
 def test_reader_and_schema_agree_on_whatever_is_asserted(folder: Path, kind: str, value: object) -> None:
     document = {"test_cases": [{"test_case": "a", "steps": [{"user": "a", "assertions": [{kind: value}]}]}]}
-    is_valid = jsonschema.Draft202012Validator(SCHEMA).is_valid(document)
+    is_valid = VALIDATOR.is_valid(document)
     faults = [fault for fault in errors_of_reader(folder, json.dumps(document)) if "regular expression" not in fault]
     assert is_valid == (not faults), faults
 
@@ -142,7 +143,7 @@ def test_reader_schema_and_action_agree_on_whatever_is_stubbed_as_an_event(
 def agreed(folder: Path, answer: dict[str, object]) -> None:
     """Reader and schema say the same; what they take, an action may answer."""
     document = stubbing(**answer)
-    is_valid = jsonschema.Draft202012Validator(SCHEMA).is_valid(document)
+    is_valid = VALIDATOR.is_valid(document)
     faults = errors_of_reader(folder, json.dumps(document))
     assert is_valid == (not faults), faults
     if is_valid:

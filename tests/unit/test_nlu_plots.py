@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -114,9 +115,10 @@ def test_curves_are_a_pdf_and_a_png_that_do_not_change_from_one_drawing_to_the_n
 
 
 @pytest.mark.slow
-def test_matplotlib_is_imported_on_drawing_alone() -> None:
-    code = "import sys, turncheck.render.plots, turncheck.commands.nlu; sys.exit('matplotlib' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+def test_histograms_and_matrices_are_drawn_without_matplotlib() -> None:
+    draw = "[plot.encoded for plot in nlu_plots(report_of(('greet', 'bye')))]"
+    code = f"import sys; from test_nlu_plots import nlu_plots, report_of; {draw}; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parent, check=False).returncode == 0
 
 
 def test_hostile_text_changes_no_line_of_the_terminal_but_its_own() -> None:

@@ -430,7 +430,7 @@ def fit_and_judge(task: Task) -> Outcome:
     major = max(task.output.rasa_files or 0, 1)
     files = nlu_files(section, successes=task.output.successes, errors=task.output.errors, major=major)
     if task.output.plots:
-        from turncheck.render.plots import nlu_plots  # imports matplotlib
+        from turncheck.render.plots import nlu_plots  # only imported to draw
 
         name = f"{task.project.name}, {task.pipeline}, {task.percentage} % left out"
         files += nlu_plots(report_of(ProjectInfo(name=name), task.seed, nlu=section))

@@ -490,7 +490,7 @@ def write_test_files(report: Report, output: NluOutput, screen: Console) -> None
 
 def _draw(report: Report, output: NluOutput) -> None:
     from turncheck.publishing.files import write_all, write_file
-    from turncheck.render.plots import nlu_plots  # imports matplotlib
+    from turncheck.render.plots import nlu_plots  # only imported to draw
 
     for plot in nlu_plots(report):
         if output.plots:
@@ -549,7 +549,7 @@ def write_older_nlu_files(major: int, report: Report, output: NluOutput, screen:
         _write_as_rasa_0(nlu, folder, output)
     if report.stopped != INTERRUPTED and (output.plots or output.histogram_file or output.confusion_file):
         with screen.step("plots", "Drawing"):
-            from turncheck.render.plots import nlu_plots  # imports matplotlib
+            from turncheck.render.plots import nlu_plots  # only imported to draw
 
             names = NluNames.of(output.histogram_file, output.confusion_file)
             named = {str(output.histogram_file), str(output.confusion_file)}

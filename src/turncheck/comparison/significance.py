@@ -12,218 +12,20 @@ the score must agree: accuracy and F1 of the same sentences never contradict eac
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-from msgspec import Struct
-
 from turncheck.comparison.mcnemar import LEVEL, mcnemar_exact
-from turncheck.comparison.metrics import FEWEST_CHANGES, Significance
-from turncheck.report.understanding import NO_ENTITY, calibration_bin, found_by, read_tokens, to_find, token_labels
+from turncheck.comparison.metrics import Significance
+from turncheck.comparison.paired import Judged
+from turncheck.report.understanding import NO_ENTITY, found_by, read_tokens, to_find, token_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Iterable, Sequence
 
     from turncheck.comparison.matching import Pair
+    from turncheck.comparison.paired import PairedScore, PairedScores
     from turncheck.report.model import EntitySpan, NluPrediction, Report
-
-
-RESAMPLES: Final = 1000
-
-
-class Judged(Struct, frozen=True):
-    """One sentence (or word) as it should be labelled, and as each side labelled it; ``None`` is "no label"."""
-
-    expected: str | None
-    before: str | None
-    after: str | None
-
-
-class PairedScore(Struct, frozen=True):
-    """One score on the same examples before and after, and the 95 % interval of the difference."""
-
-    before: float
-    after: float
-    low: float
-    high: float
-    changed: int
-    """How many examples count differently now for this score."""
-    examples: int = 0
-    """How many examples it is based on: those that expect the label, or any label."""
-    exact: float | None = None
-    """The exact test's p-value for the examples that became better or worse; ``None`` for a calibration error."""
-
-    @property
-    def real(self) -> bool:
-        """Whether the interval excludes zero and the exact test agrees."""
-        enough = self.changed >= FEWEST_CHANGES if self.exact is None else self.exact < LEVEL
-        return enough and (self.low > 0 or self.high < 0)
-
-
-class PairedScores(Struct, frozen=True):
-    """Weighted averages (``overall``) and each label's own scores, by ``precision``, ``recall``, ``f1``."""
-
-    overall: Mapping[str, PairedScore]
-    labels: Mapping[str, Mapping[str, PairedScore]]
-
-
-_Row = tuple[str, int, int, int, int, int]
-"""A label's counts in one sentence: right before, predicted before, right after, predicted after, expected."""
-
-
-def paired_scores(sentences: Iterable[Sequence[Judged]], seed: int) -> PairedScores | None:
-    """Score both sides on the same sentences, with intervals for the differences.
-
-    Args:
-        sentences: what was judged within each sentence (one :class:`Judged` for its intent, one per word for entities).
-            Averages are weighted by how often a label is expected, like scikit-learn's ``weighted`` ones.
-        seed: the seed of the resampling. The order of the sentences does not matter.
-
-    Returns:
-        The scores, or ``None`` if no sentence expects a label.
-    """
-    counts = Counter(_rows(sentence) for sentence in sentences)
-    cells = sorted(counts)
-    labels = sorted({row[0] for cell in cells for row in cell})
-    if not any(row[5] for cell in cells for row in cell):
-        return None
-    sums = _resampled_sums(cells, [counts[cell] for cell in cells], labels, seed)
-    scores = _scores(sums)
-    support = sums[:, 4]
-    share = _ratio(support, np.broadcast_to(support.sum(axis=0), support.shape))  # a resample may not expect any label
-    together = _Moves()
-    alone: defaultdict[str, _Moves] = defaultdict(_Moves)
-    for cell in cells:
-        together.add(
-            [_gain(row) for row in cell], changed=any(row[1:3] != row[3:5] for row in cell), times=counts[cell]
-        )
-        for row in cell:
-            alone[row[0]].add([_gain(row)], changed=row[1:3] != row[3:5], times=counts[cell])
-    expecting = sum(counts[cell] for cell in cells if any(row[5] for row in cell))
-    overall = {
-        name: _paired((before * share).sum(axis=0), (after * share).sum(axis=0), together, expecting)
-        for name, (before, after) in scores.items()
-    }
-    each = {
-        label: {
-            name: _paired(before[i], after[i], alone[label], int(support[i, 0]))
-            for name, (before, after) in scores.items()
-        }
-        for i, label in enumerate(labels)
-        if support[i, 0]
-    }
-    return PairedScores(overall, each)
-
-
-class _Moves:
-    """How many sentences count differently, and how many of them became better or worse."""
-
-    def __init__(self) -> None:
-        self.changed = self.better = self.worse = 0
-
-    def add(self, gains: Iterable[int], *, changed: bool, times: int) -> None:
-        gain = sum(gains)
-        self.changed += times * changed
-        self.better += times * (gain > 0)
-        self.worse += times * (gain < 0)
-
-
-def _gain(row: _Row) -> int:
-    """What a sentence gained for a label: more correct ones, fewer wrongly predicted ones."""
-    _, right_before, predicted_before, right_after, predicted_after, _ = row
-    return 2 * (right_after - right_before) - (predicted_after - predicted_before)
-
-
-def paired_calibration(
-    before: Sequence[tuple[float, bool]], after: Sequence[tuple[float, bool]], seed: int
-) -> PairedScore:
-    """Compare the expected calibration error of both sides on the same sentences.
-
-    Args:
-        before: for each sentence, the confidence and whether it was right; at least one sentence.
-        after: the same sentences in the same order.
-        seed: the seed of the resampling.
-    """
-    total = len(before)
-    random = np.random.RandomState(seed % 2**32)
-    sides = [
-        (np.array([calibration_bin(sure) for sure, _ in side]), np.array([right - sure for sure, right in side]))
-        for side in (before, after)
-    ]
-    errors = np.zeros((2, RESAMPLES + 1))
-    weights = np.ones(total, np.int64)
-    for resample in range(RESAMPLES + 1):
-        for side, (bins, gaps) in enumerate(sides):
-            errors[side, resample] = np.abs(np.bincount(bins, weights=gaps * weights)).sum() / total
-        weights = np.bincount(random.randint(total, size=total), minlength=total)
-    changed = sum(old != new for old, new in zip(before, after, strict=True))
-    low, high = _interval(errors[0], errors[1])
-    return PairedScore(float(errors[0, 0]), float(errors[1, 0]), low, high, changed, total)
-
-
-def _rows(sentence: Sequence[Judged]) -> tuple[_Row, ...]:
-    """Counts by label; equal sentences have equal rows, so that each distinct row is resampled once, with its count."""
-    table: dict[str, list[int]] = {}
-    for judged in sentence:
-        for label, column in ((judged.before, 1), (judged.after, 3), (judged.expected, 4)):
-            if label is not None:
-                table.setdefault(label, [0] * 5)[column] += 1
-        if judged.expected is not None:
-            table[judged.expected][0] += judged.before == judged.expected
-            table[judged.expected][2] += judged.after == judged.expected
-    return tuple((label, *row) for label, row in sorted(table.items()))  # type: ignore[misc]  # five columns each
-
-
-def _resampled_sums(
-    cells: Sequence[tuple[_Row, ...]], counts: Sequence[int], labels: Sequence[str], seed: int
-) -> NDArray[np.float64]:
-    """Sums by label, column and resample; the first resample is the data themselves."""
-    total = sum(counts)
-    # RandomState, not Generator: its stream is frozen, so the same reports give the same bytes with any NumPy version.
-    drawn = np.random.RandomState(seed % 2**32).multinomial(total, np.array(counts) / total, size=RESAMPLES)
-    weights = np.concatenate([np.array([counts]), drawn]).T.astype(np.float64)
-    index = {label: i for i, label in enumerate(labels)}
-    sums = np.zeros((len(labels), 5, RESAMPLES + 1))
-    for cell, weight in zip(cells, weights, strict=True):
-        for label, *row in cell:
-            i = index[label]
-            for column in range(5):
-                if row[column]:
-                    sums[i, column] += row[column] * weight
-    return sums
-
-
-def _scores(sums: NDArray[np.float64]) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Precision, recall and F1 before and after, by label and resample; undefined ones are 0, as in scikit-learn."""
-    right_before, predicted_before, right_after, predicted_after, expected = (sums[:, column] for column in range(5))
-    return {
-        "precision": (_ratio(right_before, predicted_before), _ratio(right_after, predicted_after)),
-        "recall": (_ratio(right_before, expected), _ratio(right_after, expected)),
-        "f1": (
-            _ratio(2 * right_before, predicted_before + expected),
-            _ratio(2 * right_after, predicted_after + expected),
-        ),
-    }
-
-
-def _ratio(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
-
-
-def _paired(before: NDArray[np.float64], after: NDArray[np.float64], moves: _Moves, examples: int) -> PairedScore:
-    low, high = _interval(before, after)
-    exact = mcnemar_exact(moves.worse, moves.better)
-    return PairedScore(float(before[0]), float(after[0]), low, high, moves.changed, examples, exact)
-
-
-def _interval(before: NDArray[np.float64], after: NDArray[np.float64]) -> tuple[float, float]:
-    low, high = np.quantile((after - before)[1:], [LEVEL / 2, 1 - LEVEL / 2])
-    return float(low), float(high)
-
 
 # Figures about a sample of sentences, compared on the sentences that both sides judged.
 
@@ -245,6 +47,10 @@ def tested_figures(
         same: sentences with the same intent on both sides.
         pairs: sentences with the same intent, response and entities on both sides.
     """
+    if not (same or pairs):
+        return {}
+    from turncheck.comparison.resampling import paired_scores  # imports numpy, and most runs compare no sentences
+
     tested: dict[str, Tested] = {}
     if same:
         judged = [(Judged(p.head.expected, p.base.actual or None, p.head.actual or None),) for p in same]
@@ -305,6 +111,8 @@ def flipped(before: Sequence[bool], after: Sequence[bool]) -> Tested:
 def _add_understood(tested: dict[str, Tested], pairs: Sequence[tuple[NluPrediction, NluPrediction]], seed: int) -> None:
     if not pairs:
         return
+    from turncheck.comparison.resampling import paired_calibration  # as above
+
     before, after = [_verdict(old) for old, _ in pairs], [_verdict(new) for _, new in pairs]
     for verdict in ("right", "wrong", "not_understood"):
         tested[f"nlu.understood.{verdict}"] = flipped([v == verdict for v in before], [v == verdict for v in after])

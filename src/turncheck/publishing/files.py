@@ -141,10 +141,7 @@ def write_results(folder: Path, renderings: Iterable[Rendered]) -> list[Path]:
 
 def draw_plots(outcome: Outcome, folder: Path, screen: Console) -> list[Path]:
     """Draw the plots of a report, all that `rasa test` draws, below the folder of Rasa's files."""
-    from turncheck.render.plots import (
-        nlu_plots,  # matplotlib takes its time
-        story_plots,
-    )
+    from turncheck.render.plots import nlu_plots, story_plots  # only imported to draw
 
     with screen.step("plots", "Drawing the plots"):
         below = RASA_FOLDER if outcome.report.project.has_rasa_files else "plots"

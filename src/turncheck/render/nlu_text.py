@@ -5,7 +5,6 @@ The latter: Rasa's ``results.json``, the curve, the figures, and the advice in w
 
 from __future__ import annotations
 
-from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, UnsetType
@@ -13,7 +12,7 @@ from msgspec import Struct, UnsetType
 from turncheck.evaluations.nlu import NOTHING_TO_FIND
 from turncheck.messages.phrasing import count
 from turncheck.render.phrases import covered_lines, how_judged, overlap_remarks, substitution_lines, unjudged_remark
-from turncheck.render.plots import figure_class
+from turncheck.render.plots import figure_class, saved
 from turncheck.render.rasa_files import as_json
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal import place, text
@@ -336,19 +335,8 @@ def draw_curves(curves: Mapping[str, Sequence[CurvePoint]], texts: CurveTexts = 
     axes.set_ylabel(texts.y)
     axes.set_title(texts.title, fontsize=10, loc="left")
     axes.grid(color="#e0e0e0", linewidth=0.5)
-    legend = axes.legend()
-    for entry in legend.get_texts():
-        entry.set_parse_math(False)
+    axes.legend()
     return [
-        Rendered(
-            f"{texts.name}.pdf", "application/pdf", _saved(figure, "pdf", {"CreationDate": None, "Producer": None})
-        ),
-        Rendered(f"{texts.name}.png", "image/png", _saved(figure, "png", {"Software": None})),
+        Rendered(f"{texts.name}.pdf", "application/pdf", saved(figure, "pdf")),
+        Rendered(f"{texts.name}.png", "image/png", saved(figure, "png")),
     ]
-
-
-def _saved(figure: Any, kind: str, metadata: dict[str, None]) -> bytes:
-    """Without date and version: the same figures give the same bytes."""
-    content = BytesIO()
-    figure.savefig(content, format=kind, bbox_inches="tight", metadata=metadata)
-    return content.getvalue()

@@ -1,6 +1,6 @@
 """Pictures of an evaluation: confusion matrices and histograms of confidence, under the names that Rasa gives them.
 
-Matplotlib draws the histograms; it is only imported to draw.
+What is drawn by `bars` and elsewhere as a curve is matplotlib's, which is imported for that alone.
 """
 
 from __future__ import annotations
@@ -8,22 +8,21 @@ from __future__ import annotations
 import logging
 import math
 import os
-import struct
 import warnings
-import zlib
 from collections import Counter
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import Struct
 
-from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
 from turncheck.messages.phrasing import count as counted
+from turncheck.render import pictures
+from turncheck.render.histogram import Histogram
 from turncheck.render.phrases import how_judged
 from turncheck.render.rasa_files import active_extractors, file_part
 from turncheck.render.rendered import Rendered
@@ -35,29 +34,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from PIL.Image import Image
     from PIL.ImageDraw import ImageDraw
-    from PIL.ImageFont import FreeTypeFont
 
+    from turncheck.render.pictures import Picture
     from turncheck.report.model import Confusion, Core, Nlu, PolicyEntities, Report
 
 
-# Confusion matrices as pictures, drawn by Pillow: matplotlib takes longer to start than stories to test.
-#
-# Correct is blue and wrong is vermilion (Okabe and Ito's palette, which colour-blind people can distinguish), and a
-# wrong cell is never recognised only by its colour: it is off the diagonal and shows its number.
-
-RIGHT: Final = "#0072B2"
-WRONG: Final = "#D55E00"
+# Confusion matrices: a wrong cell is never recognised only by its colour, as it is off the diagonal and shows its
+# number.
 
 _GRID: Final = "#e0e0e0"
 _CELL: Final = 36
-_MARGIN: Final = 16
-_SIZE: Final = 15
-_LINE: Final = 21
 _LARGEST_SIDE: Final = 12_000
 _BAND: Final = 512
 """Number of pixel rows that are drawn at once."""
 _DARK: Final = 0.75
-_LONGEST_LABEL: Final = 40
 _MANY_LABELS: Final = 40
 """From this size on the labels are on all four sides, since nobody can follow a row that far."""
 
@@ -74,40 +64,14 @@ class Matrix(Struct, frozen=True):
         return cls(tuple(sorted({label for pair in cells for label in pair})), cells)
 
 
-class Picture(Struct, frozen=True):
-    """A picture, as PNG and PDF both hold it: a zero before each line (no filter), compressed."""
-
-    width: int
-    height: int
-    lines: bytes
-
-    @property
-    def png(self) -> bytes:
-        """A PNG file of eight bits per colour (ISO/IEC 15948)."""
-        header = struct.pack(">IIBBBBB", self.width, self.height, 8, 2, 0, 0, 0)
-        parts = _chunk(b"IHDR", header) + _chunk(b"IDAT", self.lines) + _chunk(b"IEND", b"")
-        return b"\x89PNG\r\n\x1a\n" + parts
-
-    @property
-    def pdf(self) -> bytes:
-        """A PDF page of the picture's size: PDF reads the compressed lines of a PNG (PDF 1.7, 7.4.4.4)."""
-        return _pdf(self.lines, self.width, self.height)
-
-
 def draw_matrix(matrix: Matrix, title: Sequence[str]) -> Picture:
     """Draw a matrix below the lines of its title; the larger a cell's share of its row, the darker it is.
 
     It is drawn in bands: a large one at once would take more memory than the evaluation itself.
     """
     drawing = _Drawing.of(matrix, title)
-    packer = zlib.compressobj(3)
-    packed = []
-    for upper in range(0, drawing.height, _BAND):
-        pixels = drawing.band(upper, min(_BAND, drawing.height - upper)).tobytes()
-        length = 3 * drawing.width
-        lines = b"".join(b"\0" + pixels[at : at + length] for at in range(0, len(pixels), length))
-        packed.append(packer.compress(lines))
-    return Picture(drawing.width, drawing.height, b"".join((*packed, packer.flush())))
+    bands = (drawing.band(upper, min(_BAND, drawing.height - upper)) for upper in range(0, drawing.height, _BAND))
+    return pictures.packed(drawing.width, drawing.height, bands)
 
 
 class _Drawing(Struct, frozen=True):
@@ -131,45 +95,47 @@ class _Drawing(Struct, frozen=True):
     @classmethod
     def of(cls, matrix: Matrix, title: Sequence[str]) -> _Drawing:
         """Measure the labels and lay out the picture."""
-        font = _font()
-        names = [shown_label(label) for label in matrix.labels]
-        room = math.ceil(max(font.getlength(name) for name in names)) + 2 * _MARGIN
-        behind = room if len(names) > _MANY_LABELS else _MARGIN
-        top = len(title) * _LINE + _MARGIN + room
+        font = pictures.font()
+        names = [pictures.shown_label(label) for label in matrix.labels]
+        room = math.ceil(max(font.getlength(name) for name in names)) + 2 * pictures.MARGIN
+        behind = room if len(names) > _MANY_LABELS else pictures.MARGIN
+        top = len(title) * pictures.LINE + pictures.MARGIN + room
         cell = max(1, min(_CELL, (_LARGEST_SIDE - top - behind) // len(names)))
         side = cell * len(names)
         widest = math.ceil(max(font.getlength(line) for line in title))
         of_row: Counter[str] = Counter()
         for (expected, _), examples in matrix.cells.items():
             of_row[expected] += examples
-        width = max(room + side + behind, widest + 2 * _MARGIN)
+        width = max(room + side + behind, widest + 2 * pictures.MARGIN)
         return cls(matrix, title, names, of_row, room, behind, top, cell, width, top + side + behind)
 
     def band(self, upper: int, height: int) -> Image:
         """Draw the picture's lines from ``upper`` on."""
         from PIL import Image, ImageDraw  # only imported to draw
 
-        font = _font()
+        font = pictures.font()
         image = Image.new("RGB", (self.width, height), "white")
         draw = ImageDraw.Draw(image)
         top = self.top - upper
         side = self.cell * len(self.names)
         on_all_sides = len(self.names) > _MANY_LABELS
         for number, line in enumerate(self.title):
-            draw.text((_MARGIN, _MARGIN + number * _LINE - upper), line, font=font, fill="black")
+            draw.text(
+                (pictures.MARGIN, pictures.MARGIN + number * pictures.LINE - upper), line, font=font, fill="black"
+            )
         for number, name in enumerate(self.names):
             middle = number * self.cell + self.cell // 2
-            if -_LINE < top + middle < height + _LINE:
-                draw.text((self.room - _MARGIN // 2, top + middle), name, font=font, fill="black", anchor="rm")
+            if -pictures.LINE < top + middle < height + pictures.LINE:
+                draw.text((self.room - pictures.MARGIN // 2, top + middle), name, font=font, fill="black", anchor="rm")
                 if on_all_sides:
-                    place = (self.room + side + _MARGIN // 2, top + middle)
+                    place = (self.room + side + pictures.MARGIN // 2, top + middle)
                     draw.text(place, name, font=font, fill="black", anchor="lm")
             if top > 0 or (on_all_sides and top + side < height):
-                upright = _upright(name, font)
+                upright = pictures.upright(name)
                 left = self.room + middle - upright.width // 2
-                image.paste(upright, (left, top - _MARGIN // 2 - upright.height))
+                image.paste(upright, (left, top - pictures.MARGIN // 2 - upright.height))
                 if on_all_sides:
-                    image.paste(upright, (left, top + side + _MARGIN // 2))
+                    image.paste(upright, (left, top + side + pictures.MARGIN // 2))
         self._fill(draw, top, height)
         for edge in range(0, side + 1, self.cell):
             draw.line([(self.room, top + edge), (self.room + side, top + edge)], fill=_GRID)
@@ -178,14 +144,14 @@ class _Drawing(Struct, frozen=True):
 
     def _fill(self, draw: ImageDraw, top: int, height: int) -> None:
         """Fill each cell of a band and write its count."""
-        font = _font()
+        font = pictures.font()
         place = {label: number for number, label in enumerate(self.matrix.labels)}
         for (expected, predicted), examples in sorted(self.matrix.cells.items()):
             left, upper = self.room + place[predicted] * self.cell, top + place[expected] * self.cell
-            if examples == 0 or not -self.cell - _LINE < upper < height + _LINE:
+            if examples == 0 or not -self.cell - pictures.LINE < upper < height + pictures.LINE:
                 continue
             strength = 0.3 + 0.7 * examples / self.of_row[expected]
-            colour = _mixed(RIGHT if expected == predicted else WRONG, strength)
+            colour = _mixed(pictures.RIGHT if expected == predicted else pictures.WRONG, strength)
             draw.rectangle([(left, upper), (left + self.cell, upper + self.cell)], fill=colour)
             ink = "white" if strength > _DARK else "black"
             middle = (left + self.cell // 2, upper + self.cell // 2)
@@ -198,79 +164,18 @@ def _mixed(colour: str, strength: float) -> tuple[int, ...]:
     return tuple(round(255 - strength * (255 - part)) for part in parts)
 
 
-def _upright(name: str, font: FreeTypeFont) -> Image:
-    """Return a label that reads upwards."""
-    from PIL import Image, ImageDraw  # only imported to draw
-
-    label = Image.new("RGB", (math.ceil(font.getlength(name)), _LINE), "white")
-    ImageDraw.Draw(label).text((0, _LINE // 2), name, font=font, fill="black", anchor="lm")
-    return label.transpose(Image.Transpose.ROTATE_90)
-
-
-@cache
-def _font() -> FreeTypeFont:
-    """Return DejaVu Sans, which comes with matplotlib; matplotlib itself is not imported."""
-    from PIL import ImageFont  # only imported to draw
-
-    found = find_spec("matplotlib")
-    if found is None or not found.submodule_search_locations:
-        raise UserError("there is no font to draw with: matplotlib is not installed", hint="Use --no-plot.")
-    folder = Path(found.submodule_search_locations[0])
-    return ImageFont.truetype(str(folder / "mpl-data" / "fonts" / "ttf" / "DejaVuSans.ttf"), _SIZE)
-
-
-def _chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-
-def _pdf(lines: bytes, width: int, height: int) -> bytes:
-    """Put a picture on a PDF page of its size: PDF reads the compressed lines of a PNG (PDF 1.7, 7.4.4.4)."""
-    page = f"q {width} 0 0 {height} 0 0 cm /Picture Do Q".encode()
-    parts = f"/Predictor 15 /Colors 3 /BitsPerComponent 8 /Columns {width}"
-    picture = (
-        f"<< /Type /XObject /Subtype /Image /Width {width} /Height {height} /ColorSpace /DeviceRGB /BitsPerComponent 8"
-        f" /Filter /FlateDecode /DecodeParms << {parts} >> /Length {len(lines)} >>"
-    )
-    objects = [
-        b"<< /Type /Catalog /Pages 2 0 R >>",
-        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {width} {height}] /Contents 4 0 R"
-        " /Resources << /XObject << /Picture 5 0 R >> >> >>".encode(),
-        f"<< /Length {len(page)} >>\nstream\n".encode() + page + b"\nendstream",
-        f"{picture}\nstream\n".encode() + lines + b"\nendstream",
-    ]
-    content = bytearray(b"%PDF-1.7\n")
-    places = []
-    for number, one in enumerate(objects, 1):
-        places.append(len(content))
-        content += f"{number} 0 obj\n".encode() + one + b"\nendobj\n"
-    table = "".join(f"{place:010} 00000 n \n" for place in places)
-    size = len(objects) + 1
-    begin = len(content)
-    content += f"xref\n0 {size}\n0000000000 65535 f \n{table}trailer\n<< /Size {size} /Root 1 0 R >>\n".encode()
-    content += f"startxref\n{begin}\n%%EOF\n".encode()
-    return bytes(content)
-
-
-def shown_label(label: str) -> str:
-    """A label on one line: control characters are replaced, the middle of a long one is omitted."""
-    text = "".join(letter if letter.isprintable() else "\ufffd" for letter in label) or '""'
-    if len(text) <= _LONGEST_LABEL:
-        return text
-    half = (_LONGEST_LABEL - 1) // 2
-    return f"{text[:half]}…{text[-half:]}"
-
-
 def report_state(report: Report) -> str:
     """The project, and its commit if known."""
-    commit = f" at commit {shown_label(report.source.commit[:12])}" if report.source.commit else ""
-    return f"{shown_label(report.project.name)}{commit}"
+    commit = f" at commit {pictures.shown_label(report.source.commit[:12])}" if report.source.commit else ""
+    return f"{pictures.shown_label(report.project.name)}{commit}"
 
 
 # matplotlib with its own defaults, whatever the machine or the current folder configures.
 
 _BACKEND: Final = "MPLBACKEND"
 """Which backend to draw with; an unknown one ends the import."""
+_DATE: Final = "SOURCE_DATE_EPOCH"
+"""The date of a PDF, which ours have not; what is no number ends the drawing."""
 
 
 @cache
@@ -280,14 +185,19 @@ def figure_class() -> type[Figure]:
     Imported without this, it reads a ``matplotlibrc`` of the current folder before any other. On a pull request anybody
     may have written that file, and ``text.usetex`` in it has matplotlib run LaTeX on what is drawn.
     """
-    backend = os.environ.pop(_BACKEND, None)
-    try:
-        with _in_its_own_folder(), _without_words_about_its_cache():
-            from matplotlib.figure import Figure  # only imported to draw
-    finally:
-        if backend is not None:
-            os.environ[_BACKEND] = backend
+    with _without(_BACKEND), _in_its_own_folder(), _without_words_about_its_cache():
+        from matplotlib.figure import Figure  # only imported to draw
     return Figure
+
+
+@contextmanager
+def _without(variable: str) -> Iterator[None]:
+    said = os.environ.pop(variable, None)
+    try:
+        yield
+    finally:
+        if said is not None:
+            os.environ[variable] = said
 
 
 @contextmanager
@@ -319,7 +229,6 @@ def _without_words_about_its_cache() -> Iterator[None]:
 
 
 _DOTS_PER_INCH: Final = 110
-_BINS: Final = 25
 _MOST_SUPPORT: Final = 1e9
 """A report that was imported may hold any number."""
 
@@ -429,25 +338,8 @@ def _how(nlu: Nlu) -> str:
 def _histogram(
     name: str, title: str, right: Sequence[float], wrong: Sequence[float], state: str, *, threshold: float | None = None
 ) -> Rendered:
-    """Correct above, wrong below, each to its own scale, since the wrong ones are (hopefully) few."""
-    figure = figure_class()(figsize=(7, 5), dpi=_DOTS_PER_INCH)
-    above, below = figure.subplots(2, 1, sharex=True)
-    edges = [step / _BINS for step in range(_BINS + 1)]
-    for axes, values, colour, word in ((above, right, RIGHT, "right"), (below, wrong, WRONG, "wrong")):
-        axes.hist([min(max(value, 0.0), 1.0) for value in values], bins=edges, color=colour, edgecolor="white")
-        axes.set_ylabel(f"{word}: {len(values)}")
-        axes.yaxis.get_major_locator().set_params(integer=True)
-        if not values:
-            axes.set_ylim(0, 1)  # else it would be an axis around zero
-        if threshold is not None:
-            axes.axvline(threshold, color="black", linestyle="--", linewidth=1)
-    if threshold is not None:
-        above.text(threshold, above.get_ylim()[1], f" fallback below {threshold:g}", va="top", fontsize=8)
-    below.invert_yaxis()
-    below.set_xlim(0, 1)
-    below.set_xlabel("confidence")
-    above.set_title(f"{title}\nright above in blue, wrong below in red\n{state}", fontsize=10, loc="left")
-    return Rendered(f"{name}_histogram.png", "image/png", _png(figure))
+    heading = (title, "right above in blue, wrong below in red", state)
+    return Rendered(f"{name}_histogram.png", "image/png", Histogram.of(heading, right, wrong, threshold).drawn().png)
 
 
 def bars(name: str, title: str, counts: Mapping[str, int]) -> Rendered:
@@ -455,26 +347,25 @@ def bars(name: str, title: str, counts: Mapping[str, int]) -> Rendered:
     figure = figure_class()(figsize=(7, 1 + 0.4 * len(counts)), dpi=_DOTS_PER_INCH)
     axes = figure.subplots()
     ordered = sorted(counts.items(), key=lambda pair: (pair[1], pair[0]))
-    axes.barh([shown_label(label) for label, _ in ordered], [number for _, number in ordered], color=RIGHT)
+    axes.barh(
+        [pictures.shown_label(label) for label, _ in ordered], [number for _, number in ordered], color=pictures.RIGHT
+    )
     axes.locator_params(axis="x", integer=True)
     axes.set_title(title, fontsize=10, loc="left")
     if name.endswith(".pdf"):
-        return Rendered(name, "application/pdf", _saved(figure, "pdf", {"CreationDate": None, "Producer": None}))
-    return Rendered(name, "image/png", _png(figure))
+        return Rendered(name, "application/pdf", saved(figure, "pdf"))
+    return Rendered(name, "image/png", saved(figure, "png"))
 
 
-def _png(figure: Any) -> bytes:
-    return _saved(figure, "png", {"Software": None})
-
-
-def _saved(figure: Any, kind: str, metadata: dict[str, None]) -> bytes:
-    """Save without date and version: the same figures give the same bytes."""
+def saved(figure: Any, kind: Literal["pdf", "png"]) -> bytes:
+    """Save a figure of matplotlib without date and version: the same figures give the same bytes."""
     from matplotlib.text import Text  # only imported to draw
 
     for text in figure.findobj(Text):
         text.set_parse_math(False)  # a label such as "$price$" is not a formula
     content = BytesIO()
-    with _boxes_for_missing_letters():
+    metadata = {"CreationDate": None, "Producer": None} if kind == "pdf" else {"Software": None}
+    with _boxes_for_missing_letters(), _without(_DATE):
         figure.savefig(content, format=kind, bbox_inches="tight", metadata=metadata)
     return content.getvalue()
 

@@ -8,6 +8,8 @@ commands, tokens, hosts, models or output folders (``file_key=False``).
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from turncheck.report.evaluations import EVALUATIONS
@@ -45,6 +47,8 @@ from turncheck.settings.parsers import (
 from turncheck.settings.repeats import AUTO, read_repeats
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from turncheck.process.environment import Secret
     from turncheck.settings.bot import Bot
 
@@ -538,11 +542,18 @@ class Settings:
     )
 
 
-def options() -> dict[str, Option]:
+@cache
+def options() -> Mapping[str, Option]:
     """All settings by their name with dashes, in order."""
-    return {f.name.replace("_", "-"): f.metadata["option"] for f in fields(Settings)}
+    return MappingProxyType({f.name.replace("_", "-"): f.metadata["option"] for f in fields(Settings)})
 
 
+@cache
 def default_of(name: str) -> Any:
     """The default of a setting, by its name with dashes."""
-    return next(f.default for f in fields(Settings) if f.name == name.replace("-", "_"))
+    return _defaults()[name.replace("-", "_")]
+
+
+@cache
+def _defaults() -> dict[str, Any]:
+    return {f.name: f.default for f in fields(Settings)}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import warnings
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
@@ -110,31 +112,48 @@ def _solve(
     limits = np.zeros((count, labels))
     limits[np.arange(count), truth] = penalty
     gradients = np.ascontiguousarray(1.0 - (limits.T > 0))  # one row per label: a step changes few labels
-    ranks, diagonal = np.arange(1, labels + 1), gram.diagonal().tolist()
+    gradient_of, change = list(gradients), np.empty(count)
+    right, diagonal = truth.tolist(), gram.diagonal().tolist()
     for _ in range(_MAX_SWEEPS):
         violations = gradients.max(axis=0) - np.where(duals < limits, gradients.T, np.inf).min(axis=1)
         order = np.argsort(-violations, kind="stable")[: np.count_nonzero(violations > tolerance)]
         if not len(order):
             break
         for row in order.tolist():
-            own, curvature = duals[row], diagonal[row]
-            linear = gradients[:, row] - curvature * own
-            bounds = linear.copy()
-            bounds[truth[row]] += curvature * penalty
-            bounds.sort()
-            bounds = bounds[::-1]
-            levels = bounds.cumsum()
-            levels -= curvature * penalty
-            levels /= ranks
-            new = levels[np.count_nonzero(levels < bounds) - 1] - linear
-            new /= curvature
-            np.minimum(limits[row], new, out=new)
-            difference = new - own
-            products = gram[row]
-            for label in difference.nonzero()[0].tolist():  # few, seldom more than three
-                gradients[label] += difference[label] * products
-            duals[row] = new
+            # Of few labels, Python's own numbers are twice as fast as arrays; of 77 as fast.
+            own, curvature, truth_of_row, products = duals[row].tolist(), diagonal[row], right[row], gram[row]
+            linear = [slope - curvature * value for slope, value in zip(gradients[:, row].tolist(), own, strict=True)]
+            level = _level(linear, truth_of_row, curvature * penalty)
+            for label, value in enumerate(own):
+                room = level - linear[label]
+                if label == truth_of_row:
+                    new = min(room / curvature, penalty)
+                elif room < 0:
+                    new = room / curvature
+                else:
+                    new = 0.0
+                if new != value:  # few, seldom more than three
+                    np.multiply(products, new - value, out=change)
+                    gradient_of[label] += change
+                    duals[row, label] = new
     return duals
+
+
+def _level(linear: Sequence[float], truth: int, most: float) -> float:
+    """Return the gradient that all labels have whose duals are below their limits, once the row's duals sum to 0.
+
+    ``most``: the limit of the right label's dual, times the curvature.
+    """
+    bounds = list(linear)
+    bounds[truth] += most
+    bounds.sort(reverse=True)
+    level = -math.inf
+    for rank, (bound, total) in enumerate(zip(bounds, accumulate(bounds), strict=True), start=1):
+        lower = (total - most) / rank
+        if lower >= bound:
+            break
+        level = lower
+    return level
 
 
 PENALTY: Final = 0.5
