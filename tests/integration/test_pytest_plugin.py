@@ -37,7 +37,7 @@ def bot(tmp_path: Path) -> Path:
 
 
 def run(bot: Path, *arguments: str, others: bool = False) -> subprocess.CompletedProcess[str]:
-    """Run pytest with the plugin; with ``others`` as it is run: it looks for whatever is installed, which takes longer."""
+    """Run pytest with the plugin; with ``others`` it looks for whatever is installed, which takes longer."""
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
     if others:
         is_found = any(point.name == "turncheck" for point in entry_points(group="pytest11"))
