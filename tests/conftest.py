@@ -34,6 +34,9 @@ def pytest_configure() -> None:
     os.environ["LOKY_MAX_CPU_COUNT"] = "1"
     # For the same reason numpy gets one thread, before it is imported: those of several workers wait for each other.
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    # Of the repositories that tests make, none needs examples of hooks, and none is ever large enough to be tidied up.
+    quiet = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "maintenance.auto", "GIT_CONFIG_VALUE_0": "false"}
+    os.environ |= {"GIT_TEMPLATE_DIR": "", **quiet}
 
 
 @pytest.hookimpl(wrapper=True)

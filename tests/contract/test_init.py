@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from turncheck.project.testfiles import find_test_nlu, find_test_stories
 from turncheck.settings.file import read_settings_file
 from turncheck.settings.options import Settings, options
 
+pytestmark = pytest.mark.usefixtures("_shared_cache")
 ROOT = Path(__file__).parents[2]
 BOTS = ["confidence_and_limits", "fallback_core", "form_interrupt_rules", "or_checkpoints", "rules_conditions"]
 PROJECTS = [*(ROOT / "tests" / "oracle" / "core" / name / "project" for name in [*BOTS, "slots_influence"])]
@@ -44,21 +46,21 @@ def copied(project: Path, folder: Path, *, tests: bool = False) -> Path:
 
 
 @pytest.mark.parametrize("host", SCHEMAS)
-@pytest.mark.parametrize("projects", [["."], ["bots/a", 'bots/it\'s "b": $(x)', "-c"]])
-@pytest.mark.parametrize(("branch", "asks"), [("on", None), ("release/#1", True)])
-def test_each_workflow_is_one_of_its_host(
-    host: str, projects: list[str], branch: str, asks: bool | None, tmp_path: Path
-) -> None:
-    file = tmp_path / "workflow.yml"
-    file.write_text(workflow(host, projects, branch, asks), encoding="utf-8")
-    if host != "gitlab":
-        assert branch in str(yaml.safe_load(file.read_text()))
+def test_each_workflow_is_one_of_its_host(host: str, tmp_path: Path) -> None:
+    ways = product((["."], ["bots/a", 'bots/it\'s "b": $(x)', "-c"]), (("on", None), ("release/#1", True)))
+    for number, (projects, (branch, asks)) in enumerate(ways):
+        text = workflow(host, projects, branch, asks)
+        (tmp_path / f"{number}.yml").write_text(text, encoding="utf-8")
+        if host != "gitlab":
+            assert branch in str(yaml.safe_load(text))
+        assert "bots/a" in text or projects == ["."]
 
-    command = [str(BIN / "check-jsonschema"), "--builtin-schema", *SCHEMAS[host], str(file)]
+    files = sorted(tmp_path.iterdir())
+    command = [str(BIN / "check-jsonschema"), "--builtin-schema", *SCHEMAS[host], *map(str, files)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
 
+    assert len(files) == 4
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "bots/a" in file.read_text() or projects == ["."]
 
 
 def test_a_rule_that_does_not_wait_for_the_user_makes_no_test_of_its_own(

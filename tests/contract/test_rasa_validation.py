@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -271,18 +270,4 @@ def test_says_what_rasa_says(case: Path) -> None:
     for run in json.loads((case / "expected.json").read_text(encoding="utf-8"))["runs"]:
         compare(case, run, tally)
     assert not tally.failures, "\n".join(tally.failures)
-
-
-def test_all_runs_agree(capsys: pytest.CaptureFixture[str]) -> None:
-    tally = Tally()
-    for case in cases():
-        for run in json.loads((case / "expected.json").read_text(encoding="utf-8"))["runs"]:
-            compare(case, run, tally)
-    with capsys.disabled():
-        print(  # noqa: T201 - the figures are what the test is for
-            f"\n{tally.runs} runs: exit codes equal {tally.exit_codes / tally.runs:.1%}, "
-            f"Rasa's messages matched {tally.matched / tally.messages:.1%} of {tally.messages}, "
-            f"extra findings {tally.extra}"
-        )
     assert (tally.exit_codes, tally.matched, tally.extra) == (tally.runs, tally.messages, 0)
-    assert Counter(finding.partition(":")[0] for finding in tally.failures) == Counter()

@@ -96,10 +96,9 @@ class Repository:
         for name in [name for name in os.environ if OF_HOSTS.match(name)]:
             monkeypatch.delenv(name)
 
-    def commit(self, words: str) -> str:
+    def commit(self, words: str) -> None:
         git(self.server, "add", "-A")
         git(self.server, "commit", "-q", "-m", words)
-        return git(self.server, "rev-parse", "HEAD")
 
     def judged(self, *flags: str, clone: tuple[str, ...] = (), **variables: str) -> tuple[int, dict[str, Any]]:
         """Clone the branch ``feature``, run in it, and return the exit code and the comparison."""

@@ -8,7 +8,6 @@ outcome and the reason of each are in `bases.md`; `accept_bases.py` writes it an
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -37,7 +36,6 @@ def git(folder: Path, *arguments: str) -> str:
         capture_output=True,
         text=True,
         check=True,
-        env={**os.environ, "GIT_TEMPLATE_DIR": ""},  # no examples of hooks, which would be copied with each repository
     )
     return done.stdout.strip()
 

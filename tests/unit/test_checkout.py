@@ -164,6 +164,7 @@ def test_changes_of_a_folder_are_seen(repository: Path) -> None:
 
 def test_another_commits_files_come_into_a_folder_and_go_again(repository: Path) -> None:
     hook = repository / ".git" / "hooks" / "post-checkout"
+    hook.parent.mkdir()
     hook.write_text("#!/bin/sh\ntouch ran-a-hook\n")
     hook.chmod(0o755)
     checkout = Checkout(repository)

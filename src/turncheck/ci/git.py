@@ -15,6 +15,7 @@ import shlex
 import subprocess
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -86,8 +87,8 @@ class LinesOfChange(Struct, frozen=True):
     beside: frozenset[int] = frozenset()
 
 
-class Checkout(Struct, frozen=True):
-    """A working tree. ``top`` is its folder."""
+class Checkout(Struct, frozen=True, dict=True):
+    """A working tree. ``top`` is its folder; which remotes it has is asked once."""
 
     top: Path
 
@@ -227,8 +228,12 @@ class Checkout(Struct, frozen=True):
 
     def remote(self) -> str:
         """Return the name of the repository that was cloned: ``origin`` where there is one, else the first remote."""
+        return next(iter(self._remotes), "origin")
+
+    @cached_property
+    def _remotes(self) -> Sequence[str]:
         named = (self._ask("remote") or "").splitlines()
-        return "origin" if "origin" in named or not named else named[0]
+        return sorted(named, key=lambda name: name != "origin")
 
     def address(self) -> str | None:
         """Return where the repository was cloned from."""
@@ -236,8 +241,7 @@ class Checkout(Struct, frozen=True):
 
     def addresses(self) -> dict[str, str]:
         """Return the address of each remote, by its name; the one that was cloned comes first."""
-        names = sorted((self._ask("remote") or "").splitlines(), key=lambda name: name != self.remote())
-        return {name: url for name in names if (url := self._ask("remote", "get-url", name))}
+        return {name: url for name in self._remotes if (url := self._ask("remote", "get-url", name))}
 
     def fetch_command(self, name: str, commit: str | None = None) -> str:
         """Return the ``git fetch`` that gets a branch and the history that is cut off here; "" if none would.
@@ -246,7 +250,7 @@ class Checkout(Struct, frozen=True):
             name: of a branch, here or at the remote; ``*`` for all of them.
             commit: fetched by itself where the name is not a branch's.
         """
-        if not self._ask("remote"):
+        if not self._remotes:
             return ""
         remote = self.remote()
         branch = name.removeprefix(f"{remote}/")
@@ -387,6 +391,7 @@ class Checkout(Struct, frozen=True):
         self._run("init", "--quiet", "--bare", f"--object-format={_FORMATS[len(commit)]}", ".")
         settings = [
             ("remote.base.url", url),
+            ("maintenance.auto", "false"),  # of what is soon removed
             *((name, value) for name, values in connection.items() for value in values),
         ]
         self._run(

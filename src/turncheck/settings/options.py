@@ -551,4 +551,9 @@ def options() -> Mapping[str, Option]:
 @cache
 def default_of(name: str) -> Any:
     """The default of a setting, by its name with dashes."""
-    return next(f.default for f in fields(Settings) if f.name == name.replace("-", "_"))
+    return _defaults()[name.replace("-", "_")]
+
+
+@cache
+def _defaults() -> dict[str, Any]:
+    return {f.name: f.default for f in fields(Settings)}
