@@ -116,6 +116,7 @@ def cross_validated(folder: Path) -> Path:
 def test_a_second_run_trains_nothing_and_reports_the_same(
     project: Path, tmp_path: Path, trained: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
+    keep_sentences(project, 3)
     without = run(project, tmp_path / "0", "--no-cache")
     first = run(project, tmp_path / "1")
     assert trained.count("policies") == 2
