@@ -422,9 +422,9 @@ def test_several_servers_are_started_with_one_model_and_one_that_dies_loses_noth
 
 def test_folds_are_loaded_by_all_servers(bot: Path) -> None:
     (bot / "tests" / "test_nlu.yml").unlink()
-    one = run(bot, "--rasa-command", COMMAND, "--folds", "3", out="one", CALLS=str(bot / "a"))[1]
+    one = run(bot, "--rasa-command", COMMAND, "--folds", "2", out="one", CALLS=str(bot / "a"))[1]
 
-    several = run(bot, "--rasa-command", COMMAND, "--folds", "3", "--rasa-servers", "2", CALLS=str(bot / "b"))[1]
+    several = run(bot, "--rasa-command", COMMAND, "--folds", "2", "--rasa-servers", "2", CALLS=str(bot / "b"))[1]
 
     assert one.nlu is not None
     assert several.nlu == one.nlu

@@ -66,6 +66,7 @@ def hooks(bot: Path, repository: Path, *arguments: str) -> subprocess.CompletedP
         "PYTHONPATH": sysconfig.get_path("purelib"),
         "PIP_NO_INDEX": "1",
         "PIP_NO_DEPS": "1",
+        "PIP_COMPILE": "0",  # what a hook imports is compiled then
         "VIRTUALENV_NO_PERIODIC_UPDATE": "1",  # nobody waits for a newer pip
         "PIP_NO_BUILD_ISOLATION": "0",  # pip reads the variable as the value of the flag: without isolation
     }

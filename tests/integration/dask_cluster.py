@@ -7,13 +7,17 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from random import Random
 
+import dask
 import distributed
+import distributed.cli.dask_scheduler
+import distributed.cli.dask_worker
 import distributed.comm.core
 import distributed.utils_comm
 
@@ -25,10 +29,18 @@ for _module in (distributed.comm.core, distributed.utils_comm):
     # Their thread draws at any time, which Hypothesis takes for a draw of the strategy that it runs just then.
     _module.random = Random()  # type: ignore[attr-defined]  # it has no types
 
+_COMMANDS = {"scheduler": distributed.cli.dask_scheduler.main, "worker": distributed.cli.dask_worker.main}
 _WORKER = ("--nthreads", "1", "--no-nanny", "--no-dashboard")
 _SECONDS = 240.0
 """A busy machine takes its time to start a process."""
 _TRAINING_SECONDS = 0.3
+_FORKED = {"distributed.worker.multiprocessing-method": "forkserver"}
+"""Workers begin with what they need as imported already: it takes seconds of each."""
+with dask.config.set(_FORKED):
+    _FORKING = distributed.utils.get_mp_context()  # type: ignore[no-untyped-call]  # it has no types
+_FORKING.set_forkserver_preload(["distributed.cli.dask_worker", "turncheck.run.run"])
+
+_Process = BaseProcess | subprocess.Popen[bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +61,19 @@ class DaskCluster:
     def __init__(self, folder: Path) -> None:
         file = folder / "scheduler.json"
         self.scheduler = _started(
-            *("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
+            "scheduler", ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
         )
         end = time.monotonic() + _SECONDS
         while not (file.exists() and file.read_text()):
             assert time.monotonic() < end
             time.sleep(0.05)
         self.address: str = json.loads(file.read_text())["address"]
-        self.workers: list[subprocess.Popen[bytes]] = []
+        self.workers: list[_Process] = []
 
     def add_worker(self, environment: Mapping[str, str] | None = None) -> None:
-        """Start one more worker."""
-        self.workers.append(_started("worker", *_WORKER, self.address, environment=environment))
+        """Start one more worker; with an environment of its own it imports everything itself."""
+        words = (*_WORKER, self.address)
+        self.workers.append(_executed("worker", words, environment) if environment else _started("worker", words))
 
     def await_workers(self, number: int) -> None:
         """Wait until so many are there."""
@@ -70,21 +83,21 @@ class DaskCluster:
     def kill_worker(self) -> None:
         """End one as a machine does that is switched off."""
         if self.workers:
-            worker = self.workers.pop()
-            worker.kill()
-            worker.wait(timeout=20)
+            _end(self.workers.pop())
 
     def stop(self) -> None:
         """End what still runs."""
         for process in (*self.workers, self.scheduler):
-            process.kill()
-            process.wait(timeout=20)
+            _end(process)
 
 
 @contextmanager
 def local_cluster() -> Iterator[str]:
     """Yield the address of a scheduler in this process, with two workers of one thread."""
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster:  # type: ignore[no-untyped-call]  # it has no types
+    with (
+        dask.config.set(_FORKED),
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,  # type: ignore[no-untyped-call]  # it has no types
+    ):
         yield cluster.scheduler_address
 
 
@@ -102,10 +115,30 @@ def dask_cluster(folder: Path, workers: int) -> Iterator[DaskCluster]:
         cluster.stop()
 
 
-def _started(kind: str, *words: str, environment: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+def _started(kind: str, words: Sequence[str]) -> BaseProcess:
+    process: BaseProcess = _FORKING.Process(target=_run, args=(kind, words), daemon=True)
+    process.start()
+    return process
+
+
+def _run(kind: str, words: Sequence[str]) -> None:
+    for stream in (1, 2):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+    _COMMANDS[kind](words)
+
+
+def _executed(kind: str, words: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-m", f"distributed.cli.dask_{kind}", *words],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent), **(environment or {})},
+        env={**os.environ, **environment},
     )
+
+
+def _end(process: _Process) -> None:
+    process.kill()
+    if isinstance(process, subprocess.Popen):
+        process.wait(timeout=20)
+    else:
+        process.join(timeout=20)

@@ -16,12 +16,14 @@ import pytest
 from fewer_sentences import keep_sentences
 from golden_texts import Golden
 
+import turncheck
 from turncheck.cli import run_command_line
 from turncheck.engines.embedded.nlu import steps
 from turncheck.engines.embedded.nlu import trainer as kept_steps
 from turncheck.engines.embedded.nlu.batch import Component, Training
 from turncheck.engines.embedded.nlu.plan import Step
 from turncheck.process.cache import Cache
+from turncheck.report.codec import encode
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -84,7 +86,17 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def run(project: Path, out: Path, *flags: str | Path) -> bytes:
     arguments = ["run", project, "--out", out, "--baseline", "none", "--workers", "1", *flags]
     run_command_line([str(argument) for argument in arguments])
-    report = json.loads((out / "report.json").read_bytes())
+    return lasting((out / "report.json").read_bytes())
+
+
+def measured(project: Path, **settings: Any) -> bytes:
+    """Return the report of a run that writes no files, which take as long as all that is not trained."""
+    return lasting(encode(turncheck.run(project, baseline="none", workers=1, progress=True, **settings).report))
+
+
+def lasting(written: bytes) -> bytes:
+    """What is the same in another run."""
+    report = json.loads(written)
     del report["timings"], report["source"]["measured"]
     return json.dumps(report, ensure_ascii=False).encode()
 
@@ -104,6 +116,7 @@ def cross_validated(folder: Path) -> Path:
 def test_a_second_run_trains_nothing_and_reports_the_same(
     project: Path, tmp_path: Path, trained: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
+    keep_sentences(project, 3)
     without = run(project, tmp_path / "0", "--no-cache")
     first = run(project, tmp_path / "1")
     assert trained.count("policies") == 2
@@ -118,7 +131,6 @@ def test_a_second_run_trains_nothing_and_reports_the_same(
     assert taken in capsys.readouterr().err
 
 
-ALL = ("--robustness",)
 TRAINS_NOTHING = (
     ("tests/test_stories.yml", "A delivery, everything said at once", "A delivery"),
     ("tests/e2e_test_cases.yml", "a delivery, step by step", "a delivery in steps"),
@@ -147,9 +159,9 @@ EDITS: dict[str, tuple[tuple[tuple[str, str, str], ...], dict[str, int]]] = {
 WITH_NOISE = {"what nothing learns from", "a training sentence"}
 
 
-def test_what_each_edit_trains_anew(quick: Path, tmp_path: Path, trained: list[str]) -> None:
+def test_what_each_edit_trains_anew(quick: Path, trained: list[str]) -> None:
     project = quick
-    run(project, tmp_path / "first", *ALL)
+    measured(project, robustness=True)
     wrong = {}
     for what, (edits, expected) in EDITS.items():
         before = {project / name: (project / name).read_text() for name, _, _ in edits}
@@ -159,13 +171,12 @@ def test_what_each_edit_trains_anew(quick: Path, tmp_path: Path, trained: list[s
             (project / name).write_text(text.replace(old, new, 1))
         trained.clear()
 
-        flags = ALL if what in WITH_NOISE else ()
-        cached = run(project, tmp_path / "cached", *flags)
+        cached = measured(project, robustness=what in WITH_NOISE)
 
         found = {part: trained.count(part) for part in dict.fromkeys(trained)}
         if found != expected:
             wrong[what] = found
-        assert cached == run(project, tmp_path / "without", "--no-cache", *flags), what
+        assert cached == measured(project, cache=False, robustness=what in WITH_NOISE), what
         for path, text in before.items():
             path.write_text(text)
     assert wrong == {}
@@ -198,7 +209,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     folder = tmp_path_factory.mktemp("filled")
     project = cross_validated(folder)
     (project / "config.yml").write_text(QUICK)
-    return Kept(project, run(project, folder / "out", "--cache-folder", folder / "cache"), folder / "cache")
+    return Kept(project, measured(project, cache_folder=folder / "cache"), folder / "cache")
 
 
 @pytest.fixture
@@ -211,14 +222,14 @@ def kept(filled: Kept, tmp_path: Path) -> Kept:
     "damage", [lambda _: b"", lambda content: content[:-7], lambda content: content + b"x", other_content]
 )
 def test_a_damaged_entry_is_ignored_and_said(
-    damage: Callable[[bytes], bytes], kept: Kept, tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Golden
+    damage: Callable[[bytes], bytes], kept: Kept, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     entries = list(kept.cache.rglob("*.entry"))
     assert len(entries) == 13
     for entry in entries:
         entry.write_bytes(damage(entry.read_bytes()))
 
-    assert run(kept.project, tmp_path / "2", "--cache-folder", kept.cache) == kept.report
+    assert measured(kept.project, cache_folder=kept.cache) == kept.report
     said = capsys.readouterr().err
     golden(said, only="damaged")
     assert "from the" not in said
@@ -245,7 +256,6 @@ def test_answers_that_cannot_be_those_of_a_fold_are_damaged(
     what: str,
     change: Callable[[Any], object],
     kept: Kept,
-    tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     *,
     golden: Golden,
@@ -261,7 +271,7 @@ def test_answers_that_cannot_be_those_of_a_fold_are_damaged(
             changed += 1
     assert changed > 1, what
 
-    assert run(kept.project, tmp_path / "2", "--cache-folder", kept.cache) == kept.report
+    assert measured(kept.project, cache_folder=kept.cache) == kept.report
     golden(capsys.readouterr().err, only="entries")
 
 
@@ -324,10 +334,10 @@ def test_a_folder_that_cannot_be_written_to_is_said_once_and_fails_nothing(
 ) -> None:
     (tmp_path / "file").write_text("not a folder")
 
-    cached = run(quick, tmp_path / "1", "--cache-folder", tmp_path / "file" / "cache")
+    cached = measured(quick, cache_folder=tmp_path / "file" / "cache")
 
     assert capsys.readouterr().err.count("The cache keeps nothing more: cannot write ") == 1
-    assert cached == run(quick, tmp_path / "2", "--no-cache")
+    assert cached == measured(quick, cache=False)
 
 
 def test_kinds_of_entries_are_counted_in_words(golden: Golden) -> None:

@@ -62,7 +62,7 @@ COUNTS_OF_PLACES = re.compile(r"(at \d+ places?|\(at /[\w/]+\)|is in line \d+)")
 
 
 def report_of(project: Path, folder: Path, *more: str) -> Any:
-    command = ["run", "--project", str(project), "--no-cache", "--out", str(folder)]
+    command = ["run", "--project", str(project), "--no-cache", "--folds", "2", "--out", str(folder)]
     run_command_line([*command, *more])
     return json.loads((folder / "report.json").read_text(encoding="utf-8"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tomllib
@@ -35,13 +36,22 @@ def bot(tmp_path: Path) -> Path:
     return tmp_path / "bot"
 
 
-def run(bot: Path, *arguments: str, plugin: bool = True) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "-p", "no:randomly", "-p", "no:cacheprovider"]
-    if any(point.name == "turncheck" for point in entry_points(group="pytest11")):  # pytest loads it by itself
-        loaded = [] if plugin else ["-p", "no:turncheck"]
+def run(bot: Path, *arguments: str, others: bool = False) -> subprocess.CompletedProcess[str]:
+    """Run pytest with the plugin; with ``others`` it looks for whatever is installed, which takes longer."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+    if others:
+        is_found = any(point.name == "turncheck" for point in entry_points(group="pytest11"))
+        command += ["-p", "no:randomly", *([] if is_found else ["-p", "turncheck.pytest_plugin"])]
     else:
-        loaded = ["-p", "turncheck.pytest_plugin"] if plugin else []
-    return subprocess.run([*command, *loaded, *arguments], cwd=bot.parent, capture_output=True, text=True, check=False)
+        command += ["-p", "turncheck.pytest_plugin"]
+    return subprocess.run(
+        [*command, *arguments],
+        cwd=bot.parent,
+        env={**os.environ, **({} if others else {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"})},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def counted(done: subprocess.CompletedProcess[str]) -> str:
@@ -53,7 +63,7 @@ ALL = "2 failed, 3 passed, 1 skipped"
 
 
 def test_stories_and_gates_are_tests_with_file_and_line(bot: Path) -> None:
-    done = run(bot, "--turncheck", "bot", "-v", "--junitxml", "junit.xml", "-o", "junit_family=xunit1")
+    done = run(bot, "--turncheck", "bot", "-v", "--junitxml", "junit.xml", "-o", "junit_family=xunit1", others=True)
     assert done.returncode == 1, done.stdout + done.stderr
     assert counted(done) == ALL
     assert "bot/tests/test_stories.yml::story: right PASSED" in done.stdout
@@ -88,7 +98,7 @@ def test_sentences_must_be_understood_surely_if_a_confidence_is_given(bot: Path)
 
 
 def test_workers_of_xdist_run_them(bot: Path) -> None:
-    assert counted(run(bot, "--turncheck", "bot", "-n", "2")) == ALL
+    assert counted(run(bot, "--turncheck", "bot", "-p", "xdist", "-n", "2")) == ALL
 
 
 @pytest.mark.parametrize(
@@ -115,7 +125,7 @@ def test_without_the_option_nothing_is_imported_and_nothing_changes(bot: Path) -
         "    loaded = {one for one in sys.modules if one.startswith('turncheck')}\n"
         "    assert loaded == {'turncheck', 'turncheck.pytest_plugin'}\n"
     )
-    done = run(bot, "bot/tests/test_own.py")
+    done = run(bot, "bot/tests/test_own.py", others=True)
     assert (done.returncode, "1 passed" in done.stdout) == (0, True), done.stdout
 
 

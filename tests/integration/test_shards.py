@@ -18,6 +18,7 @@ from turncheck.cli import run_command_line
 from turncheck.run.shards.document import ANSWERS_NAME, HEAD_NAME
 from turncheck.settings.parsers import Shard
 
+pytestmark = pytest.mark.usefixtures("_shared_cache")  # shards take what the one run has trained anyway
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -33,7 +34,7 @@ def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def pizzeria(folder: Path, *, held_out: bool = True) -> Path:
-    project = keep_sentences(shutil.copytree(EXAMPLES / "pizzeria", folder / "pizzeria"), 6)
+    project = keep_sentences(shutil.copytree(EXAMPLES / "pizzeria", folder / "pizzeria"), 4)
     if not held_out:
         (project / "tests" / "test_nlu.yml").unlink()
     return project
@@ -67,7 +68,7 @@ def pairs_of(folder: Path) -> dict[str, bytes]:
         (pizzeria, 3),
         (lambda folder: pizzeria(folder, held_out=False), 2),
         (lambda folder: pizzeria(folder, held_out=False), 8),
-        (lambda folder: keep_sentences(shutil.copytree(EXAMPLES / "clinic", folder / "clinic"), 6), 2),
+        (lambda folder: keep_sentences(shutil.copytree(EXAMPLES / "clinic", folder / "clinic"), 2), 2),
         (lambda folder: shutil.copytree(EXAMPLES / "bike_workshop", folder / "bike_workshop"), 2),
     ],
     ids=["held-out", "cross-validation", "more shards than folds", "clinic", "suites"],
@@ -95,7 +96,6 @@ def test_a_shard_judges_nothing_and_says_so(tmp_path: Path, capsys: pytest.Captu
     golden(capsys.readouterr().out)
 
 
-@pytest.mark.usefixtures("_shared_cache")
 def test_what_fails_in_a_shard_fails_the_merged_run(tmp_path: Path) -> None:
     project = shutil.copytree(EXAMPLES / "pizzeria", tmp_path / "pizzeria")  # all else passes with all its sentences
     story = project / "tests" / "test_stories.yml"

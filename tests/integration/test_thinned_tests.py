@@ -76,7 +76,7 @@ def test_half_of_the_tests_are_weaker_and_suggestions_bring_it_back(pizzeria: Pa
     cases = read_cases(pizzeria, [pizzeria / "tests/e2e_test_cases.yml"]).cases
     # Nothing or the policies alone are trained again for these, which keeps this short.
     lines = dict.fromkeys(("domain.yml", "data/rules.yml"), range(1, 1000))
-    some = StrengthRun(suggest=True, changed=lines, most=40)
+    some = StrengthRun(suggest=True, changed=lines, most=20)
 
     full = evaluate_strength(project, workshop, ProjectTests(stories, (), cases), replace(some, suggest=False))
     assert full.score is not None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from coins import EVERY_OTHER, RIGHT, Coins, as_compared, in_shards
+from coins import EVERY_OTHER, RIGHT, Coins, as_compared, in_shards, once_a_base
 from golden_texts import Golden
 from msgspec import UNSET
 
@@ -97,12 +97,16 @@ def repeats(name: str, out: str = "results") -> Repeats:
     return found
 
 
+@pytest.fixture(scope="module")
+def bases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("bases")
+
+
 @pytest.fixture
-def base(bot: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def base(bot: Path, bases: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The report of a base with twenty runs of each case."""
     monkeypatch.setattr(CoinEngine, "seed", 4711)
-    assert run("--repeats", "first: 20, most: 20", out="base", gate="none") == 0
-    return "base"
+    return once_a_base(bases / "base", lambda: run("--repeats", "first: 20, most: 20", out="base", gate="none"))
 
 
 def test_an_assistant_without_a_change_passes_and_a_dead_case_fails(base: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from coins import EVERY_OTHER, as_compared, in_shards, is_wrong
+from coins import EVERY_OTHER, as_compared, in_shards, is_wrong, once_a_base
 from golden_texts import Golden
 
 from turncheck.cli import run_command_line
@@ -186,13 +186,17 @@ def gates() -> dict[str, Any]:
     return {gate["name"]: gate for gate in verdict["gates"]}
 
 
+@pytest.fixture(scope="module")
+def bases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("bases")
+
+
 @pytest.fixture
-def base(kind: str, monkeypatch: pytest.MonkeyPatch) -> str:
+def base(kind: str, bases: Path) -> str:
     """The report of a base that asked for each sentence twenty times."""
-    monkeypatch.setattr(CoinEngine, "seed", 4711)
-    assert run(kind, "--repeats", "first: 20, most: 20", out="base", gate="none") == 0
-    monkeypatch.setattr(CoinEngine, "seed", 0)
-    return "base"
+    with pytest.MonkeyPatch.context() as at_base:
+        at_base.setattr(CoinEngine, "seed", 4711)
+        return once_a_base(bases / kind, lambda: run(kind, "--repeats", "first: 20, most: 20", out="base", gate="none"))
 
 
 def test_what_varies_as_before_passes_and_what_is_dead_fails(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,12 @@ def solved(texts: list[str], names: list[str], tolerance: float) -> tuple[Any, n
     return matrix, truth, fit_many(matrix, truth, int(truth.max()) + 1, PENALTY, tolerance)
 
 
+@cache
+def solved_of(labels: int, sentences: int) -> tuple[Any, np.ndarray[Any, Any], Any]:
+    """The same for several tests; none changes it."""
+    return solved(*made(labels, sentences), TOLERANCE)
+
+
 def violation(matrix: Any, truth: np.ndarray[Any, Any], duals: np.ndarray[Any, Any]) -> float:
     """How much the conditions of the optimum are violated at most, from the definition of the dual problem."""
     wrong = np.ones_like(duals)
@@ -50,7 +57,7 @@ def violation(matrix: Any, truth: np.ndarray[Any, Any], duals: np.ndarray[Any, A
 
 @pytest.mark.parametrize(("labels", "sentences"), [(40, 3), (120, 5), (30, 40)], ids=["few", "some", "large"])
 def test_the_weights_meet_the_conditions_of_the_optimum(labels: int, sentences: int) -> None:
-    matrix, truth, found = solved(*made(labels, sentences), TOLERANCE)
+    matrix, truth, found = solved_of(labels, sentences)
     duals = found.toarray()
     assert np.abs(duals.sum(axis=1)).max() < 1e-9
     at_most = np.where(np.arange(duals.shape[1]) == truth[:, None], PENALTY, 0.0)
@@ -61,7 +68,7 @@ def test_the_weights_meet_the_conditions_of_the_optimum(labels: int, sentences: 
 
 @pytest.mark.parametrize(("labels", "sentences"), [(40, 3), (120, 5)])
 def test_the_scores_are_those_of_scikit_learn(labels: int, sentences: int) -> None:
-    matrix, truth, found = solved(*made(labels, sentences), TOLERANCE)
+    matrix, truth, found = solved_of(labels, sentences)
     theirs = LinearSVC(multi_class="crammer_singer", C=PENALTY, tol=1e-6, max_iter=100_000).fit(matrix, truth)
     scores = matrix @ (matrix.T @ found.toarray()) + np.asarray(found.sum(axis=0))
     expected = theirs.decision_function(matrix)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from msgspec.structs import replace
 
+import turncheck
 from turncheck.cli import run_command_line
 from turncheck.dialogue.training import training_trackers
 from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
@@ -275,25 +276,11 @@ def test_a_run_with_a_warm_cache_is_the_run_without_one(
 ) -> None:
     monkeypatch.chdir(write_assistant(tmp_path / "bot", major, name))
 
-    def run(out: str, *flags: str) -> tuple[int, object]:
-        arguments = [
-            "run",
-            "--evaluations",
-            "core",
-            "--out",
-            f"../{out}",
-            "--baseline",
-            "none",
-            "--workers",
-            "1",
-            *flags,
-        ]
-        ended = run_command_line(arguments)
-        report = json.loads((tmp_path / out / "report.json").read_bytes())
-        return ended, (report["core"], report["engine"], report.get("skipped"))
+    def run(**cache: Any) -> tuple[int, object]:
+        outcome = turncheck.run(evaluations="core", baseline="none", workers=1, **cache)
+        return outcome.exit_code, (outcome.report.core, outcome.report.engine, outcome.report.skipped)
 
-    without = run("without", "--no-cache")
-    cache = ("--cache-folder", "../cache")
-    assert run("cold", *cache) == without
-    assert run("warm", *cache) == without
+    without = run(cache=False)
+    assert run(cache_folder="../cache") == without
+    assert run(cache_folder="../cache") == without
     assert any((tmp_path / "cache").rglob("*"))

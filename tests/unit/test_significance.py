@@ -12,10 +12,12 @@ from scipy.stats import binomtest
 from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 from timing import Timing
 
+from turncheck.comparison import resampling
 from turncheck.comparison.mcnemar import mcnemar_exact
 from turncheck.comparison.paired import Judged
 from turncheck.comparison.resampling import paired_calibration, paired_scores
 from turncheck.evaluation.scores import expected_calibration_error
+from turncheck.report.understanding import calibration_bin
 
 
 @given(st.integers(0, 400), st.integers(0, 400))
@@ -150,6 +152,29 @@ def test_words_of_a_sentence_are_drawn_together() -> None:
     city = scores.labels["city"]["recall"]
     assert (city.before, city.after, city.changed) == (1.0, 0.5, 30)
     assert "date" not in scores.labels
+
+
+@pytest.mark.parametrize("total", [1, 8, 60])
+@pytest.mark.parametrize("at_once", [1, 200, 10**6])
+def test_sentences_are_drawn_as_one_resample_after_the_other(
+    total: int, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many resamples are in memory together, the interval is the same to the last bit."""
+    monkeypatch.setattr(resampling, "_AT_ONCE", at_once)
+    chance = random.Random(total)
+    before, after = ([(chance.random(), chance.random() < 0.7) for _ in range(total)] for _ in range(2))
+    drawn, differences = np.random.RandomState(5), []
+    for _ in range(resampling.RESAMPLES):
+        weights = np.bincount(drawn.randint(total, size=total), minlength=total)
+        old, new = (
+            np.abs(np.bincount([calibration_bin(sure) for sure, _ in side], [r - sure for sure, r in side] * weights))
+            for side in (before, after)
+        )
+        differences.append(new.sum() / total - old.sum() / total)
+
+    compared = paired_calibration(before, after, seed=5)
+
+    assert [compared.low, compared.high] == np.quantile(differences, [0.025, 0.975]).tolist()
 
 
 def test_the_calibration_error_of_both_sides_is_the_one_of_the_report() -> None:

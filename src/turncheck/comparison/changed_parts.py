@@ -230,6 +230,8 @@ def _without_partners(
     before: list[Finding], after: list[Finding], parts: tuple[str, ...]
 ) -> tuple[list[Finding], list[Finding]]:
     """The findings of each side that have no counterpart on the other; equal ones are counted."""
+    if not (before and after):
+        return before, after
 
     def key(finding: Finding) -> tuple[str, ...]:
         in_file = "path" in parts

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from turncheck.comparison.paired import Judged
 
 RESAMPLES: Final = 1000
+_AT_ONCE: Final = 2**15
+"""How many drawn sentences are in memory together: as many as a processor's cache holds."""
 
 _Row = tuple[str, int, int, int, int, int]
 """A label's counts in one sentence: right before, predicted before, right after, predicted after, expected."""
@@ -103,19 +105,48 @@ def paired_calibration(
     """
     total = len(before)
     random = np.random.RandomState(seed % 2**32)
+    together = max(_AT_ONCE // total, 1)
     sides = [
-        (np.array([calibration_bin(sure) for sure, _ in side]), np.array([right - sure for sure, right in side]))
+        _Bins(
+            np.array([calibration_bin(sure) for sure, _ in side]),
+            np.array([right - sure for sure, right in side]),
+            together,
+        )
         for side in (before, after)
     ]
     errors = np.zeros((2, RESAMPLES + 1))
-    weights = np.ones(total, np.int64)
-    for resample in range(RESAMPLES + 1):
-        for side, (bins, gaps) in enumerate(sides):
-            errors[side, resample] = np.abs(np.bincount(bins, weights=gaps * weights)).sum() / total
-        weights = np.bincount(random.randint(total, size=total), minlength=total)
+    for first in range(0, RESAMPLES + 1, together):
+        number = min(together, RESAMPLES + 1 - first)
+        weights = _drawn(random, number - (not first), total)
+        if not first:
+            weights = np.concatenate([np.ones((1, total), np.int64), weights])
+        for side, bins in enumerate(sides):
+            errors[side, first : first + number] = np.abs(bins.sums(weights)).sum(axis=1) / total
     changed = sum(old != new for old, new in zip(before, after, strict=True))
     low, high = _interval(errors[0], errors[1])
     return PairedScore(float(errors[0, 0]), float(errors[1, 0]), low, high, changed, total)
+
+
+def _drawn(random: np.random.RandomState, number: int, total: int) -> NDArray[np.int64]:
+    """How often each sentence is drawn, resample by resample."""
+    indices = random.randint(total, size=(number, total))
+    indices += total * np.arange(number)[:, None]
+    return np.bincount(indices.ravel(), minlength=number * total).reshape(number, total)
+
+
+class _Bins:
+    """The bin of each sentence and its gap, ready for so many resamples together."""
+
+    def __init__(self, bins: NDArray[np.int64], gaps: NDArray[np.float64], together: int) -> None:
+        self.gaps = gaps
+        self.number = int(bins.max()) + 1
+        self.places = (bins + self.number * np.arange(together)[:, None]).ravel()
+
+    def sums(self, weights: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The sum of the gaps of each bin, resample by resample: the one of ``numpy.bincount``, to the last bit."""
+        gaps = (self.gaps * weights).ravel()
+        sums = np.bincount(self.places[: len(gaps)], weights=gaps, minlength=len(weights) * self.number)
+        return np.asarray(sums, np.float64).reshape(len(weights), self.number)
 
 
 def _rows(sentence: Sequence[Judged]) -> tuple[_Row, ...]:
