@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from turncheck.engines.http.messages import messages_of
+from turncheck.engines.http.answers import messages_of
 from turncheck.web.json_path import JsonPath
 
 Shown = list[tuple[str | None, dict[str, tuple[Any, ...]]]]

@@ -18,7 +18,7 @@ from pull_request import LINKS, pull_request
 from report_builder import case, example, finding, report, story, suite, with_changes
 
 from turncheck.render.junit import render_junit
-from turncheck.render.sinks.xml import attribute, element
+from turncheck.render.junit_lines import attribute, element
 from turncheck.render.wording.gates import judge
 from turncheck.report.model import Alternative, GateSettings, Repeats, Skipped, StoryStep
 from turncheck.settings.file import read_settings_file

@@ -13,8 +13,7 @@ from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 from timing import Timing
 
 from turncheck.comparison import resampling
-from turncheck.comparison.mcnemar import mcnemar_exact
-from turncheck.comparison.paired import Judged
+from turncheck.comparison.paired import Judged, mcnemar_exact
 from turncheck.comparison.resampling import paired_calibration, paired_scores
 from turncheck.evaluation.scores import expected_calibration_error
 from turncheck.report.understanding import calibration_bin

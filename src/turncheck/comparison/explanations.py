@@ -11,8 +11,8 @@ import msgspec
 from msgspec import Struct
 
 from turncheck.comparison.changes import CaseChange, Collision, SimilarSentences, TrainingChange
-from turncheck.comparison.mcnemar import LEVEL, mcnemar_exact
 from turncheck.comparison.model import ChangedItem, Renamed
+from turncheck.comparison.paired import LEVEL, mcnemar_exact
 from turncheck.messages.finding import Location
 from turncheck.report import model
 

@@ -13,7 +13,7 @@ from msgspec import UnsetType
 
 from turncheck.comparison import metrics
 from turncheck.comparison.cases import Case, batch_expectation, is_read_in_part
-from turncheck.comparison.mcnemar import LEVEL, mcnemar_exact
+from turncheck.comparison.paired import LEVEL, mcnemar_exact
 from turncheck.comparison.repeats import p_value_of_losses, stratum_of
 from turncheck.comparison.significance import (
     Tested,

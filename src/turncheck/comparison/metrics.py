@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import Struct
 
+from turncheck.comparison.paired import FEWEST_CHANGES
 from turncheck.evaluations.kind import Better, Metric, Noise, Unit, metric_named
 from turncheck.evaluations.kinds import KINDS
 from turncheck.messages.errors import UserError
@@ -160,9 +161,6 @@ def _unknown(name: str, known: tuple[str, ...]) -> UserError:
 
 
 # A metric on both sides, and what the difference means: part of ``comparison.json``.
-
-FEWEST_CHANGES: Final = 6
-"""The exact test cannot reach 5 % with fewer (2 x 0.5^5 = 6.25 %); the same floor applies where that test does not."""
 
 Judgement = Literal["better", "worse", "noise", "same", "not judged"]
 """What a difference means: ``noise`` is one that chance alone explains."""

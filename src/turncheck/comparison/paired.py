@@ -1,16 +1,37 @@
-"""The same sentences judged before and after, and the scores of both sides."""
+"""The same examples judged before and after: McNemar's exact test (without NumPy), and both sides' scores."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from turncheck.comparison.mcnemar import LEVEL
-from turncheck.comparison.metrics import FEWEST_CHANGES
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+LEVEL: Final = 0.05
+"""A difference is real if chance alone would show one at least as large in fewer than 5 of 100 cases."""
+FEWEST_CHANGES: Final = 6
+"""The exact test cannot reach 5 % with fewer (2 x 0.5^5 = 6.25 %); the same floor applies where that test does not."""
+
+
+def mcnemar_exact(became_wrong: int, became_right: int) -> float:
+    """Two-sided p-value of McNemar's exact test for the examples that changed sides; 1.0 if none did.
+
+    Source: McNemar, Psychometrika 12, 1947.
+
+    >>> mcnemar_exact(12, 12)
+    1.0
+    >>> mcnemar_exact(0, 6)
+    0.03125
+    """
+    total = became_wrong + became_right
+    tail, term = 0, 1
+    for wins in range(min(became_wrong, became_right) + 1):
+        tail += term
+        term = term * (total - wins) // (wins + 1)
+    return min(1.0, float(2 * tail / 2**total))
 
 
 class Judged(Struct, frozen=True):

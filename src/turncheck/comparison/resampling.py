@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from turncheck.comparison.mcnemar import LEVEL, mcnemar_exact
-from turncheck.comparison.paired import PairedScore, PairedScores
+from turncheck.comparison.paired import LEVEL, PairedScore, PairedScores, mcnemar_exact
 from turncheck.report.understanding import calibration_bin
 
 if TYPE_CHECKING:

@@ -15,9 +15,8 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from turncheck.comparison.mcnemar import LEVEL, mcnemar_exact
 from turncheck.comparison.metrics import Significance
-from turncheck.comparison.paired import Judged
+from turncheck.comparison.paired import LEVEL, Judged, mcnemar_exact
 from turncheck.report.understanding import NO_ENTITY, found_by, read_tokens, to_find, token_labels
 
 if TYPE_CHECKING:

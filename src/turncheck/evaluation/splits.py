@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from turncheck.comparison.mcnemar import mcnemar_exact
+from turncheck.comparison.paired import mcnemar_exact
 from turncheck.evaluation.answers import ASKED_HERE, Answers, UnfitAnswerError, answered
 from turncheck.evaluation.predictions import shortened
 from turncheck.messages.errors import CutShortError, EngineError

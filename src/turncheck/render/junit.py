@@ -37,8 +37,10 @@ from turncheck.render.batch_text import tested_at
 from turncheck.render.case_keys import CaseKeys, by_place
 from turncheck.render.junit_lines import (
     LONGEST_LINE,
+    attribute,
     batch_lines,
     content,
+    element,
     heard,
     listed,
     misclassified,
@@ -49,7 +51,6 @@ from turncheck.render.junit_lines import (
 from turncheck.render.links import Links, PathResolver, places, repository_path
 from turncheck.render.phrases import expected_got, moment, why_unjudged
 from turncheck.render.rendered import Rendered
-from turncheck.render.sinks.xml import attribute, element
 from turncheck.render.spans import plain
 from turncheck.render.wording.repeats import runs_in_words
 from turncheck.render.wording.tests import failed_test, quarantine_in_words

@@ -1,7 +1,8 @@
-"""The text of a JUnit case, line by line."""
+"""The text of a JUnit case, line by line, and as XML 1.0 may contain it."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from msgspec import UnsetType
@@ -9,8 +10,8 @@ from msgspec.structs import replace
 
 from turncheck.comparison.cases import judged_again, misparsed_messages
 from turncheck.comparison.misunderstood import confidence_of, expected_and_predicted, understanding_in_words
+from turncheck.messages.plain_text import ELLIPSIS, one_line
 from turncheck.render import phrases
-from turncheck.render.sinks.xml import attribute, element
 from turncheck.render.spans import Place, line, plain
 from turncheck.render.wording.repeats import runs_in_words
 from turncheck.report.model import BatchCase, CaseResult, Misunderstanding, NluPrediction, StoryResult, StoryStep
@@ -112,3 +113,31 @@ def listed(lines: Iterable[str]) -> str:
     if len(shown) > _MOST_LISTED:
         kept.append(f"… and {len(shown) - _MOST_LISTED:,} more in report.json")
     return element("\n".join(kept))
+
+
+# XML 1.0 text. The writer escapes markup; this drops the characters that no XML document may contain.
+
+_ILLEGAL: Final = (
+    "[^\t\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufdcf\ufde0-\ufffd"
+    + "".join(f"{chr(plane << 16)}-{chr((plane << 16) + 0xFFFD)}" for plane in range(1, 17))
+    + "]"
+)
+"""XML 1.0, production Char, without what it discourages (controls, non-characters); CR would come back as LF.
+Not compiled here: that takes milliseconds, and hardly any text needs it."""
+
+
+def attribute(text: str, limit: int = 400) -> str:
+    """Return ``text`` on one line, since readers show attributes as titles."""
+    return _legal(one_line(text, limit))
+
+
+def element(text: str, limit: int = 20_000) -> str:
+    """Return ``text`` with its line breaks, at most ``limit`` characters of it."""
+    cut = text[:limit] + (ELLIPSIS if len(text) > limit else "")
+    return _legal(cut)
+
+
+def _legal(text: str) -> str:
+    if text.replace("\n", "").isprintable():  # nearly always: none of the characters that are left out shows
+        return text
+    return re.sub(_ILLEGAL, "", text)

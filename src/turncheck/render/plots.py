@@ -22,8 +22,8 @@ from msgspec import Struct
 from turncheck.messages.phrasing import count
 from turncheck.messages.phrasing import count as counted
 from turncheck.render import pictures
-from turncheck.render.histogram import Histogram
 from turncheck.render.phrases import how_judged
+from turncheck.render.pictures import Histogram
 from turncheck.render.rasa_files import active_extractors, file_part
 from turncheck.render.rendered import Rendered
 from turncheck.report import understanding

@@ -19,9 +19,9 @@ from turncheck.web.timed import Deadline
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from turncheck.engines.http.answers import Message
     from turncheck.engines.http.callback import Callbacks, Posted
     from turncheck.engines.http.client import BotClient
-    from turncheck.engines.http.messages import Message
     from turncheck.report.model import EngineInfo
 
 NAME: Final = "http"
