@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -617,7 +618,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = tmp_path / "home"
     home.mkdir()
     (home / ".gitconfig").write_text(
-        "".join(f'[filter "lfs"]\n{one} = python3 {tool} {one}\n' for one in ("clean", "smudge"))
+        "".join(f'[filter "lfs"]\n{one} = {sys.executable} -I -S {tool} {one}\n' for one in ("clean", "smudge"))
     )
     monkeypatch.setenv("HOME", str(home))
     return store
