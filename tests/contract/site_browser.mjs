@@ -27,6 +27,7 @@ async function opened(width, names, use) {
     await page.goto(`${site}${name}`);
     await use(page, note);
   }
+  await page.unrouteAll({ behavior: "ignoreErrors" }); // an index may still be on its way, which nobody waits for
   await context.close();
 }
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.evaluations import kind
+from turncheck.evaluations.kind import (
+    SCORES,
+    EvaluationKind,
+    figures_of_report,
+    metric_named,
+    metrics_of_runs,
+    names_of,
+    why_no_figure_of_runs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,22 +34,22 @@ def _figures(report: Report) -> Iterator[tuple[str, Any]]:
     batch = report.batch
     if batch is None:
         return
-    yield from kind.names_of("batch", _FIGURES, batch)
+    yield from names_of("batch", _FIGURES, batch)
     for suite in batch.suites:
-        yield from kind.names_of(f"batch[{suite.name}]", _FIGURES, suite)
+        yield from names_of(f"batch[{suite.name}]", _FIGURES, suite)
     if batch.coverage is not None:
         if batch.coverage.pooled is not None:
             yield "batch.coverage.pooled", batch.coverage.pooled
         yield "batch.coverage.mean", batch.coverage.mean
-    yield from kind.figures_of_report(report, "batch")
+    yield from figures_of_report(report, "batch")
 
 
-BATCH: Final = kind.EvaluationKind(
+BATCH: Final = EvaluationKind(
     name="batch",
     capability="no_batch",
     has_results=_has_results,
     metrics=(
-        kind.metric_named(
+        metric_named(
             r"batch\.passed",
             "batch",
             "higher",
@@ -51,17 +59,17 @@ BATCH: Final = kind.EvaluationKind(
             of=("batch.failed",),
             only_if_any=True,
         ),
-        kind.metric_named(r"batch\.failed", "batch", "lower", "counted", "count"),
-        kind.metric_named(r"batch\[.*\]\.passed", "batch", "higher", "counted", "count"),
-        kind.metric_named(r"batch\[.*\]\.failed", "batch", "lower", "counted", "count"),
-        kind.metric_named(r"batch\.intent_success", "batch", "higher", "mcnemar", label="Batch suites, intents right"),
-        kind.metric_named(r"batch\.f1", "batch", "higher", "mcnemar", label="Batch suites, F1"),
-        kind.metric_named(r"batch\.entity_success", "batch", "higher", "mcnemar", label="Batch suites, entities right"),
-        kind.metric_named(
-            rf"batch(?:\[.*\])?\.(?:accuracy|intent_success|entity_success|{kind.SCORES})", "batch", "higher", "mcnemar"
+        metric_named(r"batch\.failed", "batch", "lower", "counted", "count"),
+        metric_named(r"batch\[.*\]\.passed", "batch", "higher", "counted", "count"),
+        metric_named(r"batch\[.*\]\.failed", "batch", "lower", "counted", "count"),
+        metric_named(r"batch\.intent_success", "batch", "higher", "mcnemar", label="Batch suites, intents right"),
+        metric_named(r"batch\.f1", "batch", "higher", "mcnemar", label="Batch suites, F1"),
+        metric_named(r"batch\.entity_success", "batch", "higher", "mcnemar", label="Batch suites, entities right"),
+        metric_named(
+            rf"batch(?:\[.*\])?\.(?:accuracy|intent_success|entity_success|{SCORES})", "batch", "higher", "mcnemar"
         ),
-        kind.metric_named(r"batch\.coverage\.(?:pooled|mean)", "batch", "higher", "counted"),
-        *kind.metrics_of_runs("batch"),
+        metric_named(r"batch\.coverage\.(?:pooled|mean)", "batch", "higher", "counted"),
+        *metrics_of_runs("batch"),
     ),
     figures=_figures,
     examples=(
@@ -73,5 +81,5 @@ BATCH: Final = kind.EvaluationKind(
     lost="the batch cases are no longer run",
     refused="the batch suites cannot be run",
     of_pipeline=True,
-    why_no_figure=partial(kind.why_no_figure_of_runs, section="batch"),
+    why_no_figure=partial(why_no_figure_of_runs, section="batch"),
 )

@@ -5,7 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.evaluations import kind
+from turncheck.evaluations.kind import (
+    EvaluationKind,
+    figures_of_report,
+    metric_named,
+    metrics_of_runs,
+    names_of,
+    why_no_figure_of_runs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,16 +26,16 @@ def _has_results(report: Report) -> bool:
 
 def _figures(report: Report) -> Iterator[tuple[str, Any]]:
     if report.e2e:
-        yield from kind.names_of("e2e", ("passed", "misunderstood", "failed", "skipped"), report.e2e)
-        yield from kind.figures_of_report(report, "e2e")
+        yield from names_of("e2e", ("passed", "misunderstood", "failed", "skipped"), report.e2e)
+        yield from figures_of_report(report, "e2e")
 
 
-E2E: Final = kind.EvaluationKind(
+E2E: Final = EvaluationKind(
     name="e2e",
     capability="no_conversation",
     has_results=_has_results,
     metrics=(
-        kind.metric_named(
+        metric_named(
             r"e2e\.passed",
             "e2e",
             "higher",
@@ -38,11 +45,11 @@ E2E: Final = kind.EvaluationKind(
             of=("e2e.failed", "e2e.misunderstood"),
             only_if_any=True,
         ),
-        kind.metric_named(r"e2e\.(?:misunderstood|failed|skipped)", "e2e", "lower", "counted", "count"),
-        *kind.metrics_of_runs("e2e"),
+        metric_named(r"e2e\.(?:misunderstood|failed|skipped)", "e2e", "lower", "counted", "count"),
+        *metrics_of_runs("e2e"),
     ),
     figures=_figures,
-    why_no_figure=partial(kind.why_no_figure_of_runs, section="e2e"),
+    why_no_figure=partial(why_no_figure_of_runs, section="e2e"),
     examples=("e2e.passed", "e2e.failed", "e2e.pass_at_1"),
     not_run="no end-to-end cases were run",
     tests=("end-to-end case", "end-to-end cases"),

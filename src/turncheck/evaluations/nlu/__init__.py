@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.evaluations import kind
+from turncheck.evaluations.kind import (
+    SCORES,
+    EvaluationKind,
+    figures_of_report,
+    metric_named,
+    metrics_of_runs,
+    names_of,
+    why_no_figure_of_runs,
+)
 from turncheck.messages.phrasing import count
 
 if TYPE_CHECKING:
@@ -16,7 +24,7 @@ if TYPE_CHECKING:
 FEW_INTENTS: Final = "the judged sentences have fewer than two different intents"
 NOTHING_TO_FIND: Final = "the judged sentences have nothing for it to find"
 _AVERAGES: Final = frozenset({"accuracy", "micro avg", "macro avg", "weighted avg", "no_entity"})
-_OF_INTENT: Final = re.compile(rf"nlu\.intents\[(.*)\]\.{kind.SCORES}", re.DOTALL)
+_OF_INTENT: Final = re.compile(rf"nlu\.intents\[(.*)\]\.{SCORES}", re.DOTALL)
 
 
 def _figures(report: Report) -> Iterator[tuple[str, Any]]:
@@ -29,7 +37,7 @@ def _figures(report: Report) -> Iterator[tuple[str, Any]]:
             yield "nlu.coverage.pooled", nlu.coverage.pooled
         yield "nlu.coverage.mean", nlu.coverage.mean
     if nlu.intents:
-        yield from kind.names_of("nlu.intents", ("f1", "precision", "recall", "accuracy"), nlu.intents)
+        yield from names_of("nlu.intents", ("f1", "precision", "recall", "accuracy"), nlu.intents)
         yield from _of_labels("nlu.intents", nlu.intents.report)
     for extractor, scores in nlu.entities.items():
         if scores.says_nothing:
@@ -40,12 +48,12 @@ def _figures(report: Report) -> Iterator[tuple[str, Any]]:
                 yield f"nlu.entities.{extractor}.spans.{field}", getattr(scores.spans, field)
         yield from _of_labels(f"nlu.entities.{extractor}", scores.report)
     for selector, responses in nlu.responses.items():
-        yield from kind.names_of(f"nlu.responses.{selector}", ("f1", "precision", "recall", "accuracy"), responses)
+        yield from names_of(f"nlu.responses.{selector}", ("f1", "precision", "recall", "accuracy"), responses)
         yield from _of_labels(f"nlu.responses.{selector}", responses.report)
     if nlu.understood:
-        yield from kind.names_of("nlu.understood", ("right", "wrong", "not_understood"), nlu.understood)
+        yield from names_of("nlu.understood", ("right", "wrong", "not_understood"), nlu.understood)
     yield "nlu.calibration_error", nlu.calibration_error
-    yield from kind.figures_of_report(report, "nlu")
+    yield from figures_of_report(report, "nlu")
 
 
 def _of_labels(prefix: str, report: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -75,27 +83,27 @@ def _why_no_figure(report: Report, name: str) -> str | None:
         return "" if report.nlu.entities else "no entities were judged"
     if report.nlu is not None and name.startswith("nlu.responses."):
         return "" if report.nlu.responses else "the judged sentences have fewer than two different responses"
-    return kind.why_no_figure_of_runs(report, name, "nlu")
+    return why_no_figure_of_runs(report, name, "nlu")
 
 
-NLU: Final = kind.EvaluationKind(
+NLU: Final = EvaluationKind(
     name="nlu",
     capability="no_nlu",
     has_results=lambda report: report.nlu is not None and report.nlu.examples > 0,
     metrics=(
-        kind.metric_named(r"nlu\.examples", "nlu", "neither", "counted", "count"),
-        kind.metric_named(r"nlu\.intents\.f1", "nlu", "higher", "bootstrap", label="Intents, F1"),
-        kind.metric_named(r"nlu\.intents\.accuracy", "nlu", "higher", "mcnemar", label="Intents, accuracy"),
-        kind.metric_named(r"nlu\.intents\.(?:precision|recall)", "nlu", "higher", "bootstrap"),
-        kind.metric_named(rf"nlu\.intents\[.*\]\.{kind.SCORES}", "nlu", "higher", "bootstrap", label="F1 of intent"),
-        kind.metric_named(rf"nlu\.entities\..+\.{kind.SCORES}", "nlu", "higher", "bootstrap", label="Entities, F1"),
-        kind.metric_named(rf"nlu\.responses\..+\.{kind.SCORES}", "nlu", "higher", "bootstrap", label="Responses, F1"),
-        kind.metric_named(r"nlu\.responses\..+\.accuracy", "nlu", "higher", "mcnemar"),
-        kind.metric_named(r"nlu\.understood\.right", "nlu", "higher", "mcnemar", "count"),
-        kind.metric_named(r"nlu\.understood\.(?:wrong|not_understood)", "nlu", "lower", "mcnemar", "count"),
-        kind.metric_named(r"nlu\.calibration_error", "nlu", "lower", "bootstrap"),
-        kind.metric_named(r"nlu\.coverage\.(?:pooled|mean)", "nlu", "higher", "counted"),
-        *kind.metrics_of_runs("nlu"),
+        metric_named(r"nlu\.examples", "nlu", "neither", "counted", "count"),
+        metric_named(r"nlu\.intents\.f1", "nlu", "higher", "bootstrap", label="Intents, F1"),
+        metric_named(r"nlu\.intents\.accuracy", "nlu", "higher", "mcnemar", label="Intents, accuracy"),
+        metric_named(r"nlu\.intents\.(?:precision|recall)", "nlu", "higher", "bootstrap"),
+        metric_named(rf"nlu\.intents\[.*\]\.{SCORES}", "nlu", "higher", "bootstrap", label="F1 of intent"),
+        metric_named(rf"nlu\.entities\..+\.{SCORES}", "nlu", "higher", "bootstrap", label="Entities, F1"),
+        metric_named(rf"nlu\.responses\..+\.{SCORES}", "nlu", "higher", "bootstrap", label="Responses, F1"),
+        metric_named(r"nlu\.responses\..+\.accuracy", "nlu", "higher", "mcnemar"),
+        metric_named(r"nlu\.understood\.right", "nlu", "higher", "mcnemar", "count"),
+        metric_named(r"nlu\.understood\.(?:wrong|not_understood)", "nlu", "lower", "mcnemar", "count"),
+        metric_named(r"nlu\.calibration_error", "nlu", "lower", "bootstrap"),
+        metric_named(r"nlu\.coverage\.(?:pooled|mean)", "nlu", "higher", "counted"),
+        *metrics_of_runs("nlu"),
     ),
     figures=_figures,
     examples=(
