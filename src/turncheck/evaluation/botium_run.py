@@ -455,7 +455,7 @@ def _count_of(name: str, args: Sequence[str]) -> str:
 def _count_fits(number: int, wanted: str) -> bool:
     match = re.match(r"\s*(<=|>=|==|[<>=])?\s*(\d+)", wanted)
     if match is None:
-        raise botium_texts.CannotCompareError(f"'{wanted}' is no number of things")
+        raise botium_texts.CannotCompareError(f"'{wanted}' is not a number of things")
     limit = int(match[2])
     match match[1]:
         case "<=":
@@ -478,7 +478,7 @@ def _argument(name: str, args: Sequence[str], place: int) -> str:
 
 def _number(name: str, written: str) -> int:
     if not re.fullmatch(r"\d{1,9}", written, re.ASCII):
-        raise botium_texts.CannotCompareError(f"{name}: '{written}' is no whole number")
+        raise botium_texts.CannotCompareError(f"{name}: '{written}' is not a whole number")
     return int(written)
 
 

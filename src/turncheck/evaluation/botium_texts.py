@@ -93,10 +93,10 @@ def _has_wildcards(said: str, wanted: str, *, exact: bool) -> bool:
 
 
 def found(pattern: str, text: str, *, written: str = "") -> bool:
-    """Whether a text holds a regular expression; ``written``: as the suite has it, for messages.
+    """Return whether a text contains a match of a regular expression; ``written``: as in the suite, for messages.
 
     Raises:
-        CannotCompareError: it takes too long, or is none.
+        CannotCompareError: it takes too long, or is not a regular expression.
     """
     import regex  # only where there are patterns
 
@@ -116,7 +116,7 @@ def accepted_errors(written: str) -> float:
     """Read a share, ``0.2`` or ``20``.
 
     Raises:
-        CannotCompareError: it is no number.
+        CannotCompareError: it is not a number.
     """
     number = re.match(r"\s*\d*\.?\d*", written)
     digits = number[0].strip() if number else ""

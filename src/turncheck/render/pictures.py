@@ -79,7 +79,7 @@ def font() -> FreeTypeFont:
 
 
 def length(text: str) -> int:
-    """How many pixels a text takes."""
+    """Return the width of a text, in pixels."""
     return math.ceil(font().getlength(text))
 
 

@@ -175,7 +175,7 @@ def report_state(report: Report) -> str:
 _BACKEND: Final = "MPLBACKEND"
 """Which backend to draw with; an unknown one ends the import."""
 _DATE: Final = "SOURCE_DATE_EPOCH"
-"""The date of a PDF, which ours have not; what is no number ends the drawing."""
+"""The date of a PDF, which ours have not; one that is not a number would end the drawing."""
 
 
 @cache

@@ -64,7 +64,7 @@ def why_not_read(pattern: str, *, by_code_point: bool = False) -> str:
 
 
 def as_searched(text: str, *, ignores_case: bool = False) -> str:
-    """Return a text as JavaScript searches it: a character outside the Basic Multilingual Plane is two surrogates."""
+    """Return a text as JavaScript searches it: characters outside the Basic Multilingual Plane as two surrogates."""
     units = _OUTSIDE.sub(_surrogates, text)
     return units.translate(_capitals()) if ignores_case else units
 
