@@ -57,10 +57,10 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Report]:
     return project, measured(project)
 
 
-def changed(base: Path, copy: Path, edits: Sequence[tuple[str, str]]) -> Report:
-    """Measure a copy in which words are replaced in all files but the tests."""
+def changed(base: Path, copy: Path, edits: Sequence[tuple[str, str]], files: Sequence[str] = FILES) -> Report:
+    """Measure a copy in which words are replaced; without ``files``, in all but the tests."""
     shutil.copytree(base, copy)
-    for file in FILES:
+    for file in files:
         text = (copy / file).read_text(encoding="utf-8")
         for old, new in edits:
             text = text.replace(old, new)
@@ -75,6 +75,25 @@ def changed(base: Path, copy: Path, edits: Sequence[tuple[str, str]]) -> Report:
         ([("utter_greet", "utter_welcome")], [("responses", "utter_greet", "utter_welcome")]),
         ([("utter_greet", "utter_greet_user"), ("Hello!", "Hi.")], [("responses", "utter_greet", "utter_greet_user")]),
         ([("utter_greet", "utter_welcome"), ("Hello!", "Hi.")], []),  # by name and content it is another one
+        (
+            [("utter_greet:", "utter_greet_en:\n  - text: Hi.\n  utter_greet_fr:"), ("utter_greet\n", "action_bake\n")],
+            [],
+        ),
+        (  # one of the two says what the old one said: it is still half of it
+            [
+                ("utter_greet:", "utter_greet_late:\n  - text: Good evening.\n  utter_early_greet:"),
+                ("utter_greet\n", "action_bake\n"),
+            ],
+            [],
+        ),
+        (  # only a letter is another one; the other name is new
+            [
+                ("utter_greet:", "utter_greet_fr:\n  - text: Salut.\n  utter_greets:"),
+                ("utter_greet\n", "utter_greets\n"),
+                ("Hello!", "Hi."),
+            ],
+            [("responses", "utter_greet", "utter_greets")],
+        ),
         ([("intent: greet", "intent: hallo"), ("- greet\n", "- hallo\n")], [("intents", "greet", "hallo")]),
         ([("pizza_form", "meal_form")], [("forms", "pizza_form", "meal_form")]),
         ([("action_bake", "action_bake_it")], [("actions", "action_bake", "action_bake_it")]),
@@ -87,6 +106,34 @@ def test_what_has_another_name_is_known_by_its_content_or_by_its_name(
     project, report = base
     comparison = compare(changed(project, tmp_path / "bot", edits), Present(report, "git"))
     assert [(one.kind, one.old, one.new) for one in comparison.renamed] == renamed
+
+
+@pytest.mark.parametrize("name", ["utter_greeting", "utter_say_hello", "utter_greet_user"])
+def test_a_response_that_has_another_name_everywhere_is_no_news(
+    name: str, base: tuple[Path, Report], tmp_path: Path
+) -> None:
+    project, report = base
+    head = changed(project, tmp_path / "bot", [("utter_greet", name)], [*FILES, "tests/test_stories.yml"])
+    assert any(sentence.intent == "greet" for sentence in head.training_sentences)
+    comparison = compare(head, Present(report, "git"))
+    verdict = judge(head, comparison, head.settings)
+    assert (verdict.reservation, "greet" in verdict.summary) == ("", False)
+    assert (comparison.cut_intents, comparison.removed_items, comparison.new_findings) == ((), (), ())
+
+
+@pytest.mark.parametrize("ends", [("en", "fr", "ar"), ("morning", "evening")])
+def test_a_response_that_became_several_was_not_renamed_to_one(
+    ends: tuple[str, ...], base: tuple[Path, Report], tmp_path: Path
+) -> None:
+    project, report = base
+    parts = "\n".join(f"  utter_greet_{end}:\n  - text: Hello in {end}." for end in ends)
+    edits = [("  utter_greet:\n", f"{parts}\n  utter_other:\n"), ("utter_greet\n", "action_bake\n")]
+    head = changed(project, tmp_path / "bot", edits)
+    comparison = compare(head, Present(report, "git"))
+    verdict = judge(head, comparison, head.settings)
+    said = str(render_console(as_compared(head, comparison), comparison, verdict, Links()).content)
+    assert "'utter_greet' was removed in this change; 1 use keeps its name" in said
+    assert "renamed to 'utter_greet_" not in said
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,32 @@ def test_a_key_that_has_another_name_was_not_cut() -> None:
     assert judged(side("goodbye"), side("bye", BASE_COMMIT))[0].cut_intents == ()
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("utter_a", "utter_greeting"),
+        ("utter_a", "utter_chitchat/a"),
+        ("utter_a/b", "utter_a"),
+    ],
+)
+def test_a_response_named_like_an_intent_takes_nothing_of_it_along(old: str, new: str) -> None:
+    def side(response: str, commit: str = "2" * 40) -> Report:
+        item = CoverageItem(
+            name=response, location=Location("domain.yml", 3, 3), digest="x", covered=True, content="Hi"
+        )
+        return report(
+            examples=[example("a", "a")],
+            sentences=[*many("a", 9), *many("a/b", 9)],
+            covered={"responses": KindCoverage(items=(item,), share=1.0)},
+            commit=commit,
+        )
+
+    comparison, verdict, _ = judged(side(new), side(old, BASE_COMMIT))
+    assert [(one.old, one.new) for one in comparison.renamed] == [(old, new)]
+    assert comparison.cut_intents == ()
+    assert verdict.reservation == ""
+
+
 @pytest.mark.parametrize(("kept", "reservation"), [(20, ""), (19, "most of an intent is gone")])
 def test_an_intent_that_lost_most_of_its_sentences_is_a_reservation(kept: int, reservation: str) -> None:
     def side(number: int, commit: str = "2" * 40) -> Report:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final
 
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 
 from turncheck.comparison.model import Renamed
 from turncheck.messages.finding import SEVERITIES, Finding, Location, Name
-from turncheck.messages.phrasing import count, nearest
+from turncheck.messages.phrasing import count, misspelt, nearest
 from turncheck.report.model import CoverageItem, FindingCounts, Report, Validation
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 KINDS: Final = ("intents", "entities", "slots", "responses", "actions", "forms")
 _MOST_NAMES: Final = 200
 """If more names of a kind than this are gone, it is a different project."""
+_WORDS: Final = re.compile(r"[^\W_]+")
 _COMMON: Final = 0.5
 """An intent was renamed if the Jaccard index of the old and the new one's training sentences is at least this."""
 
@@ -30,7 +32,8 @@ def renamed_names(base: Report, head: Report) -> tuple[Renamed, ...]:
     """Return the items whose old name only the base has and whose new name only this side has; each name occurs once.
 
     Two names mean the same item if the content is the same, if they share half of their training sentences (intents),
-    or if the new name is close to the old one and to no other that is gone.
+    or if the new name is close to the old one and to no other that is gone. An item that became several
+    (``utter_greet``, now ``utter_greet_en`` and ``utter_greet_fr``) was not renamed to any of them.
     """
     found: list[Renamed] = []
     for kind in KINDS:
@@ -66,6 +69,8 @@ def _pairs(
     sentences_after: Mapping[str, frozenset[str]],
 ) -> dict[str, str]:
     pairs = _same({name: item.content for name, item in gone.items()}, {n: item.content for n, item in new.items()})
+    if not sentences_before:  # those of an intent say which name it has now
+        pairs = {old: name for old, name in pairs.items() if not _is_split(old, new)}
     for old, examples in sentences_before.items():
         if old in gone and old not in pairs:
             left = [name for name in new if name not in pairs.values()]
@@ -75,10 +80,22 @@ def _pairs(
     left_gone = [name for name in gone if name not in pairs]
     left_new = [name for name in new if name not in pairs.values()]
     for old in left_gone:
-        near = nearest(old, left_new)
-        if near and nearest(near[0], left_gone) == (old,) and near[0] not in pairs.values():
-            pairs[old] = near[0]
+        near = [name for name in nearest(old, left_new, len(left_new)) if nearest(name, left_gone) == (old,)]
+        typos = [name for name in near if misspelt(old, [name])]
+        if (len(near) == 1 or len(typos) == 1) and not _is_split(old, new):
+            pairs[old] = (typos or near)[0]
     return pairs
+
+
+def _is_split(old: str, new: Iterable[str]) -> bool:
+    """Whether several new names say what the old one says, and more: ``utter_greet_en`` and ``utter_greet_fr``."""
+    words = _WORDS.findall(old)
+    return sum(_in_order(words, _WORDS.findall(name)) for name in new) > 1
+
+
+def _in_order(words: Sequence[str], among: Iterable[str]) -> bool:
+    left = iter(among)
+    return all(word in left for word in words)
 
 
 def _same(gone: Mapping[str, str], new: Mapping[str, str]) -> dict[str, str]:

@@ -26,8 +26,9 @@ _FEWEST_LOST: Final = 3
 """An intent of two sentences that lost one was hardly cut."""
 _MOST_KEPT: Final = 0.5
 """An intent was cut if it kept at most this part of its sentences."""
-_UTTER: Final = "utter_"
-"""Begins the name of a response, which for a key of a retrieval intent is ``utter_chitchat/goodbye``."""
+_RESPONSE_OF_KEY: Final = re.compile(r"utter_(?P<key>[^/]+/.+)", re.DOTALL)
+"""The response to a key of a retrieval intent, as ``utter_chitchat/goodbye``; any other names no intent: an intent
+``greet`` and a response ``utter_greet`` are two things."""
 
 
 def cut_intents(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple[CutIntent, ...]:
@@ -37,7 +38,7 @@ def cut_intents(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple
     (``chitchat/goodbye``), unless the whole intent was cut.
     """
     now_called = {rename.old: rename.new for rename in renamed if rename.kind == "intents"}
-    keys = {rename.old: rename.new for rename in renamed if rename.kind == "responses"}
+    keys = _renamed_keys(renamed)
     before, after = _by_name(base.training_sentences), _by_name(head.training_sentences)
     if not before or not after:
         return ()
@@ -47,7 +48,7 @@ def cut_intents(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple
     )
     found = []
     for name, had in before.items():
-        now = keys.get(f"{_UTTER}{name}", "").removeprefix(_UTTER) or _with_intent_of(name, now_called)
+        now = keys.get(name) or _with_intent_of(name, now_called)
         has = after.get(now, [])
         no_longer = name in judged and now in unjudged
         cut = not has or (len(had) - len(has) >= _FEWEST_LOST and len(has) <= _MOST_KEPT * len(had))
@@ -57,6 +58,16 @@ def cut_intents(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple
     whole = {cut_intent.intent for cut_intent in found}
     found = [one for one in found if one.intent.partition("/")[0] not in whole - {one.intent}]
     return tuple(sorted(found, key=lambda one: (not one.unjudged, one.now - one.base, one.intent)))
+
+
+def _renamed_keys(renamed: Iterable[Renamed]) -> dict[str, str]:
+    """The keys of retrieval intents that have another name now, as their responses show."""
+    pairs = [
+        (_RESPONSE_OF_KEY.fullmatch(rename.old), _RESPONSE_OF_KEY.fullmatch(rename.new))
+        for rename in renamed
+        if rename.kind == "responses"
+    ]
+    return {old["key"]: new["key"] for old, new in pairs if old and new}
 
 
 def _with_intent_of(name: str, now_called: Mapping[str, str]) -> str:
