@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from turncheck.comparison.model import Renamed
 from turncheck.messages.finding import SEVERITIES, Finding, Location, Name
-from turncheck.messages.phrasing import count, misspelt, nearest
+from turncheck.messages.phrasing import count, nearest
 from turncheck.report.model import CoverageItem, FindingCounts, Report, Validation
 
 if TYPE_CHECKING:
@@ -81,9 +81,8 @@ def _pairs(
     left_new = [name for name in new if name not in pairs.values()]
     for old in left_gone:
         near = [name for name in nearest(old, left_new, len(left_new)) if nearest(name, left_gone) == (old,)]
-        typos = [name for name in near if misspelt(old, [name])]
-        if (len(near) == 1 or len(typos) == 1) and not _is_split(old, new):
-            pairs[old] = (typos or near)[0]
+        if len(near) == 1 and not _is_split(old, new):
+            pairs[old] = near[0]
     return pairs
 
 
