@@ -382,9 +382,9 @@ def test_a_link_to_nowhere_in_the_folder_of_the_domain_is_left_out_with_a_warnin
     assert contents(project) == (1, 1, 1, 1)
 
 
-def test_an_empty_file_a_byte_order_mark_and_windows_line_ends_are_fine(root: Path) -> None:
-    (root / "config.yml").write_bytes(b"")
-    for name in ("domain.yml", "endpoints.yml"):
+def test_empty_endpoints_a_byte_order_mark_and_windows_line_ends_are_fine(root: Path) -> None:
+    (root / "endpoints.yml").write_bytes(b"")
+    for name in ("domain.yml", "config.yml"):
         (root / name).write_bytes(b"\xef\xbb\xbf" + (root / name).read_bytes().replace(b"\n", b"\r\n"))
     nlu = root / "data" / "nlu.yml"
     nlu.write_bytes(b"\xef\xbb\xbfversion: '3.1'\r\n" + nlu.read_bytes().replace(b"\n", b"\r\n"))

@@ -85,7 +85,8 @@ def _read_file(
     source = None if content is None else _text_of(folder, path, file_format, content)
     if source is None or file_format.read is None:
         name = folder.name(path)
-        kinds = frozenset() if content is None else file_format.kinds(Source(name, content.decode("latin-1")))
+        seen = folder.content(path, fence) if content is None else content
+        kinds = file_format.kinds(Source(name, seen.decode("latin-1")))
         return DataFile(ProjectFile(name, "data", kinds=kinds or ANY_KIND), ParsedFile(), file_format)
     parts = file_format.read(FormatInput(source, folder, wanted, is_test=is_test, language=language))
     folder.findings += parts.findings

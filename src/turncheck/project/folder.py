@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from turncheck.messages.finding import Finding, Location, Severity, shown_path
 from turncheck.platforms.registry import PLATFORMS
 from turncheck.process import regular_file
+from turncheck.process.foreign_content import foreign_content
 from turncheck.yaml_tree.source import EscapeError, Source, YamlSource
 
 if TYPE_CHECKING:
@@ -128,12 +129,19 @@ class ProjectFolder:
         self._note("format-not-read", _whole(name), message, hint, severity="warning")
 
     def content(self, file: Path, fence: Path | None = None) -> bytes:
-        """Return the bytes of a file for inspection, empty if it does not exist or is too large."""
+        """Return the bytes of a file for inspection, empty if it does not exist or is too large.
+
+        Those of a file that is something else than its name says, too.
+        """
         if not regular_file.is_file(file) or not self._leads_into(file, fence or self._fence(file)):
             return b""
         if file.stat().st_size > MAX_FILE_BYTES:
             return b""
-        return self.read_bytes(file, fence=fence) or b""
+        return self._bytes(file, fence or self._fence(file)) or b""
+
+    def is_foreign(self, file: Path, fence: Path | None = None) -> bool:
+        """Whether a file is something else than its name says, so that nobody knows what it should hold."""
+        return foreign_content(self.name(file), self.content(file, fence)) is not None
 
     def read(self, path: Path, *, fence: Path | None = None) -> YamlSource | None:
         """Return the text of a file as YAML source, or ``None`` after noting the finding that says why not."""
@@ -148,9 +156,16 @@ class ProjectFolder:
 
     def read_bytes(self, path: Path, *, fence: Path | None = None) -> bytes | None:
         """Return the bytes of a regular file inside the fence, or ``None`` after noting the finding."""
+        content = self._bytes(path, fence or self._fence(path))
+        if content is None or (foreign := foreign_content(self.name(path), content)) is None:
+            return content
+        self.findings.append(foreign)
+        return None
+
+    def _bytes(self, path: Path, fence: Path) -> bytes | None:
         name = self.name(path)
         location = _whole(name)
-        if not self._leads_into(path, fence or self._fence(path)):
+        if not self._leads_into(path, fence):
             message = f"'{name}' is a symbolic link out of the project and is not read."
             self._note("file-outside-project", location, message, "Put the file itself into the project.")
             return None

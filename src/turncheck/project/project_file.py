@@ -76,6 +76,11 @@ class ProjectFile(NamedTuple):
         return root if isinstance(root, YamlMapping) else None
 
     @property
+    def is_empty(self) -> bool:
+        """Whether it was read, and there is nothing in it."""
+        return self.source is not None and not self.source.text.strip()
+
+    @property
     def is_complete(self) -> bool:
         """Whether all of it could be read. YAML values of another type than expected do not matter."""
         if self.document is not None:
@@ -93,11 +98,15 @@ class ProjectFile(NamedTuple):
         return self.role == "data" and not self.kinds.isdisjoint(STORY_KEYS)
 
 
+_NEEDED: Final = frozenset({"domain", "config"})
+"""Files without which nothing is trained, so that they must not be empty."""
+
+
 def unreadable_parts(files: Iterable[ProjectFile]) -> frozenset[str]:
     """Return the parts of a project that are not read completely; see :class:`~turncheck.project.model.Project`."""
     parts: set[str] = set()
     for file in files:
-        if file.is_complete:
+        if file.is_complete and not (file.is_empty and file.role in _NEEDED):
             continue
         if file.role != "data":
             parts.add(file.role)

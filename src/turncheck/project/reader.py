@@ -24,6 +24,7 @@ from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Finding, Location, shown_path
 from turncheck.messages.phrasing import misspelt
 from turncheck.platforms.registry import PLATFORMS
+from turncheck.process.foreign_content import FOREIGN
 from turncheck.process.regular_file import is_folder, is_there
 from turncheck.project import files as project_files
 from turncheck.project.config import SECTIONS, calm_reason, config_from_file, files_apart
@@ -41,6 +42,7 @@ from turncheck.project.formats import rasa_json
 from turncheck.project.formats.format import NEEDS_OF_RASA, Need
 from turncheck.project.formats.rasa_domain import domain_from_files
 from turncheck.project.formats.rasa_json import lookup_file_missing
+from turncheck.project.formats.rasa_yaml import FILE_EMPTY, HOW_TO_FILL
 from turncheck.project.model import Config, Domain, Endpoint, Project, Response, Story
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS, ProjectFile, unreadable_parts
 from turncheck.project.rasa_version import NEWEST, OLDEST, RasaVersion, recognise, version_too_high
@@ -259,8 +261,11 @@ def _read_project(
     location = Location(folder.name(found_domain) if found_domain else own_domain)
     domain_read, domain_findings = domain_from_files(domain_files, location, major=major)
     config_read, config_findings = _config(config_files, major)
+    folder.findings += [_empty(file) for file in config_files[:1] if file.is_empty]
     endpoints_read, endpoint_findings = endpoints_from_file(found_endpoints) if found_endpoints else ({}, ())
     files = [*domain_files, *(data_file.file for data_file in data_read), *apart]
+    files += _foreign_files_named_in_data(folder, files)
+    files += _files_that_should_hold_data(folder, data_read, merged_domain(domain_read, []))
     absent = _absent(data_read, has_domain=found_domain is not None, has_config=bool(config_files))
     needed = _needs(data_read)
     if major == OLDEST and config_read.policies is None and not any(data_file.parts.stories for data_file in data_read):
@@ -306,6 +311,39 @@ def _note_without_data(
         is_used = any(file.is_relative_to(absolute_name(path)) for file in files)
         if is_there(path) and name not in noted and not is_used:
             folder.findings.append(project_files.path_without_data(name, what))
+
+
+def _empty(file: ProjectFile) -> Finding:
+    return Finding(FILE_EMPTY, "error", f"'{file.path}' is empty.", Location(file.path, 1, 1), HOW_TO_FILL)
+
+
+def _foreign_files_named_in_data(folder: ProjectFolder, files: Iterable[ProjectFile]) -> list[ProjectFile]:
+    """Return the files of lookup tables that are something else than their names say: the tables are incomplete."""
+    known = {file.path for file in files}
+    paths = (finding.location.path for finding in folder.findings if finding.code == FOREIGN)
+    return [ProjectFile(path, "data", kinds=frozenset({"nlu"})) for path in dict.fromkeys(paths) if path not in known]
+
+
+_OF_NAME: Final = (("nlu", ("nlu",)), ("stories", ("stor", "rule")))
+"""What a file should hold by its name."""
+
+
+def _files_that_should_hold_data(
+    folder: ProjectFolder, data: Iterable[project_files.DataFile], domain: Domain
+) -> list[ProjectFile]:
+    """Return the empty files without which nothing can be learned, which is an error; others may be placeholders."""
+    parts = [data_file.parts for data_file in data]
+    there = {"nlu": any(part.nlu.examples for part in parts), "stories": any(part.stories for part in parts)}
+    if not domain.responses and not domain.actions:
+        there["stories"] = True  # understanding is all that is wanted
+    found: dict[str, set[str]] = {}
+    for number, finding in enumerate(folder.findings):
+        name = finding.location.path.lower()
+        kinds = {kind for kind, words in _OF_NAME if not there[kind] and any(word in name for word in words)}
+        if finding.code == FILE_EMPTY and kinds:
+            folder.findings[number] = replace(finding, severity="error")
+            found.setdefault(finding.location.path, set()).update(kinds)
+    return [ProjectFile(path, "data", kinds=frozenset(kinds)) for path, kinds in found.items()]
 
 
 def _data_of_version(

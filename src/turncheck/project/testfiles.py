@@ -13,18 +13,21 @@ from turncheck.messages.finding import Finding, Location, shown_path
 from turncheck.process import regular_file
 from turncheck.project import project_file
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder, absolute_name, is_assistant, is_foreign, own_folders
+from turncheck.project.formats.format import FormatInput
 from turncheck.project.formats.registry import recognised
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from turncheck.project.formats.format import Format
+    from turncheck.yaml_tree.source import Source
 
 
 TESTS_FOLDER: Final = "tests"
 TEST_STORY_PREFIX: Final = "test_"
 MARKDOWN: Final = ".md"
 JSON: Final = ".json"
+_MAY_HOLD_TESTS: Final = YAML_SUFFIXES | {JSON, ".csv"}
 TEST_NLU_FILE: Final = "test_data.yml"
 E2E_KEYS: Final = ("test_cases", "fixtures", "metadata")
 DOMAIN_KEYS: Final = ("intents", "slots", "responses", "actions", "forms", "entities")
@@ -117,6 +120,25 @@ def find_files_without_tests(root: Path) -> list[str]:
     ]
     known = {*_with_keys(root, named, (*project_file.NLU_KEYS, *project_file.STORY_KEYS, *E2E_KEYS, *DOMAIN_KEYS))}
     return sorted(shown_path(path.relative_to(root)) for path in named if path not in known)
+
+
+def find_empty(root: Path) -> list[str]:
+    """Return the files below ``tests/`` that have the ending of tests and nothing in them, relative, sorted."""
+    folder = root / TESTS_FOLDER
+    if not regular_file.is_folder(folder):
+        return []
+    of_tests = _files(
+        root, folder, lambda name: Path(name).suffix in _MAY_HOLD_TESTS and name != Path(E2E_CASES_FILE).name
+    )
+    empty = (path for path in of_tests if regular_file.is_file(path) and _is_empty(path))
+    return [shown_path(path.relative_to(root)) for path in empty]
+
+
+def _is_empty(path: Path) -> bool:
+    try:
+        return path.stat().st_size == 0
+    except OSError:
+        return False
 
 
 def find_files_not_looked_for(root: Path, keys: tuple[str, ...], read: Iterable[Path]) -> list[str]:
@@ -275,9 +297,19 @@ def _with_keys(root: Path, paths: Iterable[Path], keys: tuple[str, ...], *, unre
         file_format = _format(root, path) if _is_no_folder(path) else None
         if file_format is not None:
             source = ProjectFolder(root).read(path)
-            if unread if source is None else not file_format.kinds(source).isdisjoint(keys):
+            if unread if source is None else not _kinds(root, file_format, source).isdisjoint(keys):
                 found.append(path)
     return found
+
+
+def _kinds(root: Path, file_format: Format, source: Source) -> frozenset[str]:
+    """Return what a file holds: JSON may be anything, such as a tracker that tests of actions use."""
+    kinds = file_format.kinds(source)
+    if file_format.read is None or not source.path.endswith(JSON) or "nlu" not in kinds:
+        return kinds
+    parts = file_format.read(FormatInput(source, ProjectFolder(root), kinds))
+    has_sentences = bool(parts.nlu.examples) or any(finding.severity == "error" for finding in parts.findings)
+    return kinds if has_sentences else kinds - {"nlu"}
 
 
 def _is_no_folder(path: Path) -> bool:

@@ -17,6 +17,7 @@ from turncheck.engines.base import DIALOGUE_PARTS, NOTHING_TO_LEARN, Engine
 from turncheck.evaluations.kinds import KINDS
 from turncheck.messages.errors import TrainingRefusedError, UserError
 from turncheck.messages.finding import NOWHERE, Finding, Location
+from turncheck.process.foreign_content import FOREIGN
 from turncheck.process.regular_file import file_and_case
 from turncheck.project import testfiles
 from turncheck.project.batch.reader import find_suites
@@ -24,7 +25,7 @@ from turncheck.project.botium.others import suites_without_convos
 from turncheck.project.export import export_of
 from turncheck.project.files import PATH_WITHOUT_DATA
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder, assistants_in_words
-from turncheck.project.formats.rasa_yaml import unseen_key
+from turncheck.project.formats.rasa_yaml import FILE_EMPTY, HOW_TO_FILL, unseen_key
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS
 from turncheck.project.reader import read_nlu_files, read_project, read_story_files
 from turncheck.report.model import Skipped
@@ -116,10 +117,12 @@ def read_tests(settings: Settings) -> Tests:
     story_paths = [Path(path) for path in settings.stories] or testfiles.find_test_stories(root)
     stories, story_findings = read_checked_stories(story_paths, root) if story_paths else ((), ())
     without = {path: _unseen(root, path) for path in testfiles.find_files_without_tests(root)}
+    empty = testfiles.find_empty(root)
     unseen = [found for found in without.values() if found is not None]
     e2e_elsewhere = tuple(testfiles.find_e2e_cases_not_looked_for(root, settings.e2e))
     e2e = tuple(settings.e2e) or tuple(str(path) for path in testfiles.find_e2e_cases(root))
     read = (*nlu_paths, *story_paths, *(Path(file_and_case(path)[0]) for path in e2e))
+    not_read = list(testfiles.find_unreadable(root, read))
     return Tests(
         nlu=nlu,
         stories=without_faulty(stories, story_findings),
@@ -131,11 +134,13 @@ def read_tests(settings: Settings) -> Tests:
             *story_findings,
             *(finding for key, finding in unseen if key not in NLU_KEYS),
             *(() if settings.stories else testfiles.find_unsearched(root)),
+            *(finding for finding in not_read if finding.code == FOREIGN),
         ),
         other_findings=(
-            *(_without_tests(path) for path, found in without.items() if found is None),
+            *(_without_tests(path) for path, found in without.items() if found is None and path not in empty),
+            *map(_empty, empty),
             *_not_looked_for(settings, root, (*nlu_paths, *story_paths)),
-            *map(_unreadable, testfiles.find_unreadable(root, read)),
+            *(_unreadable(finding) for finding in not_read if finding.code != FOREIGN),
             *_cases_not_run(e2e_elsewhere, is_named=bool(settings.e2e)),
             *suites_without_convos(root),
         ),
@@ -175,6 +180,11 @@ def _unseen(root: Path, path: str) -> tuple[str, Finding] | None:
     """For a file named like tests, the intended key, if it is misnamed_files: its tests would be lost."""
     source = ProjectFolder(root).read(root / path)
     return unseen_key(source) if source is not None and (root / path).suffix in YAML_SUFFIXES else None
+
+
+def _empty(path: str) -> Finding:
+    message = f"'{path}' is empty: nothing is tested with it."
+    return Finding(FILE_EMPTY, "warning", message, Location(path), HOW_TO_FILL)
 
 
 def _without_tests(path: str) -> Finding:

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
+from turncheck.process.foreign_content import foreign_content
 from turncheck.process.regular_file import is_file, is_link, is_there, read_regular
 from turncheck.settings.sources import FILE_NAME, PATHS, from_file
 from turncheck.yaml_tree.source import EscapeError, ScalarLines, YamlSource
@@ -108,6 +109,8 @@ def _parse(path: Path) -> YamlMapping:
     here = Location(FILE_NAME)
     try:
         content = read_regular(path, most=_LIMIT)
+        if foreign := foreign_content(FILE_NAME, content):
+            raise UserError(foreign.message.rstrip("."), location=foreign.location, hint=foreign.hint)
         document = parse_yaml(YamlSource(FILE_NAME, content.decode("utf-8-sig")))
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror or error}", location=here) from None

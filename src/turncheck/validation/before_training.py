@@ -250,6 +250,8 @@ def _lost_of(file: ProjectFile, faults: Iterable[Finding]) -> list[Finding]:
     """
     has_schema = file.role != "endpoints" and file.document is not None and file.document.root is not None
     lost = [fault for fault in faults if not has_schema or fault.code != "schema-violation"] + lost_by_schema(file)
+    if file.role == "domain" and file.is_empty:
+        return [found("domain-empty", "There is nothing in the domain.", Location(file.path, 1, 1))]
     if file.source is None and not lost:
         return [Finding("file-unreadable", "error", f"'{file.path}' cannot be read.", Location(file.path, 1, 1))]
     return lost

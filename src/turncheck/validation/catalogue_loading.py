@@ -95,6 +95,23 @@ READING = (
         step="text",
     ),
     error_check(
+        "file-not-as-named",
+        "load",
+        "A file is something else than its name says",
+        "A pointer of Git LFS, a file with git's conflict markers, an HTML page in place of a download. Rasa may read"
+        " some of it, and train without the rest. Nothing that needs the file is judged until it is there.",
+        then="stops",
+        step="text",
+    ),
+    warning_check(
+        "file-empty",
+        "load",
+        "A file is empty",
+        "It may have been cut off or never been written. It is an error if nothing can be learned without it: the"
+        " configuration, or a file named after NLU data or stories in a project that has none elsewhere.",
+        step="text",
+    ),
+    error_check(
         "file-too-large",
         "load",
         "A file is too large to be read",

@@ -102,6 +102,8 @@ def _below(folder: ProjectFolder, paths: Iterable[Path]) -> list[tuple[Path, For
         if file.suffix.lower() not in {".json", ".csv"} or file.name.startswith("."):
             continue
         file_format = recognised(file, partial(folder.content, file, fence), SUITES)
+        if file_format is None and folder.is_foreign(file, fence):
+            file_format = _format_of(file)  # it may be one: reading says why it cannot be read
         if file_format is not None:
             found[absolute_name(file)] = (file, file_format)
     return [found[key] for key in sorted(found)]

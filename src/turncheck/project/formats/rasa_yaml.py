@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 # ``schema-violation`` if nothing can be read from a value because of its type. Everything around a fault is read if
 # possible.
 
+FILE_EMPTY: Final = "file-empty"
+"""The code of the finding about a file with nothing in it."""
+HOW_TO_FILL: Final = "Bring its content back, or remove the file."
+
 MAX_FAULTY_LINES: Final = 50
 """At most this many lines of one block are reported one by one; of the rest only the number is reported."""
 
@@ -336,6 +340,8 @@ def _read(file: FormatInput) -> ParsedFile:
         source = YamlSource.of(file.source)
     except EscapeError as error:
         return ParsedFile(findings=(error.finding(file.source),), kinds=keys_of_lines(file.source) or ANY_KIND)
+    if not source.text.strip():
+        return ParsedFile(belongs=False, findings=(_empty(source),))
     if not _KEY_LINE.search(source.text, _start(source)):
         if unseen := unseen_key(source):
             meant, finding = unseen
@@ -413,6 +419,11 @@ def _quoted_key(source: Source) -> tuple[str, Finding] | None:
 
 def _unseen(message: str, source: Source, line: int, hint: str) -> Finding:
     return Finding("data-key-unseen", "error", message, Location(source.path, line, 1), hint)
+
+
+def _empty(source: Source) -> Finding:
+    message = f"'{source.path}' is empty."
+    return Finding(FILE_EMPTY, "warning", message, Location(source.path, 1, 1), HOW_TO_FILL)
 
 
 def _without_data(source: Source) -> Finding:

@@ -38,7 +38,8 @@ def _read_cases(file: FormatInput) -> ParsedFile:
     if root is None:
         return ParsedFile(findings=document.findings)
     if not isinstance(root, YamlMapping) or _CASES not in root.items:
-        message = f"'{file.source.path}' has no key '{_CASES}'."
+        fault_of_file = f"has no key '{_CASES}'" if file.source.file_text.strip() else "is empty"
+        message = f"'{file.source.path}' {fault_of_file}."
         fault = Finding("e2e-syntax", "error", message, root.location, f"The keys are: {', '.join(FILE.keys)}.")
         return ParsedFile(findings=document.findings, cases=E2ECases(findings=(fault,)), belongs=False)
     return ParsedFile(findings=document.findings, cases=FileReader(file.fixtures()).read(root), document=document)
