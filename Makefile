@@ -15,7 +15,7 @@ EVERYDAY := not rasa and not image and not bench
 # A machine that forbids byte code would compile TensorFlow anew at each start of Rasa, and every test process its imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check accept page pictures site test tests test-image test-rasa bench fuzz interrupts lint format pins dist release release-check clean
+.PHONY: demo check accept page pictures site test tests test-image test-rasa bench replay fuzz interrupts lint format pins dist release release-check clean
 
 # Two floors: what a run needs, and what work on turncheck needs. Each is installed when what it lists has changed.
 $(VENV)/.run: requirements/run.txt pyproject.toml
@@ -148,6 +148,11 @@ bench: $(VENV)/.test
 	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/image.py
+
+# Commits of public assistants, replayed as pull requests: make replay MIRRORS=DIR (tools/replay.py says what is in it)
+replay: $(VENV)/.test
+	@test -n "$(MIRRORS)" || { echo "Name the folder of the repositories: make replay MIRRORS=DIR" >&2; exit 2; }
+	$(BIN)/python -m tools.replay "$(MIRRORS)" --workers 2
 
 fuzz: $(VENV)/.test
 	$(BIN)/python -m tools.fuzz
