@@ -406,6 +406,16 @@ def _quarantined(name: str = "test order", days: int = 30, expect: str = "flaky"
 
 
 _QUARANTINE = "turncheck.quarantine.yml"
+_ORDERS, _GREETS = (
+    f'version: "3.1"\nstories:\n- story: one\n  steps:\n  - intent: {intent}\n  - action: {action}\n'
+    for intent, action in (("order", "utter_order"), ("greet", "utter_leave"))
+)
+"""Two tests of one name: the second one fails on the base, and is in quarantine there."""
+_IN_TWO_FILES = {
+    "tests/test_a.yml": _GREETS,
+    "tests/test_b.yml": _ORDERS,
+    _QUARANTINE: _quarantined("tests/test_a.yml::one", expect="failing"),
+}
 _QUARANTINED = (
     Attempt(
         "an entry of the change itself",
@@ -430,8 +440,24 @@ _QUARANTINED = (
             .replace("test order", "test greet")
             .replace("test x", "test order"),
         },
-        ("1 story newly fails", "the quarantine of test greet does not count: this change edits or adds it"),
+        ("1 story newly fails", "the quarantine of test greet does not count: this change edits, moves or adds it"),
         base={_QUARANTINE: _quarantined("test greet")},
+        title="❌ Failed",
+        given=_STORIES_ONLY,
+    ),
+    Attempt(
+        "files that are exchanged, so that the entry names the test that the change breaks",
+        {**_BREAKS, "tests/test_a.yml": _ORDERS, "tests/test_b.yml": _GREETS},
+        ("does not count: this change edits, moves or adds it",),
+        base=_IN_TWO_FILES,
+        title="❌ Failed",
+        given=_STORIES_ONLY,
+    ),
+    Attempt(
+        "a test in place of the quarantined one",
+        {**_BREAKS, "tests/test_a.yml": _ORDERS, "tests/test_b.yml": None},
+        ("does not count: this change edits, moves or adds it",),
+        base=_IN_TWO_FILES,
         title="❌ Failed",
         given=_STORIES_ONLY,
     ),

@@ -305,7 +305,7 @@ def test_a_test_that_is_renamed_edited_or_new_under_a_quarantined_name_is_not_th
     assert not _verdict(edited, base).passed
     assert not _verdict(swapped, base).passed
     assert not _verdict(added, _report(PASSES, OTHER, quarantine=entries)).passed
-    warning = "the quarantine of 'pays' does not count: this change edits or adds it"
+    warning = "the quarantine of 'pays' does not count: this change edits, moves or adds it"
     assert warning in _compared(edited, base).warnings
 
 
@@ -380,6 +380,57 @@ def test_a_test_that_moved_to_another_file_is_the_same() -> None:
     entries = _quarantine("pays")
     moved = story("pays", "a!w", path="tests/test_more.yml")
     assert _verdict(_report(moved, OTHER, quarantine=entries), _report(PASSES, OTHER, quarantine=entries)).passed
+
+
+AT_A, AT_B = "tests/a.yml", "tests/b.yml"
+
+
+def _in_files(*stories: tuple[str, str], quarantine: Quarantine) -> Report:
+    """A report with one passing story, and stories ``pays`` in files."""
+    return _report(OTHER, *(story("pays", step, path=path) for path, step in stories), quarantine=quarantine)
+
+
+@pytest.mark.parametrize(
+    ("entry", "before", "after"),
+    [
+        (f"{AT_A}::pays", [(AT_A, "a!x"), (AT_B, "b")], [(AT_A, "b!x"), (AT_B, "a")]),
+        (f"{AT_A}::pays", [(AT_A, "a!x"), (AT_B, "b")], [(AT_A, "b!x")]),
+        (f"{AT_A}::pays", [(AT_A, "a!x"), (AT_B, "b")], [(AT_A, "b!x"), ("tests/c.yml", "a")]),
+        (f"{AT_A}::pays", [(AT_B, "b")], [(AT_A, "b!x")]),
+        (f"{AT_A}::pays", [(AT_A, "a!x")], [(AT_A, "a!x"), (AT_B, "a!x")]),
+        ("pays", [(AT_A, "a!x")], [("tests/c.yml", "a!x"), (AT_B, "a!x")]),
+        ("pays", [(AT_A, "a!x"), (AT_B, "b")], [(AT_B, "a!x"), (AT_A, "b!x")]),
+    ],
+    ids=["exchanged", "overwritten", "rotated", "a stale entry", "copied", "moved to two files", "exchanged, no file"],
+)
+def test_a_test_that_takes_the_place_of_the_quarantined_one_is_another(
+    entry: str, before: list[tuple[str, str]], after: list[tuple[str, str]]
+) -> None:
+    entries = _quarantine(entry)
+    head, base = (_in_files(*stories, quarantine=entries) for stories in (after, before))
+    compared = _compared(head, base)
+    assert not compared.stories.quarantined
+    assert not _verdict(head, base, fail_on="test-failures").passed
+
+
+@pytest.mark.parametrize("listed", [f"{AT_A}::pays", "tests/c.yml::pays"], ids=["the old entry", "the new path"])
+def test_an_entry_moves_along_with_its_test(listed: str) -> None:
+    base = _in_files((AT_A, "a!x"), (AT_B, "b"), quarantine=_quarantine(f"{AT_A}::pays"))
+    moved = [("tests/c.yml", "a!x"), (AT_B, "b")]
+    compared = _compared(_in_files(*moved, quarantine=_quarantine(listed)), base)
+    assert not compared.warnings
+    assert not compared.settings_changed
+    assert isinstance(compared.quarantine, Quarantine)
+    assert compared.quarantine.entry_of("pays", Location("tests/c.yml")) is not None or listed.startswith(AT_A)
+    edited = _in_files(("tests/c.yml", "z!x"), (AT_B, "b"), quarantine=_quarantine(listed))
+    assert not _verdict(edited, base, fail_on="test-failures").passed
+
+
+def test_what_flaky_means_is_what_the_base_says() -> None:
+    base = _report(PASSES, OTHER, quarantine=_quarantine("pays"))
+    compared = _compared(_report(FAILS, OTHER, quarantine=_quarantine("pays", expect="failing")), base)
+    assert isinstance(compared.quarantine, Quarantine)
+    assert [test.expect for test in compared.quarantine.tests] == ["flaky"]
 
 
 def test_a_copy_under_another_name_is_not_in_quarantine() -> None:

@@ -240,8 +240,8 @@ def _beside_quarantine(compared: model.Comparison, head: Report, base: Report, *
     """Return the comparison with the entries of the quarantine that count: their tests do not newly fail."""
     if isinstance(head.quarantine, UnsetType):
         return compared
-    others = quarantine.other_tests(head, base) if head.quarantine.tests else ()
-    counting = quarantine.counting_beside(head.quarantine, base.quarantine, others, agreed=agreed)
+    tests = quarantine.tests_of_head(head, base)
+    counting = quarantine.counting_beside(head.quarantine, base.quarantine, tests, agreed=agreed)
     judged = structs.replace(head, quarantine=counting.quarantine)
     kinds = compared.stories, compared.e2e, compared.batch
     stories, e2e, batch = (quarantine.without_quarantined(kind, judged) for kind in kinds)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import UNSET, UnsetType, structs
 
-from turncheck.comparison.cases import batch_cases, end_to_end_cases, intent_cases, named_stories
+from turncheck.comparison.cases import batch_cases, intent_cases, named_stories
 from turncheck.comparison.changes import SettingChange
 from turncheck.report.model import CaseResult
 from turncheck.report.quarantine import Quarantine, QuarantinedTest, days_left
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Hashable, Iterable, Iterator
 
     from turncheck.comparison.cases import Case
     from turncheck.comparison.changes import CaseChange, ChangedCases
@@ -46,32 +46,44 @@ def counting_alone(own: Quarantine, *, agreed: bool) -> Counting:
 
 
 def counting_beside(
-    own: Quarantine, base: Quarantine | UnsetType, others: Collection[Case], *, agreed: bool
+    own: Quarantine, base: Quarantine | UnsetType, tests: Collection[HeadTest], *, agreed: bool
 ) -> Counting:
-    """Return the entries that count beside a base: those that it has, too, as it has them.
+    """Return the entries that count beside a base: those that it has, too, as it has them, about the same tests.
 
     Args:
         own: the entries of this side.
         base: those of the base; ``UNSET``: it has no such file.
-        others: the tests that the base does not have as they are (:func:`other_tests`).
+        tests: the tests of this side that an entry may name (:func:`tests_of_head`).
         agreed: whether this side is on the branch of its base, so that its entries count.
     """
     there = {} if isinstance(base, UnsetType) else {test.case: test for test in base.tests}
-    added = tuple(_added(test, there.get(test.case)) for test in own.tests if _is_added(test, there.get(test.case)))
+    moved = {f"{test.base_path}::{test.name}": f"{test.path}::{test.name}" for test in tests if test.is_moved}
+    known = {moved.get(case, case): test for case, test in reversed(there.items())} | there
+    added = tuple(_added(test, known.get(test.case)) for test in own.tests if _is_added(test, known.get(test.case)))
     if agreed:
         return Counting(own.with_tests(_holding(own, own.today)), added)
     today = own.today if isinstance(base, UnsetType) else max(own.today, base.today)  # a clock may be behind
-    both = own.with_tests(_as_on_base(test, there[test.case]) for test in own.tests if test.case in there)
-    altered = [
-        test for test in _holding(both, today) if any(test.is_about(case.name, case.location.path) for case in others)
-    ]
+    entries = [(_as_on_base(test, known[test.case]), known[test.case]) for test in own.tests if test.case in known]
+    both = own.with_tests(test for test, _ in entries)
+    altered = [test for test, on_base in entries if not _is_about_the_same(test, on_base, tests)]
     warnings = [
-        f"the quarantine of '{test.case[:200]}' does not count: this change edits or adds it" for test in altered
+        f"the quarantine of '{test.case[:200]}' does not count: this change edits, moves or adds it"
+        for test in _holding(both, today)
+        if test in altered
     ]
     ended = [test for test in _holding(both, own.today) if days_left(test, today) < 0]
     warnings += [_ended_there(test, own.today, today) for test in ended]
     kept = [test for test in _holding(both, today) if test not in altered]
     return Counting(structs.replace(both, today=today, tests=tuple(kept)), added, tuple(warnings))
+
+
+def _is_about_the_same(test: QuarantinedTest, on_base: QuarantinedTest, tests: Iterable[HeadTest]) -> bool:
+    """Whether each test that an entry names is one that the base's entry named there."""
+    return all(
+        now.base_path is not None and on_base.is_about(now.name, now.base_path)
+        for now in tests
+        if test.is_about(now.name, now.path)
+    )
 
 
 def _holding(quarantine: Quarantine, today: str) -> Iterator[QuarantinedTest]:
@@ -102,28 +114,82 @@ def _as_on_base(test: QuarantinedTest, base: QuarantinedTest) -> QuarantinedTest
     return structs.replace(test, expect=base.expect, until=min(test.until, base.until))
 
 
-def other_tests(head: Report, base: Report) -> list[Case]:
-    """Return the tests that are not those of the base, whatever their names: edited, renamed or new ones.
+class HeadTest(NamedTuple):
+    """A test of this side, and the file that the base has it in; none: it is not a test of the base."""
+
+    name: str
+    path: str
+    base_path: str | None
+
+    @property
+    def is_moved(self) -> bool:
+        """Whether the base has it in another file."""
+        return self.base_path not in {None, self.path}
+
+
+class _Test(NamedTuple):
+    name: str
+    path: str
+    content: Hashable | CaseResult
+
+    def is_the_same_as(self, other: _Test) -> bool:
+        """Whether both test the same."""
+        if isinstance(self.content, CaseResult) and isinstance(other.content, CaseResult):
+            return self.content.tests_the_same_as(other.content)
+        return self.content == other.content
+
+
+def tests_of_head(head: Report, base: Report) -> list[HeadTest]:
+    """Return the tests that an entry of either side may name, each with its file on the base.
+
+    A test is that of the base with the same name and content in the same file. It moved if the base's file has no test
+    of its name any more, and this one alone has its content. So two files that are exchanged have two other tests.
 
     Test sentences only if the base judged such ones, too: they may stem from cross-validation.
     """
+    names = {
+        name for side in (head, base) if not isinstance(side.quarantine, UnsetType) for name in _names(side.quarantine)
+    }
+    after, before = (_by_name(_tests(report, head, base), names) for report in (head, base))
+    return [test for name, tests in after.items() for test in _with_base_paths(tests, before.get(name, []))]
+
+
+def _names(quarantine: Quarantine) -> Iterator[str]:
+    """What the entries may name: a name may have a colon, as a file's may."""
+    for test in quarantine.tests:
+        words = test.case.split("::")
+        yield from ("::".join(words[first:]) for first in range(len(words)))
+
+
+def _tests(report: Report, head: Report, base: Report) -> Iterator[_Test]:
     kinds = [named_stories, batch_cases]
     if head.nlu is not None and base.nlu is not None and head.nlu.mode == base.nlu.mode:
         kinds.append(intent_cases)
-    others = [case for cases_of in kinds for case in _not_among(cases_of(head), cases_of(base))]
-    there = base.e2e.cases if base.e2e is not None else ()
-    others += [
-        case
-        for case in end_to_end_cases(head, all_there=True)
-        if isinstance(case.result, CaseResult)
-        and not any(before.name == case.name and before.tests_the_same_as(case.result) for before in there)
-    ]
-    return others
+    for cases_of in kinds:
+        for case in cases_of(report):
+            yield _Test(case.name, case.location.path, (cases_of.__name__, case.expectation))
+    for result in report.e2e.cases if report.e2e is not None else ():
+        yield _Test(result.name, result.location.path, result)
 
 
-def _not_among(cases: Iterable[Case], known: Iterable[Case]) -> Iterator[Case]:
-    contents = {(case.name, case.expectation) for case in known}
-    return (case for case in cases if (case.name, case.expectation) not in contents)
+def _by_name(tests: Iterable[_Test], names: Collection[str]) -> dict[str, list[_Test]]:
+    found: dict[str, list[_Test]] = {}
+    for test in tests:
+        if test.name in names:
+            found.setdefault(test.name, []).append(test)
+    return found
+
+
+def _with_base_paths(tests: list[_Test], before: list[_Test]) -> Iterator[HeadTest]:
+    """Pair the tests of one name with those of the base."""
+    paths = {test.path for test in tests}
+    gone = [test for test in before if test.path not in paths]
+    for test in tests:
+        there = any(other.path == test.path and test.is_the_same_as(other) for other in before)
+        origins = [other for other in gone if test.is_the_same_as(other)]
+        alike = [other for other in tests if test.is_the_same_as(other)]
+        moved = origins[0].path if len(origins) == len(alike) == 1 else None
+        yield HeadTest(test.name, test.path, test.path if there else moved)
 
 
 # --- what they keep from failing -------------------------------------------------------------------------------------
