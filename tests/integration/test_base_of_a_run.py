@@ -181,6 +181,133 @@ def test_an_honest_change_is_compared_with_its_past(
     assert comparison["baseline"]["commit"] == git(repository.server, "rev-parse", "main")
 
 
+# --- a flag names the new place of an assistant that was moved -------------------------------------------------------
+
+
+def in_a_folder(folder: Path) -> None:
+    assistant(folder / "bot", GREET, THANK)
+
+
+def beside_a_toy(folder: Path) -> None:
+    in_a_folder(folder)
+    assistant(folder / "toy", GREET)
+    (folder / "toy" / "domain.yml").write_text((folder / "toy" / "domain.yml").read_text() + "# toy\n")
+
+
+def moved_to(place: str) -> Callable[[Path], None]:
+    """Move ``bot``, or what is at the top, as it is."""
+
+    def move(folder: Path) -> None:
+        old = folder / "bot" if (folder / "bot").is_dir() else folder
+        new = folder / place
+        new.mkdir(parents=True, exist_ok=True)
+        for name in ("domain.yml", "config.yml", "data", "tests"):
+            (old / name).rename(new / name)
+        (folder / "turncheck.yml").unlink(missing_ok=True)
+
+    return move
+
+
+def with_one_test_less(move: Callable[[Path], None], place: str, edit: bool = False) -> Callable[[Path], None]:
+    def then(folder: Path) -> None:
+        move(folder)
+        assistant(folder / place, GREET)
+        for path in (folder / place).rglob("*.yml") if edit else ():
+            path.write_text(path.read_text() + "# edited\n")
+
+    return then
+
+
+def linked_at_its_old_place(folder: Path) -> None:
+    with_one_test_less(moved_to("pizza"), "pizza")(folder)
+    (folder / "bot").rmdir()
+    (folder / "bot").symlink_to("pizza")
+
+
+def made_of_the_toy(folder: Path) -> None:
+    shutil.rmtree(folder / "bot")
+    (folder / "toy").rename(folder / "pizza")
+
+
+MOVED = [
+    (in_a_folder, moved_to("pizza"), "pizza"),
+    (in_a_folder, moved_to("."), "."),
+    (in_a_folder, moved_to("apps/chat/pizza"), "apps/chat/pizza"),
+    (at_the_top, moved_to("pizza"), "pizza"),
+    (in_bot, moved_to("."), "."),
+    (beside_a_toy, moved_to("pizza"), "pizza"),
+]
+
+
+@pytest.mark.parametrize(("base", "then", "place"), MOVED)
+def test_a_moved_assistant_that_a_flag_names_is_compared_with_its_past(
+    repository: Repository,
+    capsys: pytest.CaptureFixture[str],
+    base: Callable[[Path], None],
+    then: Callable[[Path], None],
+    place: str,
+) -> None:
+    change(repository, base, then)
+
+    code, comparison = repository.judged("--project", place)
+
+    assert (code, comparison["baseline"]["status"]) == (0, "present")
+    assert re.search(r"Stories passed +2/2 +2/2 +same", capsys.readouterr().out)
+
+
+HOLLOWED = [
+    (in_a_folder, with_one_test_less(moved_to("pizza"), "pizza"), "pizza"),
+    (in_a_folder, with_one_test_less(moved_to("pizza"), "pizza", edit=True), "pizza"),
+    (in_a_folder, with_one_test_less(moved_to("."), "."), "."),
+    (at_the_top, with_one_test_less(moved_to("pizza"), "pizza"), "pizza"),
+    (in_a_folder, linked_at_its_old_place, "pizza"),
+    (beside_a_toy, made_of_the_toy, "pizza"),
+]
+
+
+@pytest.mark.parametrize(("base", "then", "place"), HOLLOWED)
+def test_a_moved_assistant_that_a_flag_names_has_not_lost_its_tests(
+    repository: Repository,
+    capsys: pytest.CaptureFixture[str],
+    base: Callable[[Path], None],
+    then: Callable[[Path], None],
+    place: str,
+) -> None:
+    change(repository, base, then)
+
+    code, _ = repository.judged("--project", place)
+
+    assert code == 1
+    assert "gone-tests" in capsys.readouterr().out
+
+
+def test_one_of_several_that_flags_name_may_have_moved(
+    repository: Repository, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def one_renamed(folder: Path) -> None:
+        (folder / "bots" / "shop").rename(folder / "bots" / "store")
+        assistant(folder / "bots" / "store", GREET)
+
+    change(repository, several, one_renamed)
+
+    code, _ = repository.judged("--project", "bots/bank\nbots/store")
+
+    assert code == 1
+    assert "1 story of the base is gone" in capsys.readouterr().out
+    assert json.loads(Path("results/bots/store/comparison.json").read_text())["baseline"]["status"] == "present"
+
+
+def test_a_copy_of_an_assistant_that_is_still_there_is_new(repository: Repository) -> None:
+    def copied(folder: Path) -> None:
+        assistant(folder / "second", GREET)
+
+    change(repository, in_a_folder, copied)
+
+    code, comparison = repository.judged("--project", "second")
+
+    assert (code, comparison["baseline"]["status"]) == (0, "missing")
+
+
 def without_commit(reason: str) -> str:
     return re.sub(r"\b[0-9a-f]{8}\b", "COMMIT", reason)
 

@@ -367,7 +367,8 @@ _MOST_FOUND: Final = 20
 _MOST_SHOWN: Final = 5
 _EXPORTS: Final = frozenset(name for platform in PLATFORMS.values() for name in platform.export_names)
 _ABSENT: Final = frozenset({"domain-not-found", "config-not-found"})
-_PARTS: Final = ("config.yml", "domain.yml", "domain", "data", "turncheck.yml")
+_PARTS: Final = ("config.yml", "domain.yml", "domain", "data")
+_SETTINGS: Final = "turncheck.yml"
 _FOREIGN: Final = frozenset({"node_modules", "venv", "env", "site-packages", "__pycache__", "models", "results"})
 
 
@@ -404,7 +405,12 @@ def may_be_assistant(path: Path) -> bool:
     """Whether a path holds at least a part of an assistant: a folder with one of its files, or an export."""
     if not regular_file.is_folder(path):
         return path.suffix == ".json"
-    return any(regular_file.is_there(path / name) for name in (*_PARTS, *_EXPORTS))
+    return has_part(path) or regular_file.is_there(path / _SETTINGS)
+
+
+def has_part(folder: Path) -> bool:
+    """Whether a folder holds a part of an assistant, not only settings that may name another folder."""
+    return any(regular_file.is_there(folder / name) for name in (*_PARTS, *_EXPORTS))
 
 
 def assistants_in_words(paths: Sequence[Path]) -> str:

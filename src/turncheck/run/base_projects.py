@@ -23,7 +23,7 @@ from turncheck.messages.errors import UserError
 from turncheck.messages.finding import shown_path
 from turncheck.process.output_files import temporary_folder
 from turncheck.process.regular_file import file_and_case, read_regular
-from turncheck.project.folder import assistants_below, is_assistant, may_be_assistant
+from turncheck.project.folder import assistants_below, has_part, is_assistant, may_be_assistant
 from turncheck.settings.file import read_settings_file
 from turncheck.settings.sources import FILE_NAME
 
@@ -167,7 +167,9 @@ class BaseTree(Struct, frozen=True):
         if folder.is_file():  # an export
             folder = folder.parent
         named = {**{name: self.moved(flags.get(name)) for name in _FILES}, **_named_files(values)}
-        return [self._of(folder, only)] if may_be_assistant(folder) or _any_exists(named.values()) else []
+        names_another = given and "project" in values
+        is_one = has_part(folder) if names_another else may_be_assistant(folder)
+        return [self._of(folder, only)] if is_one or _any_exists(named.values()) else []
 
     def _each(self, paths: Iterable[Path]) -> list[BaseProject]:
         """Return each of several assistants once: a symbolic link to one of them is not another one."""

@@ -37,6 +37,7 @@ from turncheck.run.assistant import asked_at_base, is_same_bot
 from turncheck.run.base_projects import BaseProject, BaseTree, paired
 from turncheck.run.evaluated_project import report_of_project
 from turncheck.run.inputs import AtCommit, Inputs, differing_files
+from turncheck.run.moved_assistants import moved_here
 from turncheck.run.report_of import REPORT_NAME, read_report, report_of
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.file import SettingsFile, read_settings_file
@@ -289,6 +290,9 @@ class BaselineSearch(Struct):
         words = words_of(self.given) if self.past is None else [str(self.top / self.past)]
         given = "project" in self.given or self.past is not None
         chosen = tree.projects(words, given=given, flags=self.given)
+        moved = moved_here(tree, self._named, Path(self.inputs.settings.project)) if not chosen else None
+        if moved is not None:
+            chosen = [moved.project, *moved.gone]
         needed = {path for word in words for path in tree.needed_for(word)} | {
             base_project.path for base_project in chosen
         }
@@ -297,7 +301,7 @@ class BaselineSearch(Struct):
         if not chosen:
             return Missing(f"the project does not exist there yet: its base ({base.commit[:8]}) has no assistant there")
         now = {self._named: Path(self.inputs.settings.project)}
-        project = paired(now, chosen, all_of_them=True)[self._named]
+        project = paired(now, chosen, all_of_them=True)[self._named] if moved is None else moved.project
         if not project.folder.resolve().is_relative_to(files.folder.resolve()):
             return Unreachable(f"on its base ({base.commit[:8]}), '{project.path}' is a link that leads out of it")
         gone = tuple(base_project.path or "." for base_project in chosen if base_project is not project)

@@ -34,6 +34,7 @@ from turncheck.render.assistants import key_of
 from turncheck.render.page.page import NAME as HTML_NAME
 from turncheck.report.model import ProjectInfo
 from turncheck.run.base_projects import BaseTree, paired, path_in_repository
+from turncheck.run.moved_assistants import moved_here
 from turncheck.run.find_baseline import SEARCHED, words_of
 from turncheck.run.folders import ensure_apart_from_project
 from turncheck.run.prepare import baseline_finder, links_of, locate_in_repository, prepare, root_in_repository
@@ -106,6 +107,10 @@ def assistants_of_base(
         then = tree.projects(words, given="project" in overrides, flags=overrides)
         now = {path: folder for folder in measured if (path := path_in_repository(folder, top)) is not None}
         pairs = paired(now, then, all_of_them=False)
+        for path, folder in now.items() if "project" in overrides and not any(map(tree.is_pattern, words)) else ():
+            moved = moved_here(tree, path, folder) if path not in pairs else None
+            if moved is not None and moved.project.path not in {pair.path for pair in pairs.values()}:
+                pairs[path] = moved.project
     past = {str(folder): pairs[path].path for path, folder in now.items() if path in pairs}
     if not _ABOUT_TESTS & set(settings.fail_on):
         return AssistantsOfBase(past)
