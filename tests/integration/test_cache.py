@@ -20,7 +20,7 @@ import turncheck
 from turncheck.cli import run_command_line
 from turncheck.engines.embedded.nlu import steps
 from turncheck.engines.embedded.nlu import trainer as kept_steps
-from turncheck.engines.embedded.nlu.batch import Component, Training
+from turncheck.engines.embedded.nlu.batch import Component, Lessons
 from turncheck.engines.embedded.nlu.plan import Step
 from turncheck.process.cache import Cache
 from turncheck.report.codec import encode
@@ -73,7 +73,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     from turncheck.engines.embedded.policies import trainer
 
-    def train_step(step: Step, training: Training) -> Component | None:
+    def train_step(step: Step, training: Lessons) -> Component | None:
         if step.kind in kept_steps.LEARNS:
             done.append("nlu")
         return steps.train_step(step, training)

@@ -1,4 +1,5 @@
-"""Every pipeline component and template that any version of Rasa shipped is run once, and answers after loading."""
+"""Every pipeline component and template that any version of Rasa shipped is run, and answers the same after loading and
+from a cache."""
 
 from __future__ import annotations
 
@@ -7,13 +8,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 from golden_texts import Golden
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from turncheck.cli import run_command_line
 from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
+from turncheck.engines.embedded.nlu.catalogue import COMPONENTS
+from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.persistence import read_nlu, write_nlu
 from turncheck.engines.embedded.nlu.plan import make_plan
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.messages.errors import EXIT_OK, UserError
+from turncheck.process.cache import Cache, RunCache
 from turncheck.project.reader import read_project
 
 if TYPE_CHECKING:
@@ -92,6 +98,9 @@ PIPELINES = [
 ]
 
 
+TEXTS = ["hello", "I live in Oslo", "/greet", "good morning from Paris", "please", ""]
+
+
 def named(pipeline: object) -> str:
     if isinstance(pipeline, tuple):
         return "+".join(name.rpartition(".")[2] for name in pipeline)
@@ -106,8 +115,12 @@ def in_yaml(markdown: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def project_of(folder: Path, major: int, pipeline: tuple[str, ...] | str) -> Project:
-    steps = pipeline if isinstance(pipeline, str) else [{"name": name} for name in pipeline]
+def as_mapping(step: str | dict[str, object]) -> dict[str, object]:
+    return {"name": step} if isinstance(step, str) else step
+
+
+def project_of(folder: Path, major: int, pipeline: tuple[str | dict[str, object], ...] | str) -> Project:
+    steps = pipeline if isinstance(pipeline, str) else [as_mapping(step) for step in pipeline]
     config: dict[str, object] = {"language": "en", "pipeline": steps}
     domain: dict[str, object] = {"intents": ["greet", "inform"], "entities": ["city"]}
     if major == 3:
@@ -139,8 +152,7 @@ def test_every_pipeline_is_run_and_answers_the_same_after_loading(
     trained = EmbeddedNluTrainer(seed=1).fit(project)
     writer = MemberWriter()
     write_nlu(writer, trained)
-    texts = ["hello", "I live in Oslo", "/greet"]
-    assert read_nlu(MemberReader(dict(writer.members))).parse(texts) == trained.parse(texts)
+    assert read_nlu(MemberReader(dict(writer.members))).parse(TEXTS) == trained.parse(TEXTS)
     monkeypatch.chdir(tmp_path)
     assert run_command_line(["data", "validate"]) == EXIT_OK
 
@@ -163,3 +175,104 @@ def test_what_stands_in_is_said_and_rasa_3_still_refuses_it(
     with pytest.raises(UserError, match=f"{gone}") as refused:
         make_plan(project.config)
     golden(refused.value)
+
+
+# A step that is cached learns what it learns without a cache. One cache serves all examples and all versions, so that a
+# key that two of them share by mistake shows.
+
+SHARED = RunCache()
+BY_ROLE = {
+    role: sorted(name for name, known in COMPONENTS.items() if known.role == role)
+    for role in ("tokenizer", "featurizer", "classifier", "extractor", "mapper", "selector")
+}
+PARAMETERS: dict[str, list[dict[str, object]]] = {
+    "CountVectorsFeaturizer": [{}, {"analyzer": "char_wb", "max_ngram": 3}, {"lowercase": False}],
+    "RegexFeaturizer": [{}, {"case_sensitive": False}],
+    "SklearnIntentClassifier": [{}, {"C": [1, 10]}],
+    "KeywordIntentClassifier": [{}, {"case_sensitive": False}],
+    "CRFEntityExtractor": [{"max_iterations": 5}, {"max_iterations": 5, "BILOU_flag": False}],
+    "LogisticRegressionClassifier": [{}, {"max_iter": 20}],
+    "DIETClassifier": [{}, {"entity_recognition": False}, {"ranking_length": 1}],
+    "FallbackClassifier": [{}, {"threshold": 0.6}],
+}
+
+
+@st.composite
+def chains(draw: st.DrawFn) -> tuple[dict[str, object], ...]:
+    """A tokenizer or none, featurizers, and what reads their features, in this order, each with some parameters."""
+    names = [
+        *draw(st.lists(st.sampled_from(BY_ROLE["tokenizer"]), max_size=1)),
+        *draw(st.lists(st.sampled_from(BY_ROLE["featurizer"]), max_size=3)),
+        *draw(st.lists(st.sampled_from(BY_ROLE["classifier"]), min_size=1, max_size=2, unique=True)),
+        *draw(st.lists(st.sampled_from([*BY_ROLE["extractor"], *BY_ROLE["mapper"]]), max_size=2, unique=True)),
+        *draw(st.lists(st.sampled_from(BY_ROLE["selector"]), max_size=1)),
+    ]
+    return tuple({"name": name, **draw(st.sampled_from(PARAMETERS.get(name, [{}])))} for name in names)
+
+
+def fitted(project: Project, cache: Cache | None) -> EmbeddedNluEngine | str:
+    """What was trained, or why it is refused."""
+    try:
+        return EmbeddedNluTrainer(seed=1, cache=cache).fit(project)
+    except UserError as error:
+        return str(error)
+
+
+def ensure_cached_is_as_without(project: Project, cache: Cache) -> None:
+    without = fitted(project, None)
+    for _ in ("the first time", "from the cache"):
+        cached = fitted(project, cache)
+        if isinstance(without, str) or isinstance(cached, str):
+            assert cached == without
+            continue
+        assert cached.info == without.info
+        assert cached.extractors == without.extractors
+        assert cached.parse(TEXTS) == without.parse(TEXTS)
+
+
+@pytest.mark.parametrize(("major", "pipeline"), PIPELINES, ids=named)
+def test_every_pipeline_learns_with_a_cache_what_it_learns_without(
+    major: int, pipeline: tuple[str, ...] | str, tmp_path: Path
+) -> None:
+    ensure_cached_is_as_without(project_of(tmp_path, major, pipeline), RunCache())
+
+
+@settings(max_examples=12)  # each is trained three times
+@given(st.integers(0, 3), chains())
+@example(0, ({"name": "WhitespaceTokenizer"}, {"name": "CountVectorsFeaturizer"}, {"name": "SklearnIntentClassifier"}))
+@example(1, ({"name": "WhitespaceTokenizer"}, {"name": "CountVectorsFeaturizer"}, {"name": "SklearnIntentClassifier"}))
+@example(
+    0,
+    (
+        *({"name": "SpacyTokenizer"}, {"name": "SpacyFeaturizer"}, {"name": "CountVectorsFeaturizer"}),
+        {"name": "SklearnIntentClassifier"},
+    ),
+)
+@example(
+    3,
+    (
+        *({"name": "SpacyTokenizer"}, {"name": "SpacyFeaturizer"}, {"name": "CountVectorsFeaturizer"}),
+        {"name": "SklearnIntentClassifier"},
+    ),
+)
+def test_any_chain_learns_with_a_cache_what_it_learns_without_in_each_version(
+    tmp_path_factory: pytest.TempPathFactory, major: int, chain: tuple[dict[str, object], ...]
+) -> None:
+    project = project_of(tmp_path_factory.mktemp("bot"), major, chain)
+    assert project.major == major
+    ensure_cached_is_as_without(project, SHARED)
+
+
+@pytest.mark.parametrize("major", [0, 1])
+def test_a_run_measures_the_same_whatever_is_cached(
+    major: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project_of(tmp_path, major, ("WhitespaceTokenizer", "CountVectorsFeaturizer", "SklearnIntentClassifier"))
+    monkeypatch.chdir(tmp_path)
+    measured = []
+    for number, flags in enumerate(([], [], ["--no-cache"], ["--no-cache", "--baseline", "none"])):
+        out = f"results{number}"
+        assert run_command_line(["run", *flags, "--evaluations", "validate,nlu", "--out", out]) == EXIT_OK
+        measured.append(json.loads((tmp_path / out / "report.json").read_bytes())["nlu"])
+    assert measured[0]["intents"]["f1"] > 0
+    assert measured == measured[:1] * 4

@@ -20,7 +20,7 @@ from scipy import sparse
 from turncheck.engines.embedded import model_archive
 from turncheck.engines.embedded.nlu import steps
 from turncheck.engines.embedded.nlu import trainer as kept_steps
-from turncheck.engines.embedded.nlu.batch import Batch, Component, Tokens, Training
+from turncheck.engines.embedded.nlu.batch import Batch, Component, Lessons, Tokens, Training
 from turncheck.engines.embedded.nlu.linear import LabelSplit
 from turncheck.engines.embedded.nlu.plan import Step
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
@@ -99,7 +99,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The steps that learnt, in order."""
     done: list[str] = []
 
-    def noting(step: Step, training: Training) -> Component | None:
+    def noting(step: Step, training: Lessons) -> Component | None:
         if step.kind in kept_steps.LEARNS:
             done.append(step.kind)
         return steps.train_step(step, training)
@@ -161,7 +161,7 @@ def learning(*, seed: int = 0, split: LabelSplit | None = None) -> Training:
     batch.sentence_features = [sparse.csr_matrix(np.eye(2)), np.ones((2, 3))]
     batch.patterns = [({"dish": False}, {"dish": True}), ({"dish": False},)]
     batch.dense_token_features = [np.zeros((2, 2)), np.zeros((1, 2))]
-    return Training(Project(Path(), ""), examples, batch, seed, split)
+    return Training(examples, batch, seed, split, project=Project(Path(), ""))
 
 
 def step(kind: str, name: str = "", **parameters: Any) -> Step:
@@ -236,11 +236,11 @@ def test_kind_name_and_parameters_are_a_part_of_the_key() -> None:
 
 
 def test_what_is_kept_of_a_step_is_all_that_it_is_given() -> None:
-    """Whoever adds something to what a training is given has to say whether steps that are kept learn from it."""
+    """Whoever adds something to what steps learn from has to say whether it is in the key of those that are kept."""
     in_key = {"examples", "batch", "seed", "label_split"}
-    given_nothing = {"project", "duckling", "vectors"}
-    outcome = {"notes", "left_out"}
-    assert set(Training.__struct_fields__) == in_key | given_nothing | outcome
+    not_kept_with = {"vectors"}
+    outcome = {"notes"}
+    assert set(Lessons.__struct_fields__) == in_key | not_kept_with | outcome
     assert set(Batch.__struct_fields__) == {
         *("texts", "tokens", "sentence_features", "dense_token_features", "patterns"),
         *("intents", "rankings", "entities", "responses", "team_confidences"),

@@ -61,7 +61,9 @@ _FEATURIZER: Final = ("a featurizer", FEATURIZERS)
 _NEEDS_SPACY: Final = ("SpacyNLP", frozenset({"SpacyNLP"}))
 _NEEDS_MITIE: Final = ("MitieNLP", frozenset({"MitieNLP"}))
 
-NEEDS: Final[dict[str, tuple[tuple[str, frozenset[str]], ...]]] = {
+Needs = dict[str, tuple[tuple[str, frozenset[str]], ...]]
+
+NEEDS: Final[Needs] = {
     "MitieTokenizer": (_NEEDS_MITIE,),
     "SpacyTokenizer": (_NEEDS_SPACY,),
     "LexicalSyntacticFeaturizer": (_TOKENIZER,),
@@ -82,6 +84,8 @@ NEEDS: Final[dict[str, tuple[tuple[str, frozenset[str]], ...]]] = {
     "SpacyEntityExtractor": (_NEEDS_SPACY,),
 }
 """What must precede each component, in words and by name (Rasa's ``required_components``)."""
+_NEEDS_OF_RASA_1: Final[Needs] = {**NEEDS, "SklearnIntentClassifier": (_FEATURIZER,)}
+"""The first of Rasa 1.x did not distinguish sparse from dense features."""
 
 DUCKLING_DIMENSIONS: Final = frozenset(
     {
@@ -110,7 +114,10 @@ def refused(project: Project) -> Iterator[tuple[Component, str]]:
     """
     config = project.config
     pipeline = (config.pipeline or ()) if project.major > OLDEST else ()
-    yield from ((component, f"needs {what} before it in the pipeline") for component, what in misplaced(pipeline))
+    needs = NEEDS if project.major > 1 else _NEEDS_OF_RASA_1
+    yield from (
+        (component, f"needs {what} before it in the pipeline") for component, what in misplaced(pipeline, needs)
+    )
     for component in (config.pipeline or ()) if config.language else ():
         name = short_name(component.name)
         only, never = _LANGUAGES.get(name), _OTHER_LANGUAGES.get(name, frozenset())
@@ -118,7 +125,7 @@ def refused(project: Project) -> Iterator[tuple[Component, str]]:
             yield component, f"does not support the language '{config.language}'"
 
 
-def misplaced(pipeline: Iterable[Component]) -> Iterator[tuple[Component, str]]:
+def misplaced(pipeline: Iterable[Component], needs: Needs = NEEDS) -> Iterator[tuple[Component, str]]:
     """Yield each component that precedes something it needs, with what that is: Rasa refuses to train it.
 
     A custom or unknown component before it may provide that, or be meant to.
@@ -127,7 +134,7 @@ def misplaced(pipeline: Iterable[Component]) -> Iterator[tuple[Component, str]]:
     for component in pipeline:
         name = short_name(component.name)
         if before <= COMPONENTS:
-            yield from ((component, what) for what, names in NEEDS.get(name, ()) if not names & before)
+            yield from ((component, what) for what, names in needs.get(name, ()) if not names & before)
         before.add(name)
 
 

@@ -93,22 +93,36 @@ class DucklingAccess:
     network: Network = field(default=Network(), repr=False)
 
 
-class Training(msgspec.Struct):
-    """What a component learns from: sorted examples without exact repetitions, and their batch as featurized so far.
+class Lessons(msgspec.Struct):
+    """What steps learn from: sorted examples without exact repetitions, and their batch as featurized so far.
 
-    The project has them in the order of its files, for what reads that order in Rasa, too.
+    Steps that are cached are given no more than this, so that nothing else can change what they learn.
     """
 
-    project: Project
     examples: tuple[Example, ...]
     batch: Batch
     seed: int
     label_split: LabelSplit | None = None
     """How multi-intents are split, if the tokenizer splits them."""
-    duckling: DucklingAccess | None = None
     vectors: SentenceVectors | None = None
     notes: list[str] = msgspec.field(default_factory=list)
     """Remarks of components on this training, for the user."""
+
+    @property
+    def intent_rows(self) -> list[int]:
+        """Indices of the examples that teach intents: those with an intent and a text."""
+        return [row for row, example in enumerate(self.examples) if example.intent and example.text]
+
+
+class Training(Lessons, kw_only=True):
+    """What steps are given that are trained each time.
+
+    The project has the examples in the order of its files, for what reads that order in Rasa, too. Its version is
+    in the parameters of the steps that differ between versions (:data:`.plan.DIFFER`).
+    """
+
+    project: Project
+    duckling: DucklingAccess | None = None
     left_out: list[Substitution] = msgspec.field(default_factory=list)
 
     def leave_out(self, component: str, reason: str) -> None:
@@ -119,11 +133,6 @@ class Training(msgspec.Struct):
     def entity_names(self) -> frozenset[str]:
         """The entities that are annotated at least once."""
         return frozenset(entity.entity for example in self.examples for entity in example.entities)
-
-    @property
-    def intent_rows(self) -> list[int]:
-        """Indices of the examples that teach intents: those with an intent and a text."""
-        return [row for row, example in enumerate(self.examples) if example.intent and example.text]
 
 
 class Component(Protocol):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from turncheck.engines.embedded.nlu.batch import Batch, Training
+    from turncheck.engines.embedded.nlu.batch import Batch, Lessons, Training
 
 FALLBACK_INTENT: Final = "nlu_fallback"
 
@@ -114,7 +114,7 @@ class LogisticRegressionClassifier(Struct, frozen=True):
     ranking_length: int
 
     @classmethod
-    def train(cls, parameters: Mapping[str, Any], training: Training) -> Self | None:
+    def train(cls, parameters: Mapping[str, Any], training: Lessons) -> Self | None:
         """Fit it; ``None`` if no example has an intent.
 
         Raises:
@@ -223,7 +223,7 @@ class KeywordIntentClassifier(Struct, frozen=True):
         Raises:
             UserError: a training text is not a regular expression.
         """
-        if training.project.rasa is not None and training.project.rasa.major == OLDEST:
+        if parameters["rasa"] == OLDEST:
             return cls(tuple((re.compile(words, re.IGNORECASE), intent) for words, intent in _WORDS_OF_RASA_0))
         flags = 0 if parameters["case_sensitive"] else re.IGNORECASE
         intents: dict[str, str] = {}

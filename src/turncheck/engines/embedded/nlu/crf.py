@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
-    from turncheck.engines.embedded.nlu.batch import Batch, TokenPatterns, Tokens, Training
+    from turncheck.engines.embedded.nlu.batch import Batch, Lessons, TokenPatterns, Tokens
     from turncheck.project.nlu_data import EntityAnnotation
 
 # Entity tags: annotations → tags of tokens, and predicted tags → entities, by Rasa's BILOU scheme and its repairs.
@@ -395,7 +395,7 @@ class CRFEntityExtractor(Struct, frozen=True):
     parameters: Mapping[str, Any]
 
     @classmethod
-    def train(cls, parameters: Mapping[str, Any], training: Training) -> Self | None:
+    def train(cls, parameters: Mapping[str, Any], training: Lessons) -> Self | None:
         """Train on all examples; ``None`` if none has an entity.
 
         Raises:

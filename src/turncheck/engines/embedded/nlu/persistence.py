@@ -13,7 +13,7 @@ from turncheck.engines.embedded.nlu.catalogue import parameters_of, require_know
 from turncheck.engines.embedded.nlu.duckling import DucklingEntityExtractor
 from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.ngrams import TrainingSentences
-from turncheck.engines.embedded.nlu.plan import Step
+from turncheck.engines.embedded.nlu.plan import ADDED, Step
 from turncheck.engines.embedded.nlu.spacy_model import TokenizerShape, load_tokenizer
 from turncheck.engines.embedded.nlu.steps import load_step
 from turncheck.messages.finding import NOWHERE
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.nlu.batch import Tokenizer
 
 FOLDER: Final = "nlu"
-_SPACY: Final = "spacy_model"
-"""What the plan adds to the parameters of a component."""
 
 
 class _StepShape(TypedDict):
@@ -115,6 +113,6 @@ def _step_to_json(step: Step) -> dict[str, Any]:
 
 def _step_from_json(shape: _StepShape) -> Step:
     parameters = shape["parameters"]
-    component = Component(shape["name"], {name: parameters[name] for name in parameters.keys() - {_SPACY}}, NOWHERE)
+    component = Component(shape["name"], {name: parameters[name] for name in parameters.keys() - ADDED}, NOWHERE)
     parameters_of(component, require_known(component, rasa=0))  # of any version: the one that trained it had it
     return Step(shape["kind"], Component(shape["name"], {}, NOWHERE), parameters)

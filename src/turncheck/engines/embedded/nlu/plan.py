@@ -59,6 +59,12 @@ _NO_FOREIGN_MODEL: Final = "it needs a pretrained model, which is not installed 
 _SPACY: Final = frozenset({"SpacyTokenizer", "SpacyFeaturizer", "SpacyEntityExtractor"})
 """What runs unchanged if the model of ``SpacyNLP`` is installed."""
 
+DIFFER: Final = frozenset({"SklearnIntentClassifier", "KeywordIntentClassifier", "EntitySynonymMapper"})
+"""Components that do something else in other versions of Rasa: the version is one of their parameters, ``rasa``."""
+
+ADDED: Final = frozenset({"rasa", "spacy_model"})
+"""What a plan adds to the parameters of components."""
+
 _LEARNS_FROM_VECTORS: Final = frozenset({"DietStandIn", "IntentStandIn", "ResponseSelectorStandIn"})
 READS_SENTENCE_FEATURES: Final = frozenset({"LogisticRegressionClassifier", "SklearnIntentClassifier"})
 READS_TOKEN_FEATURES: Final = frozenset({"CRFEntityExtractor"})
@@ -155,6 +161,8 @@ def _resolve(
         return  # a message that begins with a slash is read as such with or without it
     if known.name == "CountVectorsFeaturizer":
         check_counts(component, parameters)
+    if known.name in DIFFER:
+        parameters["rasa"] = rasa
     if spacy_model is not None and known.name in _SPACY:
         yield Step(known.name, component, {**parameters, "spacy_model": spacy_model})
         return

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from turncheck.engines.conversation import PredictedEntity, SelectedResponse
 from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter, ensure_dimensions
 from turncheck.engines.embedded.nlu import classifiers, featurizers
-from turncheck.engines.embedded.nlu.batch import NO_INTENT, Batch, Component, Training
+from turncheck.engines.embedded.nlu.batch import NO_INTENT, Batch, Component, Lessons, Training
 from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, fit_factor
 from turncheck.engines.embedded.nlu.crf import CRFEntityExtractor, as_predicted
 from turncheck.engines.embedded.nlu.custom_code import CustomComponent
@@ -22,7 +22,7 @@ from turncheck.engines.embedded.nlu.intent_model import IntentModel, Ranking, li
 from turncheck.engines.embedded.nlu.ngrams import NgramFeatures, on_grid
 from turncheck.engines.embedded.nlu.spacy_model import SpacyEntityExtractor, SpacyFeaturizer
 from turncheck.messages.errors import UserError
-from turncheck.project.rasa_version import OLDEST
+from turncheck.project.rasa_version import NEWEST, OLDEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ class ResponseSelectorStandIn(Struct, frozen=True):
     ranking_length: int
 
     @classmethod
-    def train(cls, parameters: Mapping[str, Any], training: Training) -> Self | None:
+    def train(cls, parameters: Mapping[str, Any], training: Lessons) -> Self | None:
         """Train on the sentences of retrieval intents; ``None`` (and a note) if there are none."""
         intent = parameters["retrieval_intent"]
         chosen = [
@@ -115,7 +115,7 @@ class EntitySynonymMapper(Struct, frozen=True):
     synonyms: Mapping[str, str]
 
     @classmethod
-    def train(cls, parameters: Mapping[str, Any], training: Training) -> Self:  # noqa: ARG003  # the common protocol
+    def train(cls, parameters: Mapping[str, Any], training: Training) -> Self:
         """Collect the synonyms of the data, then the values from annotations; the last one counts."""
         pairs = [(synonym.synonym, synonym.value) for synonym in training.project.nlu.synonyms]
         pairs += (
@@ -127,7 +127,7 @@ class EntitySynonymMapper(Struct, frozen=True):
         for text, value in pairs:
             if text != value:
                 synonyms[text.lower()] = value
-            if training.project.older is None:  # since Rasa 3 a value maps to itself, whatever its case
+            if parameters["rasa"] == NEWEST:  # since Rasa 3 a value maps to itself, whatever its case
                 synonyms.setdefault(value.lower(), value)
         return cls(synonyms)
 
@@ -166,7 +166,7 @@ class DietStandIn(Struct, frozen=True):
     split_by_comma: bool | Mapping[str, bool]
 
     @classmethod
-    def train(cls, name: str, parameters: Mapping[str, Any], training: Training) -> Self:
+    def train(cls, name: str, parameters: Mapping[str, Any], training: Lessons) -> Self:
         """Train what ``intent_classification`` and ``entity_recognition`` request and the data allow."""
         rows = training.intent_rows
         texts = [training.examples[row].text for row in rows]
@@ -325,18 +325,21 @@ class SklearnIntentClassifier(Struct, frozen=True):
     model: Any
     factor: float
     reads_counts: bool = False
-    """Whether it reads sparse features: Rasa NLU 0.x did not distinguish between the two."""
+    """Whether it reads sparse features: Rasa NLU 0.x and the first of Rasa 1.x did not distinguish between the two."""
 
     @classmethod
-    def train(cls, parameters: Mapping[str, Any], training: Training) -> Self | None:
+    def train(cls, parameters: Mapping[str, Any], training: Lessons) -> Self | None:
         """Search and fit; ``None`` (and a note) for fewer than two intents.
 
         Raises:
             UserError: no featurizer before it gives dense features (Rasa refuses such a pipeline).
         """
         rows = training.intent_rows
-        reads_counts = training.project.major == OLDEST
-        features = _dense(training.batch.sentence_features, counts=reads_counts)
+        blocks = training.batch.sentence_features
+        reads_counts = parameters["rasa"] == OLDEST
+        if parameters["rasa"] == 1 and _dense(blocks, counts=False) is None:
+            reads_counts = True  # no later Rasa 1 trains this pipeline
+        features = _dense(blocks, counts=reads_counts)
         if features is None:
             raise UserError(
                 "SklearnIntentClassifier needs dense features, and no featurizer before it gives any",
@@ -463,14 +466,14 @@ def extractor_of(step: Step, component: Component) -> str | None:
     return step.kind if step.kind in _PLAIN else _stand_in_name(step)
 
 
-def train_step(step: Step, training: Training) -> Component | None:
-    """Train one step; ``None`` if there is nothing to learn.
+def train_step(step: Step, training: Lessons) -> Component | None:
+    """Train one step; ``None`` if there is nothing to learn. What is not cached is given a whole :class:`Training`.
 
     Raises:
         UserError: the data or the parameters do not allow it; the message has the component's location.
     """
     try:
-        if step.kind == "CustomComponent":
+        if step.kind == "CustomComponent" and isinstance(training, Training):
             return CustomComponent.train(step, training)
         if step.kind in _STAND_INS:
             return DietStandIn.train(_stand_in_name(step), _stand_in_parameters(step), training)

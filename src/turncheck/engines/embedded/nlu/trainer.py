@@ -5,14 +5,13 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass, field
 from operator import attrgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
 from turncheck import __version__
 from turncheck.engines.embedded.model_archive import keep, read_kept
-from turncheck.engines.embedded.nlu.batch import Batch, Component, DucklingAccess, Tokenizer, Training
+from turncheck.engines.embedded.nlu.batch import Batch, Component, DucklingAccess, Lessons, Tokenizer, Training
 from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.linear import LabelSplit
 from turncheck.engines.embedded.nlu.ngrams import TrainingSentences
@@ -22,13 +21,13 @@ from turncheck.engines.embedded.nlu.steps import FEATURIZERS, extractor_of, load
 from turncheck.engines.embedded.training_key import NoDigestError, digest_of, nlu_inputs
 from turncheck.process.cache import Cache, surroundings
 from turncheck.process.one_thread import one_thread
-from turncheck.project.model import Config, Project
 from turncheck.report.model import EngineInfo
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
+    from turncheck.project.model import Config, Project
     from turncheck.project.nlu_data import EntityAnnotation, Example
     from turncheck.report.trust import ConfidenceMap
 
@@ -46,7 +45,6 @@ LEARNS: Final = frozenset(
 )
 """Slow kinds: they learn from annotated sentences, their words, and features of the previous steps."""
 _KIND: Final = "trained component"
-_NO_PROJECT: Final = Project(Path(), "")
 
 
 def kept_step(cache: Cache | None, step: Step, training: Training) -> Component | None:
@@ -55,18 +53,18 @@ def kept_step(cache: Cache | None, step: Step, training: Training) -> Component 
     Raises:
         UserError: as there.
     """
-    if cache is None or step.kind not in LEARNS or training.vectors is not None:
+    if step.kind not in LEARNS:
         return train_step(step, training)
-    learnt = learnt_by(step, training)
-    key = step_key(step, learnt)
-    found = read_kept(cache, key, _KIND, lambda members: _tried(load_step(step, members), learnt.batch))
-    if found is not None:
-        return found
+    learnt = learnt_by(step, training)  # without a cache, too: so that both learn the same
+    key = None if cache is None else step_key(step, learnt)
+    if cache is not None:
+        found = read_kept(cache, key, _KIND, lambda members: _tried(load_step(step, members), learnt.batch))
+        if found is not None:
+            return found
     component = train_step(step, learnt)
-    if component is not None and not learnt.notes and not learnt.left_out:  # notes are not cached
+    if cache is not None and component is not None and not learnt.notes:  # notes are not cached
         keep(cache, key, _KIND, component.save)
     training.notes += learnt.notes
-    training.left_out += learnt.left_out
     return component
 
 
@@ -84,7 +82,7 @@ def _tried(component: Component, learnt: Batch) -> Component:
     return component
 
 
-def learnt_by(step: Step, training: Training) -> Training:
+def learnt_by(step: Step, training: Training) -> Lessons:
     """Return the input of a step that learns: no synonyms, no patterns, no features that it does not read."""
     whole = training.batch
     batch = Batch.of(whole.texts, whole.tokens)
@@ -93,11 +91,13 @@ def learnt_by(step: Step, training: Training) -> Training:
     if step.kind in READS_TOKEN_FEATURES:
         batch.patterns, batch.dense_token_features = whole.patterns, whole.dense_token_features
     examples = tuple(map(_as_annotated, training.examples))
-    return Training(_NO_PROJECT, examples, batch, training.seed, training.label_split)
+    return Lessons(examples, batch, training.seed, training.label_split, training.vectors)
 
 
-def step_key(step: Step, learnt: Training) -> str | None:
-    """Return the key of a step, ``None`` if what it learns from has no digest."""
+def step_key(step: Step, learnt: Lessons) -> str | None:
+    """Return the key of a step, ``None`` if it is not cached: what it learns from has no digest, or is very large."""
+    if learnt.vectors is not None:
+        return None
     batch = learnt.batch  # its other columns are filled in prediction
     columns = batch.tokens, batch.sentence_features, batch.patterns, batch.dense_token_features
     inputs = learnt.examples, columns, learnt.seed, learnt.label_split
@@ -156,7 +156,7 @@ class EmbeddedNluTrainer:
         texts = [example.text for example in examples]
         batch = Batch.of(texts, [tokenizer.tokenize(text) for text in texts])
         split = LabelSplit.of(plan.tokenizer.parameters)
-        training = Training(learnt, examples, batch, self.seed, split, self.duckling, self.vectors)
+        training = Training(examples, batch, self.seed, split, self.vectors, project=learnt, duckling=self.duckling)
         components: list[tuple[Step, Component]] = []
         for step in plan.steps if examples else ():
             component = kept_step(self.cache, step, training)
@@ -200,12 +200,12 @@ class EmbeddedNluTrainer:
             [example.text for example in examples], [tokenizer.tokenize(example.text) for example in examples]
         )
         split = LabelSplit.of(plan.tokenizer.parameters)
-        training = Training(learnt, examples, batch, self.seed, split, self.duckling, self.vectors)
+        training = Training(examples, batch, self.seed, split, self.vectors, project=learnt, duckling=self.duckling)
         steps = iter(plan.steps)
         components: list[tuple[Step, Component]] = []
         for old, component in engine.components:
             step = next(one for one in steps if one.kind == old.kind)
-            new = train_step(step, training) if step.kind in kinds else component
+            new = kept_step(None, step, training) if step.kind in kinds else component
             if new is not None:
                 components.append((step, new))
         return replace(engine, components=tuple(components))
