@@ -183,6 +183,17 @@ def test_find_intent_is_read() -> None:
     assert read_understood(body_of("find_intent_traits")).traits == ("Urgent", "Angry")
 
 
+def test_the_state_of_the_winning_task_is_read() -> None:
+    def answered(*states: object) -> Any:
+        winners = [{"intent": f"Task {number}", "state": state} for number, state in enumerate(states)]
+        return {"response": {"result": "successintent", "finalResolver": {"winningIntent": winners}}}
+
+    assert read_understood(answered("published")).state == "Published"
+    assert read_understood(answered("configured", "published", "configured")).state == "Configured|Published"
+    assert read_understood(answered(None)).state == ""
+    assert read_understood(body_of("find_intent_none")).state == ""
+
+
 def test_answers_about_suites_are_read() -> None:
     page = read_suites(body_of("list"))
     assert [suite.name for suite in page.suites] == [

@@ -562,13 +562,17 @@ def test_a_suite_that_was_cancelled_is_in_the_report_as_such(
     paths = (
         ("smoke.json",) if command == ("test", "batch") else (".", "--batch", "smoke.json", "--evaluations", "batch")
     )
-    more = ("--json", "r.json") if command == ("test", "batch") else ("--baseline", "none", "--json", "r.json")
-    assert run(kore, *paths, "--kore-way", "batch", *more, command=command) == 2
+    more = ("--csv", "r.csv", "--out", "out") if command == ("test", "batch") else ("--baseline", "none")
+    assert run(kore, *paths, "--kore-way", "batch", "--json", "r.json", *more, command=command) == 2
     (suite,) = batch_of(folder).suites
     assert suite.outcome == "cancelled"
     assert {case.result for case in suite.cases} == {"not-evaluated"}
     told = capsys.readouterr()
     assert "'smoke' was cancelled" in told.out + told.err
+    if command == ("test", "batch"):
+        assert "it has no CSV" in told.out + told.err
+        assert not (folder / "r.csv").exists()
+        assert not (folder / "out" / "batch").exists()
     if command == ("run",):
         for name in ("comment.md", "summary.md", "report.html"):
             assert "was cancelled" in (folder / "results" / name).read_text("utf-8")

@@ -14,11 +14,15 @@ from dask_cluster import dask_cluster
 from golden_texts import Golden
 
 from turncheck.commands import compare_pipelines as pipeline_fits
-from turncheck.commands.compare_pipelines import run_compare_nlu
+from turncheck.commands.compare_pipelines import pipeline_differences, run_compare_nlu
 from turncheck.commands.nlu import NluOutput, NluTestOptions, config_files
 from turncheck.engines.base import Models
+from turncheck.engines.embedded.configured import configured_components
+from turncheck.engines.embedded.nlu.plan import make_plan
 from turncheck.messages.errors import UserError
+from turncheck.messages.finding import NOWHERE
 from turncheck.process.screen import Console
+from turncheck.project.model import Component, Config
 from turncheck.render.nlu_text import draw_curves
 from turncheck.settings.options import Settings
 
@@ -259,12 +263,14 @@ def test_it_is_said_which_differences_are_judged(tmp_path: Path, capsys: pytest.
         {
             "between": ["words", "letters"],
             "judged": ["token_pattern of WhitespaceTokenizer"],
+            "by_stand_ins": [],
             "not_judged": ["epochs of DIETClassifier", "drop_rate of DIETClassifier"],
         },
-        {"between": ["words", "more"], "judged": ["RegexEntityExtractor"], "not_judged": []},
+        {"between": ["words", "more"], "judged": ["RegexEntityExtractor"], "by_stand_ins": [], "not_judged": []},
         {
             "between": ["letters", "more"],
             "judged": ["token_pattern of WhitespaceTokenizer", "RegexEntityExtractor"],
+            "by_stand_ins": [],
             "not_judged": ["epochs of DIETClassifier", "drop_rate of DIETClassifier"],
         },
     ]
@@ -273,6 +279,66 @@ def test_it_is_said_which_differences_are_judged(tmp_path: Path, capsys: pytest.
     assert len(said) == 2  # the best one with each other one
     assert set(said) <= set(written["advice"])
     assert any("it cannot judge epochs of DIETClassifier, drop_rate of DIETClassifier." in line for line in said)
+
+
+_SPACY = ["SpacyNLP", "SpacyTokenizer", "SpacyFeaturizer", "SklearnIntentClassifier"]
+_COUNTS = ["WhitespaceTokenizer", "CountVectorsFeaturizer", "LogisticRegressionClassifier"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "judged", "by_stand_ins", "not_judged"),
+    [
+        (
+            *(_SPACY, _COUNTS),
+            ["SklearnIntentClassifier", "CountVectorsFeaturizer", "LogisticRegressionClassifier"],
+            *(["SpacyFeaturizer"], ["SpacyTokenizer against WhitespaceTokenizer", "SpacyNLP"]),
+        ),
+        (
+            *([*_COUNTS[:2], "DIETClassifier"], _COUNTS),
+            *(["CountVectorsFeaturizer", "LogisticRegressionClassifier"], ["DIETClassifier"], []),
+        ),
+        (
+            ["WhitespaceTokenizer", "LanguageModelFeaturizer", "DIETClassifier"],
+            ["WhitespaceTokenizer", "CountVectorsFeaturizer", "DIETClassifier"],
+            *([], [], ["LanguageModelFeaturizer against CountVectorsFeaturizer"]),
+        ),
+        ([*_COUNTS, "KeywordIntentClassifier"], _COUNTS, ["KeywordIntentClassifier"], [], []),
+    ],
+)
+def test_a_stand_in_is_not_called_judged(
+    one: list[str], other: list[str], judged: list[str], by_stand_ins: list[str], not_judged: list[str]
+) -> None:
+    def read(names: list[str]) -> Config:
+        return Config(pipeline=tuple(Component(name, _MODEL if name == "SpacyNLP" else {}, NOWHERE) for name in names))
+
+    pipelines = {"one": read(one), "other": read(other)}
+    configured = {name: configured_components(config, rasa=3) or () for name, config in pipelines.items()}
+    replaced = {
+        name: {made.component for made in make_plan(config).substitutions if made.used}
+        for name, config in pipelines.items()
+    }
+    (found,) = pipeline_differences(pipelines, configured, replaced)
+    assert sorted(found.judged) == sorted(judged)
+    assert sorted(found.by_stand_ins) == sorted(by_stand_ins)
+    assert sorted(found.not_judged) == sorted(not_judged)
+
+
+_MODEL = {"model": "xx_nowhere_installed"}
+
+
+def test_pipelines_of_which_stand_ins_run_are_left_to_rasa(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Golden
+) -> None:
+    spacy, counts = tmp_path / "spacy.yml", tmp_path / "counts.yml"
+    for path, names in ((spacy, _SPACY), (counts, _COUNTS)):
+        steps = [{"name": name, **(_MODEL if name == "SpacyNLP" else {})} for name in names]
+        path.write_text(json.dumps({"recipe": "default.v1", "language": "en", "pipeline": steps}))
+    output, screen = NluOutput(folder=tmp_path / "results", plots=False), Console(quiet=True)
+    run_compare_nlu(judging(workers=1), [spacy, counts], output, screen, runs=1, percentages=(0,))
+    printed = capsys.readouterr().out
+    golden(printed, only="Between ")
+    assert "Compare the two with Rasa itself before you choose." in printed
+    assert not any(word in printed for word in ("simpler", "Take "))
 
 
 def test_a_pipeline_that_cannot_be_trained_is_compared_with_none(

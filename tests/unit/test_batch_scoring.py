@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from timing import Timing
 
-from turncheck.engines.base import UtteranceAnswer
+from turncheck.engines.base import Capabilities, UtteranceAnswer
+from turncheck.engines.conversation import Parse, PredictedIntent
 from turncheck.evaluation.batch.judging import (
     as_composite,
     classify,
@@ -24,7 +25,7 @@ from turncheck.evaluation.batch.judging import (
     judged_case,
     shown_value,
 )
-from turncheck.evaluation.batch.suites import intents_of, kinds_of
+from turncheck.evaluation.batch.suites import answer_of, intents_of, kinds_of
 from turncheck.messages.finding import Location
 from turncheck.project.batch.model import ExpectedEntity, KnownIntent, KnownNames, SuiteCase, comparable
 from turncheck.report.batch import BatchCase, BatchNumbers, harmonic, numbers_of
@@ -126,6 +127,16 @@ def test_a_suites_numbers_are_as_expected(group: str) -> None:
     assert kinds.keys() == expected["kinds"].keys()
     for kind, numbers in kinds.items():
         agrees(numbers, expected["kinds"][kind])
+
+
+@pytest.mark.parametrize(
+    ("expected", "scored"),
+    [((), "abc"), (("a",), "abc"), (("E",), "abce"), (("d", "f"), "abcdf"), (("not there",), "abc")],
+)
+def test_the_best_intents_have_scores_and_each_that_is_expected(expected: tuple[str, ...], scored: str) -> None:
+    ranking = tuple(PredictedIntent(name, 0.5 - place / 10) for place, name in enumerate("abcdef"))
+    answer = answer_of(SuiteCase("x", expected), Parse("x", ranking[0], ranking), Capabilities())
+    assert list(answer.scores) == list(scored)
 
 
 def test_the_usual_scores_count_a_wrong_match_for_both_intents() -> None:

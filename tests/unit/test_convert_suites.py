@@ -427,13 +427,28 @@ def test_utterances_are_added_to_the_suite_of_a_universal_bot(
     assert "3 bot names for 2 intents" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("flags", "without"),
+    [((), "'City', 'Quantity'"), (("--entity", "City=Oslo"), "'Quantity'"), (("--entity", "Size=2"), "'City', 'Quan")],
+)
+def test_an_order_of_entities_needs_no_values(
+    tmp_path: Path, flags: tuple[str, ...], without: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    suite = tmp_path / "a.json"
+    (tmp_path / "lines.txt").write_text("to Oslo\n")
+    order = ("--entity-order", "City>Quantity")
+    assert make("add", suite, "--intent", "Order Tea", *order, *flags, "--from", tmp_path / "lines.txt") == 0
+    assert f"Without a value: {without}" in capsys.readouterr().err
+    (read,) = read_suites(tmp_path, [suite]).suites
+    assert read.cases[0].order == ("City", "Quantity")
+
+
 @pytest.mark.follows(page="kore-batch", sentence="An order of entities cannot be chosen for several intents.")
 @pytest.mark.parametrize(
     ("flags", "told"),
     [
         (("--entity", "City"), "--entity: expected NAME=VALUE, got 'City'"),
         (("--entity", "City="), "--entity: expected NAME=VALUE"),
-        (("--entity", "City=Oslo", "--entity-order", "City>Quantity"), "'Quantity', which no --entity gives a value"),
         (("--intent", "A | B", "--entity", "City=Oslo", "--entity-order", "City"), "for one intent"),
         (("--entity", "City=Oslo", "--entity-order", "City>City"), "--entity-order names 'City' twice"),
     ],
@@ -515,6 +530,27 @@ def test_only_utterances_whose_task_was_completed_are_kept(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("matched", "expected"),
+    [
+        (["Pay Bill", "Track Delivery"], ("Pay Bill", "Track Delivery")),
+        (["Pay Bill"], ("Pay Bill",)),
+        ("Pay Bill | Track Delivery", ("Pay Bill", "Track Delivery")),
+        (["None", "Pay Bill", "Pay Bill", 7, None], ("Pay Bill", "7")),
+        (["A", "B", "C", "D"], ("A", "B", "C")),
+        ([], None),
+        (["None"], None),
+        ({"name": "A"}, None),
+    ],
+)
+def test_an_utterance_that_matched_several_intents_expects_any_of_them(
+    matched: object, expected: tuple[str, ...] | None
+) -> None:
+    found = successful_utterances(Source("log", json.dumps([{"utterance": "u", "intent": matched, "completed": True}])))
+    assert [case.intents for case in found.cases] == ([] if expected is None else [expected])
+    assert found.left_out == (expected is None)
+
+
+@pytest.mark.parametrize(
     ("record", "lacks"),
     [
         ({"utterance": "x", "intent": "A"}, "whether its task was completed"),
@@ -562,6 +598,7 @@ def judged(draw: st.DrawFn) -> BatchCase:
         kind="dialog",
         expected=expected,
         matched=matched,
+        state=draw(st.sampled_from(["", "Configured", "Published"])),
         parent=tuple(draw(st.lists(st.sampled_from(["Do you like books?", "thanks"]), max_size=2))),
         result=result,
         passed=result in {"tp", "tn"} and not entities,

@@ -315,9 +315,9 @@ SETTING = BatchSetting(
 )
 
 
-def table(*judged_cases: BatchCase, version: str = "published") -> list[list[str]]:
+def table(*judged_cases: BatchCase) -> list[list[str]]:
     numbers = numbers_of(judged_cases)
-    suite = BatchSuite(**numbers, name="s", version=version, outcome="success", setting=SETTING, cases=judged_cases)
+    suite = BatchSuite(**numbers, name="s", version="published", outcome="success", setting=SETTING, cases=judged_cases)
     written = render_batch_csv(report(), suite, "s.csv").encoded.decode()
     return list(csv.reader(io.StringIO(written)))
 
@@ -358,19 +358,35 @@ def test_the_block_of_the_csv() -> None:
 def test_the_rows_of_the_csv() -> None:
     entities = (ExpectedEntity("City", ("Oslo",)), ExpectedEntity("Kind", ("mint",)))
     case = SuiteCase("tea", ("Order Tea",), parent=("Shop",), entities=entities)
-    rows = table(judged(case, "Order Tea", entities={"City": "Oslo"}))
-    head = ["tea", "Order Tea", "Order Tea", "Shop", "Published", "True Positive"]
+    rows = table(judged(case, "Order Tea", entities={"City": "Oslo"}, state="Configured"))
+    head = ["tea", "Order Tea", "Order Tea", "Shop", "Configured", "True Positive"]
     assert [row[:10] for row in rows[-2:]] == [
         [*head, "City", "Oslo", "Oslo", "TRUE"],
         [*head, "Kind", "mint", "none", "FALSE"],
     ]
     others = (SuiteCase("cup", ("Order Tea",)), "Buy"), (SuiteCase("cup", ("Order Tea",)),), (SuiteCase("cup", ()),)
-    rows = table(*(judged(*one) for one in others), version="in-development")
+    rows = table(*(judged(*one) for one in others))
     assert [row[1:6] for row in rows[-3:]] == [
-        ["Order Tea", "Buy", "", "Configured", "False Positive"],
-        ["Order Tea", "None", "", "Configured", "False Negative"],
-        ["None", "None", "", "Configured", "True Negative"],
+        ["Order Tea", "Buy", "", "", "False Positive"],
+        ["Order Tea", "None", "", "", "False Negative"],
+        ["None", "None", "", "", "True Negative"],
     ]
+
+
+def test_the_state_of_a_task_is_the_platforms_own_whatever_version_was_asked() -> None:
+    text = (
+        '"Report name:","s"\n"Run Type:","inDevelopment"\n\n'
+        '"Utterance","ExpectedIntent","MatchedIntent","Task State","Result Type"\n'
+        '"tea","Order Tea","Order Tea","Published","True Positive"\n'
+        '"cup","Order Tea","Buy","Configured","False Positive"\n'
+        '"mug","Order Tea","None","","False Negative"\n'
+    )
+    suite = import_batch_csv("s.csv", text).suite
+    assert suite.version == "in-development"
+    assert [case.state for case in suite.cases] == ["Published", "Configured", ""]
+    assert [row[4] for row in table(*suite.cases)[-3:]] == ["Published", "Configured", ""]
+    older = import_batch_csv("s.csv", text.replace('"Task State",', "").replace('"Published",', "")).suite
+    assert older.cases[0].state == ""
 
 
 @pytest.mark.follows(

@@ -258,7 +258,7 @@ def _fault_line(finding: Finding, named: Mapping[str, str], folder: str) -> str:
 
 
 def write_batch(report: Report, options: BatchOptions, screen: Console) -> None:
-    """Write the requested files.
+    """Write the requested files; as on the platform, a suite whose run was cancelled has no CSV.
 
     Raises:
         UserError: a file cannot be written.
@@ -272,6 +272,9 @@ def write_batch(report: Report, options: BatchOptions, screen: Console) -> None:
     if options.csv is not None:
         several = len(suites) > 1
         for number, suite in enumerate(suites, start=1):
+            if suite.outcome == "cancelled":
+                screen.note(f"'{text(suite.name)}' was cancelled: it has no CSV.")
+                continue
             path = options.csv.with_stem(f"{options.csv.stem}-{number}") if several else options.csv
             rendered = render_batch_csv(report, suite, path.name, raw=options.raw_csv, tested=tested)
             write_file(path, rendered.encoded)
@@ -289,5 +292,6 @@ def write_batch(report: Report, options: BatchOptions, screen: Console) -> None:
         files += [
             render_batch_csv(report, suite, f"batch/{number}.csv", raw=options.raw_csv, tested=tested)
             for number, suite in enumerate(suites, start=1)
+            if suite.outcome != "cancelled"
         ]
         write_results(options.out, files)

@@ -20,7 +20,7 @@ from turncheck import __version__
 from turncheck.commands.compare_policies import Configured, alike_in_words, alike_to
 from turncheck.commands.nlu import NluOutput, NluTestOptions, read_judged
 from turncheck.commands.split import needed_responses
-from turncheck.comparison.changed_parts import differences
+from turncheck.comparison.changed_parts import differences, run_the_same
 from turncheck.engines.base import NLU_PARTS
 from turncheck.engines.embedded.model_archive import MemberWriter, write_model
 from turncheck.engines.embedded.models import SUFFIX, has_custom_components
@@ -64,11 +64,12 @@ _MOST_NAMED: Final = 8
 
 
 class PipelineDifference(Struct, frozen=True):
-    """In what two pipelines differ: what the engine runs differently, and what makes no difference to it."""
+    """In what two pipelines differ: what runs differently here, as in Rasa or as a stand-in, and what is ignored."""
 
     one: str
     other: str
     judged: tuple[str, ...]
+    by_stand_ins: tuple[str, ...]
     not_judged: tuple[str, ...]
 
     @property
@@ -77,6 +78,7 @@ class PipelineDifference(Struct, frozen=True):
         return {
             "between": [self.one, self.other],
             "judged": list(self.judged),
+            "by_stand_ins": list(self.by_stand_ins),
             "not_judged": list(self.not_judged),
         }
 
@@ -84,33 +86,58 @@ class PipelineDifference(Struct, frozen=True):
     def in_words(self) -> str:
         """As one sentence; of pipelines that are the same, or of which nothing is judged, others speak."""
         between = f"{text(self.one)} and {text(self.other)}"
-        if not self.not_judged:
+        if self.is_all_judged:
             return f"Between {between} all differences are judged: {_listed(self.judged)}."
-        return (
-            f"Between {between} the embedded engine judges {_listed(self.judged)}; "
-            f"it cannot judge {_listed(self.not_judged)}."
-        )
+        parts = [f"judges {_listed(self.judged)}"] if self.judged else []
+        parts += [f"has only stand-ins for {_listed(self.by_stand_ins)}"] if self.by_stand_ins else []
+        parts += [f"cannot judge {_listed(self.not_judged)}"] if self.not_judged else []
+        return f"Between {between} the embedded engine {'; it '.join(parts)}."
+
+    @property
+    def is_all_judged(self) -> bool:
+        """Whether figures say which of the two is better: all that differs runs as in Rasa."""
+        return not (self.by_stand_ins or self.not_judged)
 
 
 def pipeline_differences(
-    pipelines: Mapping[str, Config], configured: Mapping[str, Configured]
+    pipelines: Mapping[str, Config], configured: Mapping[str, Configured], replaced: Mapping[str, Collection[str]]
 ) -> list[PipelineDifference]:
-    """Return the differences of each two pipelines that can be run; ``configured``: what the engine runs for each."""
+    """Return the differences of each two pipelines that can be run.
+
+    Args:
+        pipelines: the configurations by name.
+        configured: what the engine runs for each.
+        replaced: the names of the components of each for which something else runs.
+    """
     return [
-        PipelineDifference(
-            one,
-            other,
-            tuple(dict.fromkeys(_judged(pipelines[one], pipelines[other], configured[one], configured[other]))),
-            tuple(dict.fromkeys(map(_name, differences(configured[one], configured[other])))),
-        )
+        _difference(one, other, pipelines, configured, {*replaced[one], *replaced[other]})
         for one, other in combinations(configured, 2)
     ]
 
 
-def _judged(config: Config, other: Config, of_one: Configured, of_other: Configured) -> Iterator[str]:
-    """Yield the names of what the engine runs differently."""
+def _difference(
+    one: str,
+    other: str,
+    pipelines: Mapping[str, Config],
+    configured: Mapping[str, Configured],
+    replaced: Collection[str],
+) -> PipelineDifference:
+    found = list(_run_differently(pipelines[one], pipelines[other], configured[one], configured[other]))
+    return PipelineDifference(
+        one,
+        other,
+        tuple(dict.fromkeys(words for words, component in found if component not in replaced)),
+        tuple(dict.fromkeys(words for words, component in found if component in replaced)),
+        tuple(dict.fromkeys(map(_name, differences(configured[one], configured[other])))),
+    )
+
+
+def _run_differently(
+    config: Config, other: Config, of_one: Configured, of_other: Configured
+) -> Iterator[tuple[str, str]]:
+    """Yield what the engine runs differently, in words, and the name of its component."""
     if config.language != other.language:
-        yield "language"
+        yield "language", ""
     before, after = _pairs(config, of_one), _pairs(other, of_other)
     matcher = SequenceMatcher(None, [_class(pair) for pair in before], [_class(pair) for pair in after], autojunk=False)
     for kind, first, end, start, stop in matcher.get_opcodes():
@@ -118,25 +145,21 @@ def _judged(config: Config, other: Config, of_one: Configured, of_other: Configu
             for left, right in zip(before[first:end], after[start:stop], strict=True):
                 yield from _of_component(left, right)
             continue
-        same = [
-            (left, right)
-            for left, right in zip(before[first:end], after[start:stop], strict=False)
-            if left[1].runs == right[1].runs
-        ]
-        known = {id(pair) for both in same for pair in both}
+        same = run_the_same([pair[1] for pair in before[first:end]], [pair[1] for pair in after[start:stop]])
+        known = {id(component) for both in same for component in both}
         yield from (
-            pair[0].name
+            (pair[0].name, pair[0].name)
             for pair in (*before[first:end], *after[start:stop])
-            if pair[1].runs is not None and id(pair) not in known
+            if pair[1].runs is not None and id(pair[1]) not in known
         )
 
 
-def _of_component(left: _Pair, right: _Pair) -> Iterator[str]:
+def _of_component(left: _Pair, right: _Pair) -> Iterator[tuple[str, str]]:
     if left[1].runs == right[1].runs:
         return
     name = left[0].name
     if left[1].runs is None or right[1].runs is None:
-        yield name
+        yield name, name
         return
     parameters = dict.fromkeys((*left[0].parameters, *right[0].parameters))
     ignored = left[1].ignored.keys() | right[1].ignored.keys()
@@ -145,7 +168,7 @@ def _of_component(left: _Pair, right: _Pair) -> Iterator[str]:
         for key in parameters
         if key not in ignored and left[0].parameters.get(key) != right[0].parameters.get(key)
     ]
-    yield from changed or [name]
+    yield from ((words, name) for words in changed or [name])
 
 
 def _pairs(config: Config, configured: Configured) -> list[_Pair]:
@@ -160,7 +183,9 @@ def _class(pair: _Pair) -> str:
 
 
 def _name(change: UnseenChange) -> str:
-    return f"{change.parameter} of {change.component}" if change.parameter else change.component
+    if change.parameter:
+        return f"{change.parameter} of {change.component}"
+    return f"{change.base} against {change.component}" if change.change == "replaced" else change.component
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -194,7 +219,7 @@ def write_results(
     for score in scores:
         rows = table.setdefault(score.pipeline, [[] for _ in plans])
         rows[score.run - 1].append(score.f1)
-    figures = _figures(plans, scores, advice, [*alike, *different_in_words(advice, different)])
+    figures = _figures(plans, scores, advice, [*alike, *different_in_words(advice, different)], different)
     figures["differences"] = [difference.as_data for difference in different]
     files = [results_json(table), figures_json(figures)]
     if output.plots:
@@ -223,7 +248,13 @@ def _curves(plans: Sequence[RunPlan], scores: Sequence[Score]) -> dict[str, list
     return curves
 
 
-def _figures(plans: Sequence[RunPlan], scores: Sequence[Score], advice: Advice, alike: Sequence[str]) -> dict[str, Any]:
+def _figures(
+    plans: Sequence[RunPlan],
+    scores: Sequence[Score],
+    advice: Advice,
+    alike: Sequence[str],
+    different: Sequence[PipelineDifference],
+) -> dict[str, Any]:
     return {
         "runs": [
             {
@@ -253,8 +284,11 @@ def _figures(plans: Sequence[RunPlan], scores: Sequence[Score], advice: Advice, 
         "best_against_second": None
         if advice.p_value is None
         else {"p_value": advice.p_value, "better": advice.better, "worse": advice.worse},
-        "advice": advice_text(advice, alike),
+        "advice": advice_text(advice, alike, different),
     }
+
+
+_WITH_RASA: Final = "Compare the two with Rasa itself before you choose."
 
 
 def different_in_words(advice: Advice, different: Sequence[PipelineDifference]) -> list[str]:
@@ -264,12 +298,18 @@ def different_in_words(advice: Advice, different: Sequence[PipelineDifference]) 
         difference for difference in different if advice.failed.keys().isdisjoint({difference.one, difference.other})
     ]
     return [
-        difference.in_words for difference in fitted if best in {difference.one, difference.other} and difference.judged
+        difference.in_words
+        for difference in fitted
+        if best in {difference.one, difference.other} and (difference.judged or difference.by_stand_ins)
     ]
 
 
-def advice_text(advice: Advice, alike: Sequence[str] = ()) -> list[str]:
-    """Return the figures and what to do, line by line; ``alike`` says which pipelines no figure tells apart."""
+def advice_text(advice: Advice, alike: Sequence[str] = (), different: Sequence[PipelineDifference] = ()) -> list[str]:
+    """Return the figures and what to do, line by line.
+
+    ``alike`` says which pipelines no figure tells apart, ``different`` in what each two differ: what Rasa runs
+    differently from the engine, only Rasa can compare.
+    """
     data = (
         f"{advice.left_out} % of the training sentences left out" if advice.left_out else "all the training sentences"
     )
@@ -284,12 +324,16 @@ def advice_text(advice: Advice, alike: Sequence[str] = ()) -> list[str]:
             f"it is right more often about {count(advice.better, 'sentence')}, less often about {advice.worse:,} "
             f"(sign test, p {'< 0.001' if advice.p_value < 0.001 else f'= {advice.p_value:.3f}'})"
         )
+        judged = all(one.is_all_judged for one in different if {one.one, one.other} == {best, second})
+        simpler = "Take the simpler one." if judged else _WITH_RASA
         if second is not None and advice.mean_f1[best] == advice.mean_f1[second]:
-            lines.append(f"{best} and {second} are equally good: {counts}. Take the simpler one.")
+            lines.append(f"{best} and {second} are equally good: {counts}. {simpler}")
         elif advice.is_noise:
-            lines.append(f"{best} is ahead of {second}, but that may be noise: {counts}. Take the simpler one.")
-        else:
+            lines.append(f"{best} is ahead of {second}, but that may be noise: {counts}. {simpler}")
+        elif judged:
             lines.append(f"Take {best}. Its lead over {second} is not noise: {counts}.")
+        else:
+            lines.append(f"{best} is ahead of {second} here, and that is not noise: {counts}. {_WITH_RASA}")
     for name in (pipeline for pipeline in advice.pipelines if pipeline not in advice.failed):
         curve = advice.curves[name]
         if curve is None:
@@ -517,10 +561,12 @@ def run_compare_nlu(
     configured = _configured(pipelines, project, allow_custom_code=settings.allow_custom_code)
     alike = [line for group in configured for line in alike_in_words(group, "pipeline")]
     advice = advise(plans, scores, lambda name: [one for group in configured for one in alike_to(name, group)])
-    different = pipeline_differences(pipelines, {name: one for group in configured for name, one in group.items()})
+    of_all = {name: one for group in configured for name, one in group.items()}
+    replaced = {name: _replaced(pipelines[name], project, settings) for name in of_all}
+    different = pipeline_differences(pipelines, of_all, replaced)
     write_results(plans, scores, advice, output, screen, alike=alike, different=different)
     said = [*alike, *different_in_words(advice, different)]
-    sys.stdout.write(plain("\n".join([*advice_text(advice, said), ""])))
+    sys.stdout.write(plain("\n".join([*advice_text(advice, said, different), ""])))
     return EXIT_OK
 
 
@@ -560,6 +606,14 @@ def _configured(
         if made is not None:
             found[config.language][name] = made
     return found.values()
+
+
+def _replaced(config: Config, project: Project, settings: Settings) -> frozenset[str]:
+    """Return the names of the components for which something else runs here."""
+    from turncheck.engines.embedded.nlu.plan import make_plan  # imports NumPy
+
+    plan = make_plan(config, rasa=project.domain.rasa, allow_custom_code=settings.allow_custom_code)
+    return frozenset(one.component for one in plan.substitutions if one.used is not None)
 
 
 def _write_data(

@@ -86,7 +86,9 @@ def _in_words(one: str, other: str, changes: Sequence[UnseenChange], what: str) 
 
 def _name(change: UnseenChange) -> str:
     component = text(change.component)
-    return f"{text(change.parameter)} of {component}" if change.parameter else component
+    if change.parameter:
+        return f"{text(change.parameter)} of {component}"
+    return f"{text(change.base)} against {component}" if change.change == "replaced" else component
 
 
 _MOST_OF_SIZES: Final = 1 << 20

@@ -525,6 +525,9 @@ def run_add(suite: Path, expected: Expectation, utterances: str, screen: Console
     """
     target = _suite_target(suite)
     made = _expected_case(expected)
+    if without := set(made.order).difference(entity.name for entity in made.entities):
+        names = ", ".join(f"'{name}'" for name in made.order if name in without)
+        screen.note(f"Without a value: {names}. The order decides nothing; --entity NAME=VALUE expects an entity.")
     there = _cases_of(suite, screen) if suite.exists() else []
     lines = dict.fromkeys(line.strip() for line in utterances.splitlines() if line.strip())
     new = [case for line in lines if (case := replace(made, text=line)) not in there]
@@ -541,7 +544,7 @@ def _expected_case(expected: Expectation) -> SuiteCase:
     """Return a case without words that expects this.
 
     Raises:
-        UserError: a part of it cannot be read, or the order does not fit intents and entities.
+        UserError: a part of it cannot be read, or there is an order for several intents, or with an entity twice.
     """
     from turncheck.project.batch.model import ExpectedEntity, SuiteCase
     from turncheck.project.batch.rules import read_bots, read_intent, read_order, read_parent
@@ -559,11 +562,6 @@ def _expected_case(expected: Expectation) -> SuiteCase:
         raise UserError("an order of entities is for one intent", hint="Omit --entity-order, or name one intent.")
     if twice := [name for place, name in enumerate(order) if name in order[:place]]:
         raise UserError(f"--entity-order names '{twice[0]}' twice", hint="Name each entity once.")
-    if unknown := [name for name in order if name not in values]:
-        raise UserError(
-            f"--entity-order names '{unknown[0]}', which no --entity gives a value",
-            hint=f"Add --entity {unknown[0]}=VALUE.",
-        )
     entities = tuple(ExpectedEntity(name, tuple(dict.fromkeys(found))) for name, found in values.items())
     parent, bots = read_parent(expected.parent), read_bots(expected.bot)
     return SuiteCase("", read.names, read.is_trait, parent, entities, order, bots)

@@ -82,7 +82,7 @@ def _of_section(before: Sequence[ConfiguredComponent], after: Sequence[Configure
             for component, other in zip(before[first:end], after[start:stop], strict=True):
                 found += _of_component(component, other)
         else:
-            replaced = _replaced(before[first:end], after[start:stop])
+            replaced = run_the_same(before[first:end], after[start:stop])
             found += (_replacement(one, other) for one, other in replaced)
             gone += (one for one in before[first:end] if all(one is not pair[0] for pair in replaced))
             new += (one for one in after[start:stop] if all(one is not pair[1] for pair in replaced))
@@ -102,11 +102,16 @@ def _class(component: ConfiguredComponent) -> str:
     return name.rpartition(".")[2] if name.startswith("rasa.") else name
 
 
-def _replaced(
+def run_the_same(
     before: Sequence[ConfiguredComponent], after: Sequence[ConfiguredComponent]
 ) -> list[tuple[ConfiguredComponent, ConfiguredComponent]]:
-    """Components of different names for which the same runs, something or nothing."""
-    return [(component, other) for component, other in zip(before, after, strict=False) if component.runs == other.runs]
+    """Pair components of different names for which the same runs, something or nothing, in the order of both."""
+    matcher = SequenceMatcher(None, [one.runs for one in before], [one.runs for one in after], autojunk=False)
+    return [
+        (before[block.a + place], after[block.b + place])
+        for block in matcher.get_matching_blocks()
+        for place in range(block.size)
+    ]
 
 
 def _replacement(configured_component: ConfiguredComponent, other: ConfiguredComponent) -> UnseenChange:

@@ -334,7 +334,8 @@ class UtteranceAnswer(Struct, frozen=True):
     them. ``entities``: values by name, as the engine returns them (several with one name: a list). ``order``: in which
     the entities were extracted, ``None`` if the engine does not say. ``scores``: of intents, by their names. ``tags``:
     what the platform calls a failure. ``error``: why there is no answer. ``unknown_entities``: why these cannot be
-    found here, by name: they are not evaluated. ``bots``: the bot of each matched intent, "" if unknown. ``result`` and
+    found here, by name: they are not evaluated. ``bots``: the bot of each matched intent, "" if unknown. ``state``: the
+    platform's state of the matched task (``Configured``, ``Published``), "" if the engine says nothing. ``result`` and
     ``fits``: if the engine has judged the case itself, its class, and of each expected entity whether its value is as
     expected; ``remark``: what it says about it.
     """
@@ -345,6 +346,7 @@ class UtteranceAnswer(Struct, frozen=True):
     order: tuple[str, ...] | None = None
     scores: Mapping[str, float] = field(default_factory=dict)
     bots: tuple[str, ...] = ()
+    state: str = ""
     tags: tuple[str, ...] = ()
     error: str | None = None
     unknown_entities: Mapping[str, str] = field(default_factory=dict)

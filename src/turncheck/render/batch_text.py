@@ -165,7 +165,6 @@ RESULT_TYPES: Final = {
 }
 _FORMULA: Final = re.compile(r"'*[=+\-@\t\r]")
 """The cell's own leading apostrophes are escaped too, so that reading a report again removes exactly one."""
-_STATES: Final = {"in-development": "Configured", "published": "Published"}
 _RUN_TYPES: Final = {"in-development": "inDevelopment", "published": "published"}
 
 
@@ -181,7 +180,7 @@ def render_batch_csv(report: Report, suite: BatchSuite, name: str, *, raw: bool 
     out.write("\n")
     writer.writerow(COLUMNS)
     for case in suite.cases:
-        for row in _rows(case, _STATES.get(suite.version or "", ""), exact=raw):
+        for row in _rows(case, exact=raw):
             writer.writerow([safe_cell(cell, raw=raw) for cell in row])
     return Rendered(name, "text/csv", out.getvalue())
 
@@ -215,7 +214,7 @@ def _percent_of(part: int, whole: int) -> str:
     return f"{100 * part / whole:.2f}".rstrip("0").rstrip(".") if whole else "0"
 
 
-def _rows(case: BatchCase, state: str, *, exact: bool) -> Iterator[tuple[str, ...]]:
+def _rows(case: BatchCase, *, exact: bool) -> Iterator[tuple[str, ...]]:
     is_wrong = case.result in {"fp", "fn"}
     order = case.order
     head = (
@@ -223,7 +222,7 @@ def _rows(case: BatchCase, state: str, *, exact: bool) -> Iterator[tuple[str, ..
         names_of_intents(case.expected, is_trait=case.kind == "trait"),
         names_of_intents(case.matched, is_trait=case.kind == "trait"),
         "||".join(case.parent),
-        state,
+        case.state,
         RESULT_TYPES[case.result],
     )
     tail = (

@@ -143,6 +143,8 @@ class BatchCase(Part, frozen=True, kw_only=True):
     """For a universal bot, the bot of each expected intent."""
     matched_bots: tuple[str, ...] = ()
     """The bot of each matched intent, if bots are expected; empty where that is not known."""
+    state: str = ""
+    """The platform's state of the matched task (``Configured``, ``Published``); empty where it is not known."""
     parent: tuple[str, ...] = ()
     """The intents in whose context it is said, topmost first."""
     result: BatchResult

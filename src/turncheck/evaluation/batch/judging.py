@@ -222,6 +222,7 @@ def judged_case(case: SuiteCase, answer: UtteranceAnswer, names: KnownNames) -> 
         matched=matched,
         bots=case.bots,
         matched_bots=tuple(bot for _, bot in found_in) if any(bot for _, bot in found_in) else (),
+        state=answer.state,
         parent=case.parent,
         result=result,
         passed=result in _RIGHT and all(entity.passed for entity in entities),

@@ -101,6 +101,7 @@ def intents_of(cases: Sequence[batch_report.BatchCase]) -> dict[str, batch_repor
 
 
 _MOST_SCORES = 3
+"""The best intents whose scores are in the report, besides those of the expected ones."""
 
 
 class SuiteRun(Struct, frozen=True):
@@ -412,12 +413,17 @@ def answer_of(case: SuiteCase, parse: Parse, can: Capabilities) -> UtteranceAnsw
     traits = tuple(trait.name for trait in parse.traits if trait.name)
     matched = (name,) if name else ()
     unknown = {key: why for intent in case.intents if (why := can.unknown_intents.get(key := comparable(intent)))}
-    is_matched = not case.is_trait and comparable(name) in map(comparable, case.intents)
+    wanted = set(map(comparable, case.intents))
+    is_matched = not case.is_trait and comparable(name) in wanted
     return UtteranceAnswer(
         matched=matched,
         traits=traits,
         entities=values,
-        scores={intent.name: intent.confidence for intent in parse.ranking[:_MOST_SCORES] if intent.name},
+        scores={
+            intent.name: intent.confidence
+            for place, intent in enumerate(parse.ranking)
+            if intent.name and (place < _MOST_SCORES or comparable(intent.name) in wanted)
+        },
         bots=(can.bot,) if name and can.bot else (),
         error=None if is_matched or not unknown else "; ".join(dict.fromkeys(unknown.values())),
         unknown_entities=can.unknown_entities,

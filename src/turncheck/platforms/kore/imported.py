@@ -99,6 +99,7 @@ def _case(path: str, row: ReportedCase, names: KnownNames) -> batch_report.Batch
         kind=of_kind,
         expected=row.expected.names,
         matched=found,
+        state=row.state,
         parent=row.parent,
         result=result,
         passed=result in {"tp", "tn"} and all(entity.passed for entity in entities),

@@ -67,8 +67,9 @@ class ReportedEntity(Struct):
 class ReportedCase(Struct):
     """A case as the platform judged it. ``result``: its class, ``None`` if the report has none that is known.
 
-    ``scores``: those of the matched and expected intents by name, and, if the report distinguishes engines, by name and
-    engine: ``Order Tea (ML)``. ``remark``: why the platform excluded the expected intent.
+    ``state``: of the matched task. ``scores``: those of the matched and expected intents by name, and, if the report
+    distinguishes engines, by name and engine: ``Order Tea (ML)``. ``remark``: why the platform excluded the expected
+    intent.
     """
 
     text: str
@@ -76,6 +77,7 @@ class ReportedCase(Struct):
     expected: IntentField
     matched: IntentField
     parent: tuple[str, ...]
+    state: str
     result: BatchResult | None
     order: tuple[str, ...]
     actual_order: tuple[str, ...]
@@ -199,6 +201,7 @@ def _case(cells: Mapping[str, str], line: int) -> ReportedCase:
         expected,
         matched,
         read_parent(cells.get("parentintent", "")),
+        cells.get("taskstate", ""),
         _RESULTS.get(_letters(cells.get("resulttype", ""))),
         read_order(cells.get("expectedentityorder", "")),
         read_order(cells.get("actualentityorder", "")),

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
-from turncheck.project.batch.model import ExpectedEntity, SuiteCase, comparable
+from turncheck.project.batch.model import MAX_ALTERNATIVES, ExpectedEntity, SuiteCase, comparable
 from turncheck.project.formats.annotations import AnnotationError, parse_annotations
 from turncheck.project.formats.rasa_nlu_writer import annotated
 from turncheck.project.nlu_data import EntityAnnotation, Example
@@ -159,7 +159,10 @@ _LISTS: Final = ("conversations", "messages", "data", "utterances")
 
 
 class Successful(Struct, frozen=True):
-    """The cases, one for each utterance and intent, and how many records were read and left out."""
+    """The cases, one for each utterance and what it matched, and how many records were read and left out.
+
+    Several intents of one utterance are alternatives.
+    """
 
     cases: tuple[SuiteCase, ...]
     records: int
@@ -192,9 +195,9 @@ def successful_utterances(source: Source) -> Successful:
     kept: dict[SuiteCase, None] = {}
     left_out = 0
     for record in records:
-        text, intent = _value(record, _UTTERANCE), _value(record, _INTENT)
-        if text and intent.casefold() not in _NONE and _value(record, _COMPLETED).casefold() in _YES:
-            kept.setdefault(SuiteCase(text, (intent,)))
+        text, intents = _value(record, _UTTERANCE), _intents(record)
+        if text and intents and _value(record, _COMPLETED).casefold() in _YES:
+            kept.setdefault(SuiteCase(text, intents))
         else:
             left_out += 1
     return Successful(tuple(kept), len(records), left_out)
@@ -228,9 +231,24 @@ def _key(name: object) -> str:
     return str(name).replace(" ", "").replace("_", "").casefold()
 
 
+def _intents(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the intents that an utterance matched, as many as a suite can hold as alternatives."""
+    found = _found(record, _INTENT)
+    names = [_written(name) for name in found] if isinstance(found, list) else _written(found).split("|")
+    intents = dict.fromkeys(name for one in names if (name := one.strip()).casefold() not in _NONE)
+    return tuple(intents)[:MAX_ALTERNATIVES]
+
+
 def _value(record: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    return _written(_found(record, names))
+
+
+def _found(record: Mapping[str, Any], names: tuple[str, ...]) -> Any:
     by_key = {_key(name): value for name, value in record.items()}
-    value = next((by_key[name] for name in names if by_key.get(name) is not None), "")
+    return next((by_key[name] for name in names if by_key.get(name) is not None), "")
+
+
+def _written(value: Any) -> str:
     return str(value).strip() if isinstance(value, str | int | float | bool) else ""
 
 

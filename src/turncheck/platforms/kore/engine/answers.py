@@ -114,7 +114,8 @@ class Understood(msgspec.Struct, frozen=True):
     ``confidences``: of intents, between 0 and 1, if the machine-learning engine found them. ``scores``: of intents,
     in the units of the engine that found them, so that they cannot be compared with each other. ``by_engine``: the
     scores of each of the platform's engines, by intent and engine (``Order Tea (ML)``). ``bots``: for a universal bot,
-    the linked bot of each winning intent, "" where it is not known.
+    the linked bot of each winning intent, "" where it is not known. ``state``: of the winning tasks, as in the
+    platform's CSV.
     """
 
     intents: tuple[str, ...] = ()
@@ -124,6 +125,7 @@ class Understood(msgspec.Struct, frozen=True):
     confidences: Mapping[str, float] = msgspec.field(default_factory=dict)
     by_engine: Mapping[str, float] = msgspec.field(default_factory=dict)
     bots: tuple[str, ...] = ()
+    state: str = ""
 
 
 class Figures(msgspec.Struct, frozen=True):
@@ -245,6 +247,7 @@ def read_understood(answer: Json) -> Understood:
         won = [(read_string(response, "task"), response)]
     intents = [_Named(name, _first_string(entry, ("taskId",)), _bot_in(entry)) for name, entry in won]
     intents = list(dict.fromkeys(intent for intent in intents if comparable(intent.intent) not in NOT_AN_INTENT))
+    states = (_first_string(winner, ("state",)).capitalize() for _, winner in won)
     scores = {read_string(winner, "intent"): score for winner in winners if (score := read_number(winner.get("score")))}
     for ranked in read_objects(resolver.get("ranking"), "`ranking`"):
         score = read_number(ranked.get("totalScore"))
@@ -258,6 +261,7 @@ def read_understood(answer: Json) -> Understood:
         _confidences(resolver),
         _by_engine(response, resolver),
         tuple(intent.bot or _bot_of(intent, intents, _others(response, resolver)) for intent in intents),
+        "|".join(dict.fromkeys(filter(None, states))),
     )
 
 

@@ -184,6 +184,7 @@ def _answer(case: SuiteCase, row: ReportedCase | None) -> UtteranceAnswer:
         order=row.actual_order or None,
         scores=row.scores,
         result=row.result,
+        state=row.state,
         fits={entity.name: entity.passed for entity in row.entities},
         remark=row.remark or None,
     )
@@ -295,6 +296,7 @@ class KoreEngines(Engine):
             order=tuple(found.entities) or None,
             scores={**found.scores, **found.by_engine},
             bots=found.bots,
+            state=found.state,
         )
 
     # --- as a whole, on the platform ----------------------------------------------------------------------------------
