@@ -11,7 +11,7 @@ from turncheck.comparison.metrics import MetricDelta
 from turncheck.messages.finding import Location
 from turncheck.report.codec import file_of
 from turncheck.report.evaluations import Evaluation
-from turncheck.report.model import BatchCase, CaseMessage, CaseResult, Confusion, Count, Report, StoryResult, Validation
+from turncheck.report.model import BatchCase, CaseMessage, CaseResult, Confusion, Count, Report, StoryResult, Unread, Validation
 from turncheck.report.part import Figure, Part
 from turncheck.report.quarantine import Quarantine
 
@@ -40,6 +40,8 @@ class Present(Struct, frozen=True):
     """Assistants that the base measures, too, and this run does not: their paths in the repository."""
     agreed: bool = False
     """Whether what is measured is on the branch of its base, so that nobody has to agree to its quarantine."""
+    mended: tuple[Unread, ...] = ()
+    """What the base could not show, and its report shows nevertheless: it was measured with that repaired."""
 
 
 class Missing(Struct, frozen=True):
@@ -91,6 +93,10 @@ class BaselineUsed(Part, frozen=True, kw_only=True):
     """Why there is no baseline."""
     warnings: tuple[str, ...] = ()
     """What kept a better one from being found, a sentence each."""
+    mended: tuple[Unread, ...] = ()
+    """Where it could not be read, and was measured with that repaired as this change repairs it."""
+    hidden: tuple[Unread, ...] = ()
+    """Where it could not be read, and this side can: what it has there is not known."""
 
 
 class Renamed(Part, frozen=True, kw_only=True):
@@ -211,6 +217,8 @@ class Comparison(Part, frozen=True, kw_only=True):
     """Utterances of batch suites."""
     new_findings: tuple[changes.FindingChange, ...] = ()
     """Findings that only this side has."""
+    unknown_findings: tuple[changes.FindingChange, ...] = ()
+    """Findings of this side that the base may have had, where it could not be read."""
     gone_findings: tuple[changes.FindingChange, ...] = ()
     """Findings that only the base has."""
     new_suppressions: tuple[changes.FindingChange, ...] = ()

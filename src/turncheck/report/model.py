@@ -356,6 +356,18 @@ class Validation(Part, frozen=True, kw_only=True):
     """Errors and warnings that a comment or the setting ``ignore`` suppresses; ``None``: an older report."""
 
 
+class Unread(Part, frozen=True, kw_only=True):
+    """A place of the project at which something cannot be read: what it holds is not checked, and may be anything."""
+
+    location: Location
+    """Where."""
+    code: str
+    """The code of the finding that says why."""
+    part: str
+    """What it is a part of: ``domain``, ``nlu``, ``responses``, ``stories``, ``sentences`` (of stories), ``config``,
+    ``pipeline``, ``endpoints``, ``tests``."""
+
+
 # --- coverage --------------------------------------------------------------------------------------------------------
 
 COVERAGE_KINDS: Final = ("intents", "entities", "actions", "responses", "slots", "forms", "flows", "stories", "rules")
@@ -548,6 +560,10 @@ class Report(Part, frozen=True, kw_only=True):
     """How far the engine agrees with the team's own model; ``None`` where the two were never compared."""
     skipped: tuple[Skipped, ...] = ()
     """Evaluations that did not run, or not all of them, and why."""
+    unread: tuple[Unread, ...] = ()
+    """Where something cannot be read; omitted if all can."""
+    unchecked: tuple[str, ...] = ()
+    """The codes of findings that are not reported, since they may depend on what cannot be read; omitted if all are."""
     quarantine: Quarantine | UnsetType = UNSET
     """The tests that are in quarantine; left out if there is no such file."""
     stopped: str | None = None
@@ -559,7 +575,7 @@ class Report(Part, frozen=True, kw_only=True):
     timings: dict[str, Figure] = {}
     """Seconds by step; of a story or an end-to-end case by its index in its section (``core[0]``, ``e2e[12]``)."""
 
-    OMITTED_IF_EMPTY: ClassVar = ("plugins", "metrics")
+    OMITTED_IF_EMPTY: ClassVar = ("unread", "unchecked", "plugins", "metrics")
     """The fields that a report only has if there is something in them."""
 
     @property

@@ -34,6 +34,7 @@ from turncheck.run.reading import Tests, ensure_assistant_here, file_of_all, rea
 from turncheck.run.repeats import ensure_repeats_are_possible
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.under_way import RunInProgress
+from turncheck.run.unread import unchecked_of, unread_of
 from turncheck.settings.bounds import capped_workers
 from turncheck.settings.gates import gate_settings
 from turncheck.validation.names import learnable
@@ -349,6 +350,8 @@ def _report(inputs: Inputs, project: Project, tests: Tests, run: RunInProgress, 
         settings=structs.replace(gate_settings(settings), projects=inputs.projects),
         trust=run.engines.trust,
         skipped=(*(run.skipped[name] for name in EVALUATIONS if name in run.skipped), *run.parts),
+        unread=unread_of(project, tests, run.cases.findings),
+        unchecked=unchecked_of(project),
         stopped=run.stopped,
         timings=dict(screen.timings),
     )

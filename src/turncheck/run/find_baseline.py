@@ -37,6 +37,7 @@ from turncheck.run.assistant import asked_at_base, is_same_bot
 from turncheck.run.base_projects import BaseProject, BaseTree, paired
 from turncheck.run.evaluated_project import report_of_project
 from turncheck.run.inputs import AtCommit, Inputs, differing_files
+from turncheck.run.mended_base import has_all_tests_of, mend, with_faults
 from turncheck.run.moved_assistants import moved_here
 from turncheck.run.report_of import REPORT_NAME, read_report, report_of
 from turncheck.settings.engines import ENGINES
@@ -215,6 +216,7 @@ class BaselineSearch(Struct):
             if not self.host.name and base.commit not in {None, report.source.commit} and _has_quarantine(report):
                 self._warnings.append(_COUNT_HERE)
             return replace(found, warnings=tuple(self._warnings))
+        found = self._with_repairs(found, base, there, report)
         changes = [] if wanted == asked else [SettingChange(name="baseline", base=wanted, value=shown)]
         if there is not None and there.project.path != self._named:
             changes.append(SettingChange(name="project", base=there.project.path or ".", value=self._named or "."))
@@ -375,6 +377,21 @@ class BaselineSearch(Struct):
         if reports is not None and reports.unreadable:
             return Unreadable(reason)
         return Missing(reason)
+
+    def _with_repairs(self, found: Present, base: Base, there: _There | None, report: Report) -> Present:
+        """The base as far as it can be read; where only this change makes it readable, measured with that repair."""
+        unread = found.report.unread
+        if there is None or not unread or found.commit is None or found.commit != base.commit:
+            return found
+        own = self._settings_there(there)
+        if not ENGINES[own.engine].from_files or there.lacks(own):
+            return found
+        inputs = self._inputs_for(there, own, found.report.source)
+        mended = mend(inputs.settings, self.inputs.settings, there.files.folder)
+        measured = self._measured_here(there, found.commit, report) if mended else None
+        if measured is None or not has_all_tests_of(found.report, measured):
+            return found
+        return replace(found, report=with_faults(measured, found.report, mended), mended=mended)
 
     def _has_same_plugins(self, left: PreviousReport, report: Report) -> bool:
         """Whether a report was measured with the same plugins: with others it says nothing of this change."""

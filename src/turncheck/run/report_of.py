@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from turncheck.project.model import Project
     from turncheck.project.rasa_version import Sign
-    from turncheck.report.model import EngineInfo, KindCoverage, Skipped, TrainingSentence, WordList
+    from turncheck.report.model import EngineInfo, KindCoverage, Skipped, TrainingSentence, Unread, WordList
     from turncheck.report.trust import Trust
 
 
@@ -57,6 +57,8 @@ def report_of(
     settings: GateSettings | None = None,
     trust: Trust | None = None,
     skipped: Iterable[Skipped] = (),
+    unread: Iterable[Unread] = (),
+    unchecked: Iterable[str] = (),
     stopped: str | None = None,
     timings: Mapping[str, float] | None = None,
     **sections: Any,
@@ -78,6 +80,8 @@ def report_of(
         settings=settings or GateSettings(),
         trust=trust,
         skipped=tuple(skipped),
+        unread=tuple(unread),
+        unchecked=tuple(unchecked),
         stopped=stopped,
         plugins=tuple(
             PluginInfo(name=plugin.name, version=plugin.version, provides=plugin.provides)

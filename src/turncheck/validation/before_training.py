@@ -187,7 +187,7 @@ _UNREAD_JSON: Final = "format-not-read"
 def unreadable_parts(project: Project) -> dict[str, Finding]:
     """Return, for each part of which something is lost, the first finding that says what and where."""
     lost: dict[str, Finding] = {}
-    for part, finding in sorted(_all_unreadable(project), key=lambda finding: finding[1].location.sort_key):
+    for part, finding in sorted(all_unreadable(project), key=lambda finding: finding[1].location.sort_key):
         lost.setdefault(part, finding)
     return lost
 
@@ -222,7 +222,8 @@ def unread_tests(findings: Iterable[Finding], files: Iterable[ProjectFile]) -> t
     return tuple(sorted((*read, *ours), key=lambda finding: finding.location.sort_key))
 
 
-def _all_unreadable(project: Project) -> Iterator[tuple[str, Finding]]:
+def all_unreadable(project: Project) -> Iterator[tuple[str, Finding]]:
+    """Yield each part of which something is lost with each finding that says what and where."""
     faults: dict[str, list[Finding]] = {}
     for finding in project.findings:
         if finding.code in _ABSENT:

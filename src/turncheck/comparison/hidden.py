@@ -1,0 +1,70 @@
+"""What one side of a comparison cannot show and the other can: nothing in it is new, removed or repaired."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from turncheck.messages.finding import Finding
+    from turncheck.report.model import Report, Unread
+
+_REFUSED: Final = "training-refused"
+"""Found only by training, which needs all parts."""
+_PARTS_OF: Final[Mapping[str, frozenset[str]]] = {
+    "intents": frozenset({"domain", "nlu", "stories"}),
+    "entities": frozenset({"domain", "nlu", "stories"}),
+    "actions": frozenset({"domain"}),
+    "responses": frozenset({"domain", "responses"}),
+    "slots": frozenset({"domain"}),
+    "forms": frozenset({"domain"}),
+    "flows": frozenset({"stories"}),
+    "stories": frozenset({"stories"}),
+    "rules": frozenset({"stories"}),
+}
+"""The parts of a project that an item of each kind may be in."""
+
+
+class Hidden(Struct, frozen=True):
+    """What a side hides: ``places`` where it cannot be read; ``codes`` of findings that it therefore does not report."""
+
+    places: tuple[Unread, ...] = ()
+    codes: frozenset[str] = frozenset()
+
+    @property
+    def parts(self) -> frozenset[str]:
+        """The parts of the project of which something is hidden."""
+        return frozenset(place.part for place in self.places)
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """The files in which something is hidden."""
+        return frozenset(place.location.path for place in self.places)
+
+    def hides(self, finding: Finding) -> bool:
+        """Whether this side may have a finding of the other side without reporting it."""
+        if not self.places:
+            return False
+        where = {finding.location.path, *(place.path for place in finding.others)}
+        return bool(where & self.paths) or finding.code in self.codes or finding.code == _REFUSED
+
+    def hides_items(self, kind: str) -> bool:
+        """Whether this side may have more items of a kind (``intents``, ``rules`` …) than it lists."""
+        return not self.parts.isdisjoint(_PARTS_OF.get(kind, frozenset()))
+
+
+def hidden_on(side: Report, other: Report) -> Hidden:
+    """Return what a side hides and the other does not; a fault that both have hides the same from both."""
+    left = Counter((one.location.path, one.code, one.part) for one in other.unread)
+    places = []
+    for one in side.unread:
+        key = one.location.path, one.code, one.part
+        if left[key] > 0:
+            left[key] -= 1
+        else:
+            places.append(one)
+    return Hidden(tuple(places), frozenset(side.unchecked) if places else frozenset())

@@ -1,0 +1,414 @@
+"""The base, repaired as a change repairs it: what a file that could not be read there holds is then known.
+
+Only what the repair takes comes from the change: of the lines that it adds, removes or rewrites, the smallest set
+without which the file still cannot be read. All else in the file is the base's own, so that whatever the change breaks
+beside the repair is new. Where no such set is found, nothing is repaired.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from difflib import SequenceMatcher
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, structs
+
+from turncheck.messages.errors import UserError
+from turncheck.process.regular_file import read_regular
+from turncheck.project.folder import MAX_FILE_BYTES
+from turncheck.report.model import FindingCounts
+from turncheck.run.unread import unread_now
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from turncheck.report.model import CaseResult, Report, StoryResult, Unread
+    from turncheck.settings.options import Settings
+
+_MOST_TRIALS: Final = 120
+"""How often the base may be read while it is repaired."""
+_MOST_READ: Final = 64 * 1024 * 1024
+"""How many bytes of the project may be read for that."""
+_LIKE: Final = 0.5
+"""Two lines are one line that was rewritten, two files one that was renamed, if they share this ratio of letters."""
+_MOST_PAIRED: Final = 10_000
+"""Pairs of lines of a hunk that are compared."""
+_MOST_RENAMED: Final = 50
+"""Files of the change that may be the new name of one."""
+_MARKER: Final = re.compile(r"(<<<<<<<|=======|>>>>>>>|\|\|\|\|\|\|\|)")
+"""What git leaves where two changes conflict: never the base's own words."""
+_WORD: Final = re.compile(r"\w")
+_TOKEN: Final = re.compile(r"\w+|\s+|[^\w\s]")
+_DIALOGUE: Final = frozenset({"stories", "sentences", "tests"})
+"""The parts whose lines are steps of rules, stories and tests."""
+_READ: Final = frozenset({".yml", ".yaml", ".md", ".json", ".csv"})
+
+
+class _Edit(Struct, frozen=True):
+    """A part of a text that is replaced: where it begins and ends, and by what. Those that begin alike keep order."""
+
+    start: int
+    end: int
+    text: str
+    order: tuple[int, int] = (0, 0)
+
+
+_Step = tuple[_Edit, ...]
+"""Edits that are made together or not at all."""
+_Fault = tuple[str, str, str, str]
+"""A fault as both sides have it: path, code, part, and the line that it is at."""
+
+
+def mend(base: Settings, head: Settings, fence: Path) -> tuple[Unread, ...]:
+    """Repair the files of a base, in place, as far as the change repairs them; return what is readable again.
+
+    Args:
+        base: the settings of the base, whose paths are in its files, which nobody else needs.
+        head: those of the change.
+        fence: the folder with the base's files; nothing outside it is written.
+    """
+    try:
+        return _Mending(base, head, fence.resolve()).mended()
+    except UserError:  # a path that only one side has, say: then nothing is known
+        return ()
+
+
+def has_all_tests_of(base: Report, mended: Report) -> bool:
+    """Whether a repair left all tests that the base ran."""
+    return all(
+        {(test.name, test.location.path) for test in tests(base)}
+        <= {(test.name, test.location.path) for test in tests(mended)}
+        for tests in (_stories, _cases)
+    )
+
+
+def _stories(report: Report) -> tuple[StoryResult, ...]:
+    return report.core.stories if report.core else ()
+
+
+def _cases(report: Report) -> tuple[CaseResult, ...]:
+    return report.e2e.cases if report.e2e else ()
+
+
+def with_faults(mended: Report, base: Report, repaired: Iterable[Unread]) -> Report:
+    """Return the report of a repaired base with the base's findings about what was repaired: it has these, too."""
+    if mended.validation is None or base.validation is None:
+        return mended
+    places = {(one.location, one.code) for one in repaired}
+    known = set(mended.validation.findings)
+    faults = [one for one in base.validation.findings if (one.location, one.code) in places and one not in known]
+    findings = tuple(sorted((*mended.validation.findings, *faults), key=lambda finding: finding.order))
+    number = Counter(finding.severity for finding in findings)
+    counts = FindingCounts(error=number["error"], warning=number["warning"], info=number["info"])
+    return structs.replace(mended, validation=structs.replace(mended.validation, findings=findings, counts=counts))
+
+
+class _TooMuchError(Exception):
+    """The repair cannot be found with a bounded number of trials."""
+
+
+class _Mending:
+    def __init__(self, base: Settings, head: Settings, fence: Path) -> None:
+        self._base = base
+        self._fence = fence
+        self._root, self._other_root = Path(base.project), Path(head.project)
+        self._at_first = unread_now(base)
+        self._renamed: dict[str, str] = {}
+        of_head = unread_now(head) if self._at_first else ()
+        self._left = _MOST_TRIALS
+        self._left_bytes = _MOST_READ
+        self._faults_of_head = _counted(of_head, self._other_root)
+
+    def mended(self) -> tuple[Unread, ...]:
+        repaired = _counted(self._at_first, self._root) - self._faults_of_head
+        for path in sorted({fault[0] for fault in repaired}):
+            self._mend_file(path)
+        remaining = Counter(_key(one) for one in unread_now(self._base)) if repaired else Counter()
+        found = []
+        for one in self._at_first if repaired else ():
+            if remaining[_key(one)] > 0:
+                remaining[_key(one)] -= 1
+            else:
+                found.append(one)
+        return tuple(found)
+
+    def _mend_file(self, path: str) -> None:
+        """Repair one file, or leave it as it is."""
+        place = self._root / path
+        if place.is_symlink() or not place.resolve().is_relative_to(self._fence):
+            return
+        parts = {one.part for one in self._at_first if one.location.path == path}
+        try:
+            content = read_regular(place, most=MAX_FILE_BYTES, follow=False)
+        except OSError:
+            return
+        other = self._other_of(path, content)
+        try:
+            if other is None:
+                repaired = None if "tests" in parts else self._without(path)
+            else:
+                repaired = self._as_other(path, content, other, parts)
+        except (_TooMuchError, UserError):
+            repaired = None
+        place.write_bytes(content)
+        if other is None and repaired is not None:
+            place.unlink()
+        elif repaired is not None:
+            place.write_bytes(repaired)
+
+    def _without(self, path: str) -> bytes | None:
+        """A file of training data that the change deletes: the base without it."""
+        (self._root / path).unlink()
+        before = _counted(self._at_first, self._root)
+        return b"" if not _counted(self._read(), self._root) - before else None
+
+    def _other_of(self, path: str, content: bytes) -> bytes | None:
+        """The file as the change has it, also under another name; ``None`` if it deleted it."""
+        try:
+            return read_regular(self._other_root / path, most=MAX_FILE_BYTES, follow=False)
+        except OSError:
+            pass
+        return self._renamed_file(path, content)
+
+    def _renamed_file(self, path: str, content: bytes) -> bytes | None:
+        suffix = Path(path).suffix
+        top = Path(path).parts[0] if len(Path(path).parts) > 1 else ""
+        candidates = []
+        for found in sorted((self._other_root / top).rglob(f"*{suffix}")):
+            name = found.relative_to(self._other_root).as_posix()
+            if not found.is_symlink() and found.is_file() and not (self._root / name).exists():
+                candidates.append((name, found))
+        best: tuple[float, str, bytes] | None = None
+        lines = _lines(_text(content))
+        for name, found in candidates[:_MOST_RENAMED]:
+            try:
+                other = read_regular(found, most=MAX_FILE_BYTES, follow=False)
+            except OSError:
+                continue
+            matcher = SequenceMatcher(None, _bare(lines), _bare(_lines(_text(other))))
+            ratio = matcher.ratio()
+            if ratio >= _LIKE and (best is None or ratio > best[0]):
+                best = ratio, name, other
+        if best is None:
+            return None
+        self._renamed[best[1]] = path
+        return best[2]
+
+    def _as_other(self, path: str, content: bytes, other: bytes, parts: set[str]) -> bytes | None:
+        text = _text(_in_utf8(content, other))
+        new = _text(other)
+        allowed = Counter[_Fault]()
+        for (name, *what), number in self._faults_of_head.items():
+            if self._renamed.get(name, name) == path:
+                allowed[path, what[0], what[1], what[2]] += number
+
+        def holds(steps: Iterable[_Step]) -> bool:
+            (self._root / path).write_bytes(_bytes(_edited(text, steps)))
+            now = _counted((one for one in self._read() if one.location.path == path), self._root)
+            return not now - allowed
+
+        if holds(()):
+            return _bytes(text)
+        first = min((one.location.line or 1) for one in self._at_first if one.location.path == path)
+        hunks = sorted(_hunks(text, new), key=lambda hunk: _distance(hunk, text, first))
+        steps = _smallest(_enough(hunks, holds), holds)
+        if steps is None or (parts & _DIALOGUE and not _rewrites_only(text, steps)):
+            return None
+        steps = _smallest([part for step in steps for part in _tokens(text, step)], holds)
+        return None if steps is None else _bytes(_edited(text, steps))
+
+    def _read(self) -> tuple[Unread, ...]:
+        """What cannot be read now; a bounded number of times."""
+        self._left -= 1
+        self._left_bytes -= sum(path.stat().st_size for path in self._files())
+        if self._left < 0 or self._left_bytes < 0:
+            raise _TooMuchError
+        return unread_now(self._base)
+
+    def _files(self) -> Iterator[Path]:
+        folder = self._root if self._root.is_dir() else self._root.parent
+        return (path for path in folder.rglob("*.*") if path.suffix in _READ and path.is_file())
+
+
+def _key(one: Unread) -> tuple[str, str, str]:
+    return one.location.path, one.code, one.part
+
+
+def _counted(unread: Iterable[Unread], root: Path) -> Counter[_Fault]:
+    """The faults, each with the text of its line: lines move, and a file may have several faults of one kind."""
+    files: dict[str, list[str]] = {}
+    found: Counter[_Fault] = Counter()
+    for one in unread:
+        path, line = one.location.path, one.location.line or 0
+        if path not in files:
+            try:
+                files[path] = _lines(_text(read_regular(root / path, most=MAX_FILE_BYTES)))
+            except OSError:
+                files[path] = []
+        words = _bare(files[path][line - 1 : line]) if line else []
+        found[path, one.code, one.part, "".join(words)] += 1
+    return found
+
+
+def _text(content: bytes) -> str:
+    return content.decode("utf-8", "surrogateescape")
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _lines(text: str) -> list[str]:
+    return [f"{line}\n" for line in text.split("\n")[:-1]] + [text.rpartition("\n")[2]]
+
+
+def _bare(lines: Sequence[str]) -> list[str]:
+    return ["".join(line.split()) for line in lines]
+
+
+def _in_utf8(content: bytes, other: bytes) -> bytes:
+    """A file in another encoding, in that of the change: its words are the base's own."""
+    if _is_utf8(content) or not _is_utf8(other):
+        return content
+    encoding = "utf-16" if content[:2] in {b"\xff\xfe", b"\xfe\xff"} else "cp1252"
+    try:
+        return content.decode(encoding).encode("utf-8")
+    except UnicodeDecodeError:
+        return content
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+# The difference of two texts, in steps.
+
+
+def _hunks(text: str, new: str) -> list[list[_Step]]:
+    """The differences of two texts: hunks of steps, a line each; lines that are only indented otherwise are one."""
+    before, after = _lines(text), _lines(new)
+    starts = [0]
+    for line in before:
+        starts.append(starts[-1] + len(line))
+    hunks = []
+    for kind, first, end, start, stop in SequenceMatcher(None, before, after).get_opcodes():
+        if kind == "equal":
+            continue
+        indented: list[_Edit] = []
+        steps: list[_Step] = []
+        for order, (old, line) in enumerate(_paired(before[first:end], after[start:stop], first)):
+            at, until = starts[old.start], starts[old.stop]
+            edit = _Edit(at, until, line, (order, 0))
+            if _bare([text[at:until]]) == _bare([line]):
+                indented.append(edit)
+            else:
+                steps.append((edit,))
+        hunks.append([*([tuple(indented)] if indented else []), *steps])
+    return hunks
+
+
+def _paired(old: Sequence[str], new: Sequence[str], first: int) -> Iterator[tuple[slice, str]]:
+    """Pair the lines of a hunk: rewritten ones with what they became; the others were removed or added."""
+    compared = len(old) * len(new) <= _MOST_PAIRED
+    matcher = SequenceMatcher(None, _bare(old), _bare(new), autojunk=False)
+    for kind, one, end, start, stop in matcher.get_opcodes():
+        if kind == "equal":
+            for offset in range(end - one):
+                yield slice(first + one + offset, first + one + offset + 1), new[start + offset]
+            continue
+        taken = start
+        for place in range(one, end):
+            others = range(taken, stop) if compared else ()
+            near = next((other for other in others if _alike(old[place], new[other])), None)
+            if near is None:
+                yield slice(first + place, first + place + 1), ""
+                continue
+            for added in range(taken, near):
+                yield slice(first + place, first + place), new[added]
+            yield slice(first + place, first + place + 1), new[near]
+            taken = near + 1
+        for added in range(taken, stop):
+            yield slice(first + end, first + end), new[added]
+
+
+def _alike(line: str, other: str) -> bool:
+    return SequenceMatcher(None, line.strip()[:200], other.strip()[:200], autojunk=False).ratio() >= _LIKE
+
+
+def _edited(text: str, steps: Iterable[_Step]) -> str:
+    parts = []
+    at = 0
+    for edit in sorted((edit for step in steps for edit in step), key=lambda one: (one.start, one.order)):
+        parts += [text[at : edit.start], edit.text]
+        at = max(at, edit.end)
+    return "".join([*parts, text[at:]])
+
+
+def _distance(hunk: Sequence[_Step], text: str, line: int) -> tuple[int, int]:
+    """How many lines a hunk is away from a line; those above come first, since a fault shows late."""
+    near = min(abs(text.count("\n", 0, edit.start) + 1 - line) for step in hunk for edit in step)
+    return near, min(edit.start for step in hunk for edit in step)
+
+
+def _enough(hunks: Sequence[Sequence[_Step]], holds: Callable[[Iterable[_Step]], bool]) -> list[_Step] | None:
+    """The nearest hunks that repair the file together."""
+    number = 1
+    while number // 2 < len(hunks):
+        steps = [step for hunk in hunks[:number] for step in hunk]
+        if holds(steps):
+            return steps
+        number *= 2
+    return None
+
+
+def _smallest(steps: list[_Step] | None, holds: Callable[[Iterable[_Step]], bool]) -> list[_Step] | None:
+    """Those of the steps without any of which the file still cannot be read."""
+    size = len(steps) // 2 if steps else 0
+    while steps and size:
+        at = 0
+        while at < len(steps):
+            rest = [*steps[:at], *steps[at + size :]]
+            if rest and holds(rest):
+                steps = rest
+            else:
+                at += size
+        size //= 2
+    return steps
+
+
+def _rewrites_only(text: str, steps: Iterable[_Step]) -> bool:
+    """Whether no line with a word in it is added or removed."""
+    for edit in (edit for step in steps for edit in step):
+        old = text[edit.start : edit.end]
+        one_sided = edit.text if not old else old if not edit.text else ""
+        if _WORD.search(one_sided) and not _MARKER.match(one_sided):
+            return False
+    return True
+
+
+def _tokens(text: str, step: _Step) -> Iterator[_Step]:
+    """The parts of a rewritten line, each a step of its own; one that is only indented otherwise stays whole."""
+    if len(step) > 1 or not (old := text[step[0].start : step[0].end]) or not step[0].text:
+        yield step
+        return
+    (edit,) = step
+    before, after = _TOKEN.findall(old), _TOKEN.findall(edit.text)
+    starts = [edit.start]
+    for token in before:
+        starts.append(starts[-1] + len(token))
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    number = 0
+    for kind, first, end, start, stop in matcher.get_opcodes():
+        if kind == "equal":
+            continue
+        for place, token in zip_longest(range(first, end), after[start:stop]):
+            number += 1
+            at, until = (starts[end], starts[end]) if place is None else (starts[place], starts[place + 1])
+            yield (_Edit(at, until, token or "", (edit.order[0], number)),)

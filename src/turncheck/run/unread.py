@@ -1,0 +1,53 @@
+"""What of a project cannot be read, and which findings are therefore not reported: a base hides what is in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from turncheck.project.e2e.cases import read_cases
+from turncheck.report.model import Unread
+from turncheck.run.reading import read_given, read_tests
+from turncheck.validation.before_training import all_unreadable
+from turncheck.validation.facts import missing_parts
+from turncheck.validation.findings import CHECKS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from turncheck.messages.finding import Finding
+    from turncheck.project.model import Project
+    from turncheck.run.reading import Tests
+    from turncheck.settings.options import Settings
+
+_TESTS: Final = "tests"
+_NO_LOSS: Final = "file-without-data"
+
+
+def unread_of(project: Project, tests: Tests, of_cases: Iterable[Finding]) -> tuple[Unread, ...]:
+    """Return where something of a project and its tests cannot be read, by place; ``of_cases``: end-to-end cases."""
+    found = {Unread(location=one.location, code=one.code, part=part) for part, one in _faults(project, tests, of_cases)}
+    return tuple(sorted(found, key=lambda one: (one.location.sort_key, one.code, one.part)))
+
+
+def unread_now(settings: Settings) -> tuple[Unread, ...]:
+    """Read what the settings name, only to know what of it cannot be read.
+
+    Raises:
+        UserError: a given path is missing.
+    """
+    project, tests = read_given(settings), read_tests(settings)
+    return unread_of(project, tests, read_cases(project.root, tests.e2e).findings)
+
+
+def unchecked_of(project: Project) -> tuple[str, ...]:
+    """Return the codes of the findings that may be wrong if a part of the project is missing, and are left out."""
+    missing = missing_parts(project)
+    return tuple(sorted(code for code, check in CHECKS.items() if not missing.isdisjoint(check.needs)))
+
+
+def _faults(project: Project, tests: Tests, of_cases: Iterable[Finding]) -> Iterator[tuple[str, Finding]]:
+    yield from all_unreadable(project)
+    for finding in (*tests.findings, *of_cases):
+        is_closed = finding.code.startswith(("file-", "yaml-")) and finding.code != _NO_LOSS
+        if finding.severity == "error" or is_closed:
+            yield _TESTS, finding
