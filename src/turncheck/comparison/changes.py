@@ -266,6 +266,8 @@ class ChangedCases(Part, frozen=True, kw_only=True):
     """Cases that only the base has."""
     not_run: tuple[CaseChange, ...] = ()
     """Cases that the base has results for and this side does not."""
+    unknown: tuple[CaseChange, ...] | UnsetType = UNSET
+    """Those that fail, and of which the base cannot show whether they did there; left out if there are none."""
     quarantined: tuple[CaseChange, ...] | UnsetType = UNSET
     """Those in quarantine that newly fail, which are in no other list; left out if there are none."""
     shared: int = 0
@@ -286,6 +288,11 @@ class ChangedCases(Part, frozen=True, kw_only=True):
     def newly_failing(self) -> tuple[CaseChange, ...]:
         """All cases that fail now and did not before: those on both sides, and new ones."""
         return (*self.became_wrong, *self.added_failing)
+
+    @property
+    def unknown_cases(self) -> tuple[CaseChange, ...]:
+        """Those that fail, and of which the base cannot show whether they did there."""
+        return () if isinstance(self.unknown, UnsetType) else self.unknown
 
     @property
     def newly_misunderstood(self) -> tuple[CaseChange, ...]:

@@ -30,6 +30,7 @@ from turncheck.comparison.changes import (
     SettingChange,
     SimilarSentences,
 )
+from turncheck.comparison.hidden import as_both_show, hidden_on
 from turncheck.comparison.losses import many_losses
 from turncheck.comparison.matching import apart, lost
 from turncheck.comparison.metric_deltas import has_unlisted, measured_otherwise, metric_deltas
@@ -44,8 +45,9 @@ from turncheck.messages.phrasing import count, first_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from turncheck.comparison.hidden import Hidden
     from turncheck.report.evaluations import Evaluation
-    from turncheck.report.model import NluPrediction, Report, Understood, Validation
+    from turncheck.report.model import NluPrediction, Report, Understood, Unread, Validation
     from turncheck.report.trust import Trust
 
 
@@ -151,6 +153,7 @@ _IF_EMPTY: Final = {
 """What a setting without a value means, if it means anything."""
 _USUAL: Final = {"config": ("config.yml",), "domain": ("domain.yml",), "data": ("data",)}
 """What a setting without a value means to a reader of the project: to write it down changes nothing."""
+TEST_KINDS: Final[tuple[Evaluation, ...]] = ("core", "e2e", "batch")
 UNLISTED: Final = (
     "one side does not list all sentences that it judged: it is not known what changed, nor whether that is noise"
 )
@@ -176,12 +179,14 @@ def compare(report: Report, baseline: model.Baseline) -> model.Comparison:
             if baseline.way in {"file", "url"} and _is_repeated(base, report):
                 reason = "the baseline is a report of this same commit, and says the same"
                 return _alone(report, model.BaselineUsed(status="missing", reason=reason), agreed=True)
-            validation, suspects = validation_beside(report, base), not_yet_recorded(report, base)
+            seen_base, seen = as_both_show(base, report)
+            validation, suspects = validation_beside(seen, seen_base), not_yet_recorded(report, base)
             messages = tuple(
                 model.CaseMessages(case=number, messages=case_messages) for number, case_messages in suspects.items()
             )
             head = _beside(report, validation or UNSET, messages)
-            compared = _beside_quarantine(_compare(head, base, _used(baseline)), head, base, agreed=baseline.agreed)
+            used = _used(baseline, hidden_on(base, report).places)
+            compared = _beside_quarantine(_compare(head, base, used), head, base, agreed=baseline.agreed)
             return structs.replace(
                 compared,
                 settings_changed=(*baseline.settings_changed, *compared.settings_changed),
@@ -206,7 +211,7 @@ def _beside(report: Report, validation: Validation | UnsetType, messages: Iterab
     return with_messages(report, {message.case: message.messages for message in messages})
 
 
-def _used(baseline: model.Present) -> model.BaselineUsed:
+def _used(baseline: model.Present, hidden: tuple[Unread, ...]) -> model.BaselineUsed:
     source, stopped = baseline.report.source, baseline.report.stopped
     cut_short = (f"the run of the base ended before its end: {first_line(stopped)}",) if stopped else ()
     return model.BaselineUsed(
@@ -216,6 +221,8 @@ def _used(baseline: model.Present) -> model.BaselineUsed:
         run_id=baseline.run_id or source.run_id,
         passed_over=baseline.passed_over,
         warnings=(*baseline.warnings, *cut_short),
+        mended=baseline.mended,
+        hidden=hidden,
     )
 
 
@@ -273,8 +280,10 @@ def _compare(head: Report, base: Report, used: model.BaselineUsed) -> model.Comp
     other_mode = measured_otherwise(base, head)
     matched = apart if other_mode else matching.match_sentences
     intents = matched(intent_cases(base), intent_cases(head))
-    renamed = renamed_names(base, head)
-    items = explanations.at_their_changes(explanations.changed_items(base, head, renamed), base, head)
+    seen_base, seen = as_both_show(base, head)
+    on_base, here = hidden_on(base, head), hidden_on(head, base)
+    renamed = renamed_names(seen_base, seen)
+    items = explanations.at_their_changes(explanations.changed_items(seen_base, seen, renamed), base, head)
     end_to_end = matching.match_tests(end_to_end_cases(base, all_there=True), end_to_end_cases(head, all_there=True))
     batch = matching.match_sentences(batch_cases(base), batch_cases(head))
     tests: dict[Evaluation, matching.Matched] = {
@@ -282,23 +291,29 @@ def _compare(head: Report, base: Report, used: model.BaselineUsed) -> model.Comp
         "e2e": matching.still_there(end_to_end, head, "e2e"),
         "batch": matching.still_there(batch, head, "batch"),
     }
-    removed = changed_parts.removed_items(base, head, renamed)
+    removed = changed_parts.removed_items(seen_base, seen, renamed)
     difference = explanations.training_difference(base, head)
     explainer = explanations.Explainer(difference, head.nlu)
     examples = _explained(_changed_sentences(intents, other_mode=other_mode), explainer)
     entities = without_stripped(matched(entity_cases(base), entity_cases(head)))
     responses = matched(response_cases(base), response_cases(head))
-    stories, cases = (
-        changed_parts.with_changed_rules(matching.changed_tests(tests[name]), base, head, removed)
-        for name in ("core", "e2e")
+    faults = matching.base_faults(base)
+    stories, cases, utterances = (
+        matching.without_unknown(matching.changed_tests(tests[name]), name, faults, on_base) for name in TEST_KINDS
     )
-    utterances = matching.changed_tests(tests["batch"])
+    stories, cases = (changed_parts.with_changed_rules(changed, base, head, removed) for changed in (stories, cases))
     new_findings, gone_findings = changed_parts.changed_findings(base, head, renamed)
+    unknown_findings = tuple(finding for finding in new_findings if on_base.hides(finding))
+    new_findings = tuple(finding for finding in new_findings if not on_base.hides(finding))
+    gone_findings = tuple(finding for finding in gone_findings if not here.hides(finding))
     suppressions = changed_parts.new_suppressions(base, head)
-    cut = cut_intents(base, head, renamed)
+    lost_sentences = "nlu" not in here.parts
+    cut = cut_intents(seen_base, seen, renamed) if lost_sentences else ()
     metrics = _no_gain_from_gone(metric_deltas(base, head, intents, tests, items), cut)
     metrics = _no_worse_by_the_end(_no_worse_by_parts(metrics, new_findings), head)
-    components = changed_parts.changed_components(base, head)
+    metrics = _as_far_as_shown(metrics, on_base, here)
+    is_configured = {"config", "pipeline"}.isdisjoint(on_base.parts | here.parts)
+    components = changed_parts.changed_components(base, head) if is_configured else ()
     if not any(component.kind == "pipeline" for component in components):
         metrics = without_shifts(base, head, paired_predictions(base, head), metrics)
     return model.Comparison(
@@ -313,21 +328,22 @@ def _compare(head: Report, base: Report, used: model.BaselineUsed) -> model.Comp
         e2e=cases,
         batch=utterances,
         base_lacks=matching.base_lacks(base, head, tests),
-        base_faults=matching.base_faults(base),
+        base_faults=faults,
         lost=lost(base, head),
         unlisted=has_unlisted(base, head),
         other_mode=other_mode,
         new_findings=new_findings,
+        unknown_findings=unknown_findings,
         gone_findings=gone_findings,
         new_suppressions=suppressions.found,
         suppressions_known=suppressions.known,
-        unseen_changes=changed_parts.unseen_changes(base, head),
-        intents=changed_parts.changed_names(base, head, "intents"),
-        entity_types=changed_parts.changed_names(base, head, "entities"),
+        unseen_changes=changed_parts.unseen_changes(base, head) if is_configured else (),
+        intents=changed_parts.changed_names(seen_base, seen, "intents"),
+        entity_types=changed_parts.changed_names(seen_base, seen, "entities"),
         base_confusions=base.nlu.intents.confusions if base.nlu and base.nlu.intents else (),
         base_overlap=_overlap(base, head),
         collisions=explanations.collisions(examples.newly_failing, examples.better, explainer),
-        relabelled=relabelled(difference, head.training_sentences, renamed),
+        relabelled=relabelled(difference, head.training_sentences, renamed) if lost_sentences else (),
         misunderstood=misunderstood_sentences(stories.newly_misunderstood, explainer),
         misunderstood_in_cases=misunderstood_sentences(cases.newly_misunderstood, explainer),
         training_known=explainer.knows,
@@ -335,7 +351,7 @@ def _compare(head: Report, base: Report, used: model.BaselineUsed) -> model.Comp
         removed_items=(*removed, *changed_parts.cut_word_lists(base, head)),
         changed_components=components,
         cut_intents=cut,
-        stripped=stripped(base, head, renamed),
+        stripped=stripped(seen_base, seen, renamed) if lost_sentences else (),
         fallback=None if other_mode else fallback_change(base, head, paired_predictions(base, head), metrics),
         renamed=renamed,
         base_tests=matching.base_tests(base, stories, cases, utterances),
@@ -352,6 +368,20 @@ def _no_worse_by_parts(metrics: tuple[MetricDelta, ...], new: Sequence[FindingCh
 def _no_worse_by_the_end(metrics: tuple[MetricDelta, ...], head: Report) -> tuple[MetricDelta, ...]:
     """Return the figures; cases that were not run, because the run was stopped, make none worse."""
     return metrics if head.stopped is None else _not_judged_worse("e2e.skipped", metrics)
+
+
+def _as_far_as_shown(metrics: tuple[MetricDelta, ...], on_base: Hidden, here: Hidden) -> tuple[MetricDelta, ...]:
+    """Return the figures; what a side cannot show is in none of its numbers of findings, nor in its coverage."""
+
+    def is_unknown(metric: MetricDelta) -> bool:
+        worse = metric.judgement == "worse" and on_base.places
+        better = metric.judgement == "better" and here.places
+        of_coverage = metric.name.startswith("coverage.") and (on_base.places or here.places)
+        return bool(of_coverage or (metric.name.startswith("validation.") and (worse or better)))
+
+    return tuple(
+        structs.replace(metric, judgement="not judged") if is_unknown(metric) else metric for metric in metrics
+    )
 
 
 def _not_judged_worse(name: str, metrics: tuple[MetricDelta, ...]) -> tuple[MetricDelta, ...]:

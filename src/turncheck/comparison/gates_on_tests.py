@@ -106,10 +106,30 @@ def judge_new_failures(report: Report, comparison: Comparison | None) -> Judged:
     facts = () if tests else _losses(comparison)  # a test that fails says more
     if tests or errors or facts:
         return Judged(name, "failed", "newly failed", facts, causes=(*tests, *errors))
+    unknown: tuple[Cause, ...] = ()
+    if comparison is not None:
+        unknown = (*unknown_tests(report, comparison), *_unknown_errors(comparison))
+    if unknown:
+        return Judged(name, "not judged", "hidden on base", causes=unknown)
     found = tallies(report)
     if any(tally.none_ran for tally in found):
         return _none_ran(name, found)
     return _unclear(name, report, unclear_sentences(report)) or Judged(name, "passed", "nothing new")
+
+
+def unknown_tests(report: Report, comparison: Comparison) -> tuple[FailedTest, ...]:
+    """Return the tests that count as failed, and of which the base cannot show whether they did there."""
+    also = report.settings.misunderstood == "fail"
+    return tuple(
+        FailedTest(name, case.name, copies=case.copies, location=case.location)
+        for name, cases in tests_of(comparison)
+        for case in cases.unknown_cases
+        if also or not case.misunderstood
+    )
+
+
+def _unknown_errors(comparison: Comparison) -> tuple[BadFinding, ...]:
+    return tuple(_bad(one, one.message) for one in comparison.unknown_findings if one.severity == "error")
 
 
 def _losses(comparison: Comparison | None) -> tuple[LossesOverall, ...]:
@@ -340,7 +360,7 @@ def judge_gone_tests(report: Report, comparison: Comparison | None, accepted: Se
             ]
     if facts:
         return Judged(GONE_TESTS, "failed", "gone", tuple(facts), causes=tuple(causes))
-    if unknown := [one for one in comparison.base_faults if one.evaluation not in accepted]:
+    if unknown := [one for one in comparison.base_faults if not _is_accepted(one, accepted)]:
         return Judged(GONE_TESTS, "not judged", "base faults", tuple(LostEvaluation(one, True) for one in unknown))
     if comparison.baseline.way == "ancestor":
         return Judged(GONE_TESTS, "not judged", "ancestor")
@@ -398,6 +418,8 @@ def judge_new_errors(report: Report, comparison: Comparison | None) -> Judged:
     unsaid = tuple(fault for fault in faults if fault.location not in locations)
     if report.validation is None and not unsaid:
         return not_validated(report, NEW_ERRORS)
+    if not found and not unsaid and comparison is not None and (unknown := _unknown_errors(comparison)):
+        return Judged(NEW_ERRORS, "not judged", "hidden on base", causes=unknown)
     if not found and not unsaid:
         return Judged(NEW_ERRORS, "passed", "no findings", (Findings("error", (), ()),))
     causes: list[Cause] = [BadFinding(one, _message_now(one), advises=True, location=one.location) for one in found]

@@ -6,11 +6,12 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from turncheck.messages.finding import Finding
+    from turncheck.comparison.changes import FindingChange
     from turncheck.report.model import Report, Unread
 
 _REFUSED: Final = "training-refused"
@@ -30,7 +31,7 @@ _PARTS_OF: Final[Mapping[str, frozenset[str]]] = {
 
 
 class Hidden(Struct, frozen=True):
-    """What a side hides: ``places`` where it cannot be read; ``codes`` of findings that it therefore does not report."""
+    """What a side hides: ``places`` that it cannot read, ``codes`` of findings that it therefore does not report."""
 
     places: tuple[Unread, ...] = ()
     codes: frozenset[str] = frozenset()
@@ -45,7 +46,7 @@ class Hidden(Struct, frozen=True):
         """The files in which something is hidden."""
         return frozenset(place.location.path for place in self.places)
 
-    def hides(self, finding: Finding) -> bool:
+    def hides(self, finding: FindingChange) -> bool:
         """Whether this side may have a finding of the other side without reporting it."""
         if not self.places:
             return False
@@ -68,3 +69,16 @@ def hidden_on(side: Report, other: Report) -> Hidden:
         else:
             places.append(one)
     return Hidden(tuple(places), frozenset(side.unchecked) if places else frozenset())
+
+
+def as_both_show(base: Report, head: Report) -> tuple[Report, Report]:
+    """Return the reports without the kinds of items of which one hides some: none is known to be new or removed."""
+    sides = hidden_on(base, head), hidden_on(head, base)
+    kinds = {kind for kind in _PARTS_OF if any(hidden.hides_items(kind) for hidden in sides)}
+    if not kinds:
+        return base, head
+    seen_base, seen_head = (
+        replace(side, coverage={kind: items for kind, items in side.coverage.items() if kind not in kinds})
+        for side in (base, head)
+    )
+    return seen_base, seen_head

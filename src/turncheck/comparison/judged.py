@@ -194,7 +194,7 @@ Why = Literal[
     "nothing new", "passed", "gone", "base faults", "ancestor", "accepted", "all there", "not asked for tests",
     "nothing tested", "left out", "not run", "ran", "suppressions not known", "suppressed", "none suppressed",
     "no findings", "new not known", "base has no such metric", "only on base", "files unread", "agreement",
-    "no shared example", "unclear", "all in quarantine",
+    "no shared example", "unclear", "all in quarantine", "hidden on base",
 ]  # fmt: skip
 """Why a gate ended as it did; empty: its facts say it."""
 

@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from turncheck.comparison.cases import Case, newly_wrong_first
@@ -27,6 +27,7 @@ from turncheck.report.model import BatchCase, CaseResult, Nlu, Report, StoryResu
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
+    from turncheck.comparison.hidden import Hidden
     from turncheck.messages.finding import Location
 
 
@@ -429,9 +430,45 @@ def _lacked_by_base(pair: Pair) -> bool:
 
 
 def base_faults(base: Report) -> tuple[OneSided, ...]:
-    """Return the evaluations that the base could not run completely because of a fault."""
+    """Return the evaluations that the base could not run because of a fault, or not those tests in these files."""
     judged = [name for name in EVALUATIONS if name not in WITHOUT_TESTS]
-    return tuple(OneSided(evaluation=fault.evaluation, reason=fault.reason) for fault in faults_of(base, judged))
+    return tuple(
+        OneSided(
+            evaluation=fault.evaluation,
+            reason=fault.reason,
+            files=(fault.location.path,) if fault.part and fault.location is not None else (),
+        )
+        for fault in faults_of(base, judged)
+    )
+
+
+def without_unknown(
+    cases: ChangedCases, evaluation: Evaluation, faults: Iterable[OneSided], hidden: Hidden
+) -> ChangedCases:
+    """Return the tests without those that fail and may have failed on the base, where a fault kept them from running.
+
+    Args:
+        cases: what changed for the tests of an evaluation.
+        evaluation: which it is.
+        faults: what kept the base from running tests.
+        hidden: what the base cannot show.
+    """
+    of_this = [fault for fault in faults if fault.evaluation == evaluation]
+    files = {file for fault in of_this for file in fault.files} & hidden.paths
+    if not files and all(fault.files for fault in of_this):
+        return cases
+
+    def is_unknown(case: CaseChange) -> bool:
+        whole = any(not fault.files for fault in of_this)
+        return case.base_passed is None and (whole or (case.location is not None and case.location.path in files))
+
+    found = tuple(case for case in (*cases.added_failing, *cases.misunderstood) if is_unknown(case))
+    return replace(
+        cases,
+        added_failing=tuple(case for case in cases.added_failing if not is_unknown(case)),
+        misunderstood=tuple(case for case in cases.misunderstood if not is_unknown(case)),
+        unknown=found or UNSET,
+    )
 
 
 def lost(base: Report, head: Report) -> tuple[OneSided, ...]:

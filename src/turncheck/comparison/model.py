@@ -11,7 +11,17 @@ from turncheck.comparison.metrics import MetricDelta
 from turncheck.messages.finding import Location
 from turncheck.report.codec import file_of
 from turncheck.report.evaluations import Evaluation
-from turncheck.report.model import BatchCase, CaseMessage, CaseResult, Confusion, Count, Report, StoryResult, Unread, Validation
+from turncheck.report.model import (
+    BatchCase,
+    CaseMessage,
+    CaseResult,
+    Confusion,
+    Count,
+    Report,
+    StoryResult,
+    Unread,
+    Validation,
+)
 from turncheck.report.part import Figure, Part
 from turncheck.report.quarantine import Quarantine
 

@@ -189,6 +189,11 @@ def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[Neut
     title = f"Likely noise, since the figures are: sentences newly wrong ({len(flips)})"
     yield lists.listed("flips", title, flips, _sentence, unfolded=0)
     yield from lists.in_the_data(compared.new_findings, new=True, because=because)
+    unknown = [(kind, case) for kind, cases in _tests(compared) for case in cases.unknown_cases]
+    yield lists.failing("unknown_failing", "Failing tests, which the base could not run", unknown)
+    found = compared.unknown_findings
+    title = f"In the data, and perhaps of the base, which cannot be read there ({len(found)})"
+    yield lists.listed("unknown_found", title, findings_by_cause(found), partial(entries.findings, advises=True))
     uncovered = [item for item in compared.changed_items if not item.covered]
     title = f"Changed, but not reached by any test ({len(uncovered)} of {len(compared.changed_items)})"
     yield lists.listed("uncovered", title, uncovered, entries.item)
@@ -245,7 +250,8 @@ def _constants(lists: Lists, report: Report, compared: Comparison) -> Iterable[N
     title = "Misclassified sentences" if compared.other_mode else "Sentences misclassified on the base too"
     title = f"{title} ({len(wrong)})"
     yield lists.listed("still_wrong", title, wrong, entries.sentence, unfolded=0)
-    found_now = {(finding.code, finding.message, finding.location) for finding in compared.new_findings}
+    apart = (*compared.new_findings, *compared.unknown_findings)
+    found_now = {(finding.code, finding.message, finding.location) for finding in apart}
     known_or_new = findings_worst_first(report)
     known = [finding for finding in known_or_new if (finding.code, finding.message, finding.location) not in found_now]
     title = f"In the data of the base too ({len(known)})"

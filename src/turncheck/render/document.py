@@ -15,10 +15,12 @@ from turncheck.render.phrases import moment
 from turncheck.render.spans import Code, Entry, Line, Link, NeutralSection, Prose, Strong, Term, line, listed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from turncheck.comparison.model import BaselineUsed, Comparison, Way
     from turncheck.render.links import Links
     from turncheck.render.wording.verdict import Verdict
-    from turncheck.report.model import Report
+    from turncheck.report.model import Report, Unread
 
 
 class Document(Struct, frozen=True):
@@ -97,6 +99,15 @@ _WAYS: Final[dict[Way, str]] = {
 """How a baseline was found, in words."""
 
 
+def _places(unread: Sequence[Unread]) -> Line:
+    places = [*dict.fromkeys(f"{one.location.path}:{one.location.line or 1}" for one in unread)]
+    shown = listed([line(Code(place)) for place in places[:_MOST_PLACES]])
+    return line(shown, f" and {len(places) - _MOST_PLACES:,} more places" if len(places) > _MOST_PLACES else "")
+
+
+_MOST_PLACES: Final = 3
+
+
 def _baseline(used: BaselineUsed, links: Links) -> Entry:
     """Commit and run of the baseline, and how it was found; or why there is none."""
     warnings = tuple(Entry(line(Prose(warning), "."), sign="caution") for warning in used.warnings)
@@ -112,6 +123,12 @@ def _baseline(used: BaselineUsed, links: Links) -> Entry:
         commit = line("commit ", Code(used.commit[:8]))
         parts = line(parts, Link(commit, links.commit_page(used.commit)), ": ")
     parts = line(parts, _WAYS[used.way] if used.way else "a report")
+    if used.mended:
+        parts = line(
+            parts, "; it could not be read at ", _places(used.mended), ", and was repaired as this change does"
+        )
+    if used.hidden:
+        parts = line(parts, "; what it has at ", _places(used.hidden), " is not known, since it cannot be read there")
     if used.run_id:
         run = Link(line("run ", Code(used.run_id, 20)), links.run_page(used.run_id))
         parts = line(parts, " (", run, ")")

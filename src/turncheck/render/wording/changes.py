@@ -129,7 +129,8 @@ def old_in_words(found: Sequence[Finding | FindingChange], comparison: Compariso
         or any(lack.evaluation == "validate" for lack in comparison.base_lacks)
     ):
         return ""
-    old = len(found) - sum(finding.severity == severity for finding in comparison.new_findings)
+    not_old = (*comparison.new_findings, *comparison.unknown_findings)
+    old = len(found) - sum(finding.severity == severity for finding in not_old)
     if old <= 0:
         return ""
     many = {1: "", 2: "both "}.get(old, "all ") if old == len(found) else f"{old:,} of them "

@@ -197,8 +197,29 @@ def _unclear(gate: judged.Judged, _: _Run) -> str:
 
 def _base_faults(gate: judged.Judged, _: _Run) -> str:
     unknown = [fact.lost for fact in gate.facts if isinstance(fact, judged.LostEvaluation)]
-    named = wording.names_of(one.evaluation for one in unknown)
-    return f"the base could not run {named}, so it is not known which tests are gone: {unknown[0].reason}"
+    if whole := [one for one in unknown if not one.files]:
+        named = wording.names_of(one.evaluation for one in whole)
+        return f"the base could not run {named}, so it is not known which tests are gone: {whole[0].reason}"
+    files = sorted({file for one in unknown for file in one.files})
+    its = "its tests" if len(files) == 1 else "their tests"
+    return f"the base cannot read {few(files)}, so it is not known which of {its} are gone"
+
+
+def _hidden_on_base(gate: judged.Judged, run: _Run) -> str:
+    tests = sum(isinstance(cause, judged.FailedTest) for cause in gate.causes)
+    errors = len(gate.causes) - tests
+    words = [count(tests, "test that fails", "tests that fail")] if tests else []
+    words += [count(errors, "error in the data", "errors in the data")] if errors else []
+    return f"{wording.joined(words)} may be old: {hidden_in_words(run.compared)}"
+
+
+def hidden_in_words(compared: Comparison | None) -> str:
+    """Say where the base cannot be read."""
+    places = dict.fromkeys(str(one.location) for one in compared.baseline.hidden) if compared is not None else {}
+    if places:
+        return f"the base cannot be read at {few([*places])}"
+    faults = compared.base_faults if compared is not None else ()
+    return next((f"the base could not be run: {fault.reason}" for fault in faults), "the base cannot be read")
 
 
 def _without_tests(_: judged.Judged, run: _Run) -> str:
@@ -222,6 +243,7 @@ _REASONS: Final[Mapping[judged.Why, Callable[[judged.Judged, _Run], str]]] = {
     "passed": lambda _, run: _passed(run.found),
     "gone": lambda gate, run: _gone(gate.facts, run.compared),
     "base faults": _base_faults,
+    "hidden on base": _hidden_on_base,
     "not asked for tests": _without_tests,
     "left out": lambda gate, run: "; ".join(words for words, _ in _left_out(run.report, gate.requires)),
     "not run": lambda gate, _: f"{gate.requires} was not run",

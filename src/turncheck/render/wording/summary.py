@@ -76,7 +76,8 @@ def _passed(report: Report, compared: Comparison | None) -> Clause:
         words = ", ".join([*map(wording.not_run_in_words, none_ran), *passed, *held])
         return Clause(words, frozenset({"not run"}))
     if any(tally.failed for tally in found):
-        nothing_new = compared is not None and not wording.newly_failing(report, compared)
+        unknown = compared is not None and gates_on_tests.unknown_tests(report, compared)
+        nothing_new = compared is not None and not unknown and not wording.newly_failing(report, compared)
         return Clause("nothing fails that passed on the base" if nothing_new else _right_intents(report))
     return Clause(_tested(report, compared))
 
@@ -129,7 +130,11 @@ def uncounted_clauses(
         failed = [tally for tally in tallies(report) if tally.failed or tally.tolerated]
         kinds = wording.joined(wording.counted(tally, len(tally.failed) + len(tally.tolerated)) for tally in failed)
         number = sum(len(tally.failed) + len(tally.tolerated) for tally in failed)
-        if "new-failures" in judged_by and compared is not None:
+        if compared is not None and (unknown := gates_on_tests.unknown_tests(report, compared)):
+            old = number - sum(1 + test.copies for test in unknown)
+            more = f", {old:,} of them on the base too" if old > 0 else ""
+            parts.append(f"{kinds} {'fails' if number == 1 else 'fail'}{more}")
+        elif "new-failures" in judged_by and compared is not None:
             parts.append(f"{kinds} {'fails' if number == 1 else 'fail'} on the base too")
         else:
             parts.append(
@@ -143,7 +148,15 @@ def uncounted_clauses(
     if errors and "errors" not in judged_by and not {"new-failures", gates_on_tests.NEW_ERRORS} & fails:
         does = "does" if errors == 1 else "do"
         old = bool({"new-failures", gates_on_tests.NEW_ERRORS} & judged_by) and compared is not None
-        also = "on the base too" if old else f"that {does} not count{'' if parts else f' ({why})'}"
+        hidden = compared.unknown_findings if compared is not None else ()
+        may_be_old = any(finding.severity == "error" for finding in hidden)
+        also = (
+            "that the base may have"
+            if may_be_old and old
+            else "on the base too"
+            if old
+            else f"that {does} not count{'' if parts else f' ({why})'}"
+        )
         parts.append(f"{count(errors, 'error')} in the data {also}")
     if compared is not None and compared.new_suppressions and gates_on_tests.NEW_SUPPRESSIONS not in fails:
         parts.append(suppressed_in_words(compared.new_suppressions))
@@ -216,6 +229,7 @@ def not_judged(report: Report, gates: Sequence[Judged]) -> list[Judged]:
     said_elsewhere = TEST_GATES | (
         {gates_on_tests.GONE_TESTS, "something-was-tested"} if report.stopped is not None else frozenset()
     )
+    said_elsewhere -= {gate.name for gate in gates if gate.why == "hidden on base"}
     left_out = said_elsewhere | (
         {"errors", gates_on_tests.NEW_ERRORS, "fail-on-warnings"} if without_data else frozenset()
     )
@@ -400,6 +414,7 @@ def _failed_tests(
     new = wording.newly_failing(report, comparison)
     losses = [losses_in_words(fact.losses) for fact in gate.facts if isinstance(fact, LossesOverall)]
     old = sum(len(tally.failed) + len(tally.tolerated) for tally in tallies(report))
+    old -= sum(1 + test.copies for test in gates_on_tests.unknown_tests(report, comparison))
     old -= sum(number_of(gates_on_tests.failing_of(report, cases)) for _, cases in gates_on_tests.tests_of(comparison))
     data = [f"{in_data} that the base does not have"] if in_data else []
     if not new and not data:
@@ -512,6 +527,8 @@ def reservation(report: Report, comparison: Comparison | None, gates: Sequence[J
         return "not all tests are clear"
     if not_judged(report, gates):
         return "not all gates were judged"
+    if comparison is not None and comparison.baseline.hidden:
+        return "not all of the base could be read"
     return "old failures only" if fails else ""
 
 

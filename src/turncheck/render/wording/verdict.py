@@ -110,6 +110,7 @@ Reservation = Literal[
     "not all tests were run",
     "not all tests are clear",
     "not all gates were judged",
+    "not all of the base could be read",
     "not compared with the base",
 ]
 """What a reader of "passed" has to know; the summary says more about it. Empty: nothing."""
