@@ -11,6 +11,7 @@ from turncheck.commands.flags import shared
 from turncheck.commands.flags.engine import settings_of
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, TrainingRefusedError, UserError
 from turncheck.messages.plain_text import plain
+from turncheck.project.config import policy_class
 
 if TYPE_CHECKING:
     import argparse
@@ -270,7 +271,7 @@ def _ensure_accepted(project: Project, parts: Sequence[Part], options: TrainOpti
 def _note_missing_rules(project: Project, options: TrainOptions, screen: Console) -> None:
     if project.config.policies is None:
         return
-    has_policy = any(component.name.endswith("RulePolicy") for component in project.config.policies)
+    has_policy = any(policy_class(component) == "RulePolicy" for component in project.config.policies)
     if not has_policy:
         screen.note("There is no RulePolicy: nothing answers the intents 'restart', 'back' and 'session_start'.")
     if has_policy and not project.rules:

@@ -53,6 +53,13 @@ COMPONENTS: Final = (
 POLICIES: Final = frozenset(
     {"MemoizationPolicy", "AugmentedMemoizationPolicy", "UnexpecTEDIntentPolicy", "TEDPolicy", "RulePolicy"}
 )
+OLDER_POLICIES: Final = frozenset(
+    {
+        *("KerasPolicy", "EmbeddingPolicy", "SklearnPolicy"),
+        *("MappingPolicy", "FormPolicy", "FallbackPolicy", "TwoStageFallbackPolicy"),
+    }
+)
+"""The policies that Rasa 3 no longer has."""
 DEFAULT_RECIPE: Final = "default.v1"
 RECIPES: Final = frozenset({DEFAULT_RECIPE, "graph.v1"})
 
@@ -141,6 +148,14 @@ def misplaced(pipeline: Iterable[Component], needs: Needs = NEEDS) -> Iterator[t
 def short_name(name: str) -> str:
     """Return the class name if the name is the module path of one of Rasa's own components, else the name itself."""
     return name.rpartition(".")[2] if name.startswith(_OWN) else name
+
+
+def policy_class(component: Component) -> str:
+    """Return the class of Rasa that is configured, or that the configured class of the project extends.
+
+    The full name of a class of the project of which nothing is known is that class's own.
+    """
+    return component.extends or short_name(component.name)
 
 
 def is_custom(name: str) -> bool:

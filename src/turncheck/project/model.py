@@ -299,6 +299,8 @@ class Component:
     location: Location
     places: Mapping[str, Location] = field(default_factory=dict, compare=False)
     """Where the values of the parameters are, if the format provides that."""
+    extends: str = ""
+    """Of a class of the project: the policy or component of Rasa that it extends; empty: none that is known."""
 
 
 class Config(msgspec.Struct, frozen=True):

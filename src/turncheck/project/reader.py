@@ -27,7 +27,16 @@ from turncheck.platforms.registry import PLATFORMS
 from turncheck.process.foreign_content import FOREIGN
 from turncheck.process.regular_file import is_folder, is_there
 from turncheck.project import files as project_files
-from turncheck.project.config import SECTIONS, calm_reason, config_from_file, files_apart
+from turncheck.project.config import (
+    COMPONENTS,
+    OLDER_POLICIES,
+    POLICIES,
+    SECTIONS,
+    calm_reason,
+    config_from_file,
+    files_apart,
+    is_custom,
+)
 from turncheck.project.export import (
     export_of,
     in_order,
@@ -262,6 +271,7 @@ def _read_project(
     domain_read, domain_findings = domain_from_files(domain_files, location, major=major)
     config_read, config_findings = _config(config_files, major)
     folder.findings += [_empty(file) for file in config_files[:1] if file.is_empty]
+    config_read = _with_extended(config_read, folder.root)
     endpoints_read, endpoint_findings = endpoints_from_file(found_endpoints) if found_endpoints else ({}, ())
     files = [*domain_files, *(data_file.file for data_file in data_read), *apart]
     files += _foreign_files_named_in_data(folder, files)
@@ -386,6 +396,19 @@ def _config(files: Sequence[ProjectFile], major: int) -> tuple[Config, Sequence[
             keys={**other.keys, **config.keys},
         )
     return config, findings
+
+
+def _with_extended(config: Config, root: Path) -> Config:
+    """Add which of Rasa's classes those of the project extend; most projects have none of their own."""
+    if not any(is_custom(component.name) for component in (*(config.pipeline or ()), *(config.policies or ()))):
+        return config
+    from turncheck.project.own_classes import with_extended
+
+    return replace(
+        config,
+        pipeline=None if config.pipeline is None else with_extended(config.pipeline, root, COMPONENTS),
+        policies=None if config.policies is None else with_extended(config.policies, root, POLICIES | OLDER_POLICIES),
+    )
 
 
 def _note_what_is_absent(

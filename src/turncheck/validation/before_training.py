@@ -17,7 +17,7 @@ from turncheck.dialogue.story_steps import EVENT_NAMES
 from turncheck.dialogue.training import training_trackers
 from turncheck.messages.finding import Finding, Location, Name
 from turncheck.messages.phrasing import count
-from turncheck.project.config import refused
+from turncheck.project.config import policy_class, refused
 from turncheck.project.model import ActionStep, CheckpointStep, Project
 from turncheck.validation.conflicts import loose_checkpoints
 from turncheck.validation.facts import Facts, gather
@@ -55,7 +55,7 @@ def check_policy_training(project: Project) -> BeforeTraining:
     if project.domain.rasa >= 2:
         refused += _unknown_slots(facts)  # Rasa 1 only writes them to its log
     policies = project.config.policies
-    has_rules = any(component.name.endswith("RulePolicy") for component in policies or ())
+    has_rules = any(policy_class(component) == "RulePolicy" for component in policies or ())
     if has_rules or (policies is None and project.older is None):
         refused += _unknown_actions_of_rules(facts)
     if any(isinstance(step, CheckpointStep) for _, step in facts.steps) and not refused:

@@ -19,7 +19,7 @@ from turncheck.dialogue.story_steps import GENERATED_PREFIX, STORY_START
 from turncheck.messages.errors import TrainingRefusedError
 from turncheck.messages.finding import Finding, Location, Name
 from turncheck.project import model
-from turncheck.project.config import short_name
+from turncheck.project.config import policy_class
 from turncheck.validation.findings import Places, found
 from turncheck.validation.names import learnable
 from turncheck.validation.similarity import plain_words
@@ -201,7 +201,7 @@ def check_rules(facts: Facts) -> Iterator[Finding]:
     if dialogues is None or dialogues.refused is not None or not project.rules:
         return
     policies = project.config.policies or ()
-    policy = next((policy for policy in policies if short_name(policy.name) == "RulePolicy"), None)
+    policy = next((policy for policy in policies if policy_class(policy) == "RulePolicy"), None)
     if policies and policy is None:
         return
     try:

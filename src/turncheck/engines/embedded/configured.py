@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from turncheck.engines.embedded.nlu.catalogue import is_custom, known_component
 from turncheck.engines.embedded.policies.rules import FALLBACK, FORM, MAPPING, TWO_STAGE
-from turncheck.engines.embedded.policies.trainer import class_name, configured_policies, runs_in
+from turncheck.engines.embedded.policies.trainer import configured_policies, runs_in
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import NOWHERE, Location
-from turncheck.project.config import DEFAULT_RECIPE
+from turncheck.project.config import DEFAULT_RECIPE, policy_class
 from turncheck.project.model import Component, Config
 from turncheck.report.model import ConfiguredComponent, IgnoredParameter, Substitution
 
@@ -109,7 +109,7 @@ def policies_of(config: Config, *, rasa: int) -> tuple[ConfiguredComponent, ...]
     """Return what is done with each policy of a project for this version of Rasa."""
     found = []
     for component in configured_policies(config):
-        name = class_name(component)
+        name = policy_class(component)
         kind = runs_in(component, rasa)
         read = READ_BY_POLICY[name] if kind is not None else frozenset[str]()
         parameters, of_featurizer = _only(component.parameters, read), None

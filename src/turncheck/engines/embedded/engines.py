@@ -78,14 +78,30 @@ class EmbeddedEngine(Engine):
         calm = self.project.calm and f"{self.project.calm}: the embedded engine does not run CALM assistants"
         learns = self.models is not None or self.project.stories or self.project.rules
         none = None if self.models is not None else calm
+        unjudged = none or self._unjudged
         return Capabilities(
             no_nlu=none,
-            no_dialogue=none or (None if learns else NOTHING_TO_LEARN),
-            no_conversation=none,
+            no_dialogue=unjudged or (None if learns else NOTHING_TO_LEARN),
+            no_conversation=unjudged,
             trained_by_config=True,
             accepts_parses=True,
             stands_in=True,
             no_mutants=calm or None,
+        )
+
+    @cached_property
+    def _unjudged(self) -> str | None:
+        """Why dialogues say nothing here: a policy is left out that may decide everything."""
+        if not self.project.config.policies:
+            return None
+        from turncheck.engines.embedded.policies.trainer import unjudged_policy
+
+        policy = unjudged_policy(self.project.config, self.project.domain.rasa)
+        if policy is None:
+            return None
+        return (
+            f"the policy '{policy.name}' ({policy.location}) is code of the project, which is not run here, and it"
+            " extends no policy of Rasa's that could stand in for it (--engine rasa runs it)"
         )
 
     def needs(self, evaluation: Evaluation, *, in_folds: bool = False) -> frozenset[str]:

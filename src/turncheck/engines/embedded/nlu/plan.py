@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import importlib.util
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from turncheck.engines.embedded.nlu.catalogue import is_custom, known_component, parameters_of, require_known
+from turncheck.engines.embedded.nlu.catalogue import (
+    COMPONENTS,
+    is_custom,
+    known_component,
+    parameters_of,
+    require_known,
+)
 from turncheck.engines.embedded.nlu.featurizers import check_counts, check_lexical_features
 from turncheck.messages.errors import UserError
 from turncheck.project.model import Component, Config
@@ -146,11 +153,17 @@ def _resolve(
         if allow_custom_code:
             yield Step("CustomComponent", component, component.parameters)
             return
-        yield Substitution(
-            component=component.name,
-            used=None,
-            reason="it is code of the project, which runs only with --allow-custom-code",
-        )
+        reason = "it is code of the project, which runs only with --allow-custom-code"
+        if not component.extends:
+            yield Substitution(component=component.name, used=None, reason=reason)
+            return
+        parent = replace(component, name=component.extends, extends="", parameters=_of_parent(component))
+        made = list(_resolve(parent, spacy_model, rasa=rasa, allow_custom_code=allow_custom_code, vectors=vectors))
+        replaced = next((one for one in made if isinstance(one, Substitution)), None)
+        used = component.extends if replaced is None else replaced.used
+        more = [f"it extends {component.extends}", *([replaced.reason] if replaced is not None else [])]
+        yield Substitution(component=component.name, used=used, reason="; ".join([reason, *more]))
+        yield from (one for one in made if isinstance(one, Step))
         return
     known = require_known(component, rasa)
     parameters = parameters_of(component, known)
@@ -176,6 +189,12 @@ def _resolve(
     yield Substitution(component=component.name, used=used, reason=replacement.reason)
     if replacement.kind is not None:
         yield Step(replacement.kind, component, parameters)
+
+
+def _of_parent(component: Component) -> Mapping[str, Any]:
+    """Return the parameters that the class of Rasa has, too; the others are the project's own."""
+    known = COMPONENTS[component.extends]
+    return {name: value for name, value in component.parameters.items() if name in known.defaults}
 
 
 class _Replacement(Struct, frozen=True):

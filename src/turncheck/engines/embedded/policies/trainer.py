@@ -24,6 +24,7 @@ from turncheck.engines.embedded import model_archive
 from turncheck.engines.embedded.policies import rules
 from turncheck.messages.errors import TrainingRefusedError, UserError
 from turncheck.messages.finding import NOWHERE
+from turncheck.project.config import is_custom, policy_class
 from turncheck.project.model import Component, Config, Project, in_order_of_names
 from turncheck.project.rasa_version import NEWEST
 
@@ -174,23 +175,27 @@ class PolicyKind(Struct, frozen=True):
     only_older: bool = False
 
 
-def class_name(component: Component) -> str:
-    """Return the class's name: ``rasa.core.policies.ted_policy.TEDPolicy`` is ``TEDPolicy``."""
-    return component.name.rpartition(".")[2]
-
-
 def kind_of(component: Component, domain: DialogueDomain) -> PolicyKind | None:
     """Return what runs for a configured policy, ``None`` if this version of Rasa does not have it."""
-    return None if runs_in(component, domain.domain.rasa) is None else _KINDS[class_name(component)]
+    return None if runs_in(component, domain.domain.rasa) is None else _KINDS[policy_class(component)]
 
 
 def runs_in(component: Component, rasa: int) -> str | None:
     """Return what runs for a policy in a project for this version of Rasa: policies of the same kind run alike."""
-    name = class_name(component)
+    name = policy_class(component)
     kind = _KINDS.get(name)
     if kind is None or (kind.only_older and rasa >= NEWEST):
         return None
     return "TedStandIn" if kind.stands_in and name != "UnexpecTEDIntentPolicy" else name
+
+
+def unjudged_policy(config: Config, rasa: int) -> Component | None:
+    """Return the first policy that is a class of the project which nothing can stand in for; ``None``: there is none.
+
+    What the assistant does without it says nothing about what it does.
+    """
+    policies = configured_policies(config)
+    return next((one for one in policies if is_custom(one.name) and runs_in(one, rasa) is None), None)
 
 
 def _memoization(name: str, kind: type[rules.MemoizationPolicy]) -> PolicyKind:
@@ -296,12 +301,14 @@ def train_ensemble(
     components = configured_policies(project.config)
     if trackers is None:
         # Only policies that are really trained use augmented stories.
-        needs_glue = any(class_name(component) in LEARNERS for component in components)
+        needs_glue = any(policy_class(component) in LEARNERS for component in components)
         ordered = replace(project, stories=in_order_of_names(project.stories), rules=in_order_of_names(project.rules))
         trackers = training_trackers(ordered, domain, augmentation=augmentation if needs_glue else 0)
+    # A class of the project may do what one of Rasa's is needed for.
+    is_known = unjudged_policy(project.config, domain.domain.rasa) is None
     if domain.domain.rasa < NEWEST:
-        _refuse_as_older(components, domain, project)
-    else:
+        _refuse_as_older(components, domain, project, is_known=is_known)
+    elif is_known:
         _refuse_forms_without_rules(components, domain)
     policies: list[Policy] = []
     trained: list[Component] = []
@@ -310,9 +317,16 @@ def train_ensemble(
         policy, substitution = _trained(component, trackers, domain)
         if policy is not None:
             policies.append(policy)
-            trained.append(component)
+            # A model holds what runs, not a class that could not be found without the project.
+            trained.append(replace(component, name=component.extends, extends="") if component.extends else component)
         if substitution is not None:
             substitutions.append(substitution)
+    if not policies and not is_known:
+        raise UserError(
+            "All policies are code of the project, which is not run: nothing is left to train",
+            location=project.config.location,
+            hint="Use --engine rasa, which runs them.",
+        )
     if not policies:
         raise TrainingRefusedError(
             "The configuration names no policy that can decide on the next action",
@@ -332,7 +346,7 @@ def _custom_slots(domain: DialogueDomain) -> list[Substitution]:
 
 
 def _refuse_forms_without_rules(components: Sequence[Component], domain: DialogueDomain) -> None:
-    if domain.domain.forms and not any(class_name(component) == "RulePolicy" for component in components):
+    if domain.domain.forms and not any(policy_class(component) == "RulePolicy" for component in components):
         raise TrainingRefusedError(
             "The domain has forms, and no RulePolicy is configured to run them",
             location=next(iter(domain.domain.forms.values())).location,
@@ -340,27 +354,29 @@ def _refuse_forms_without_rules(components: Sequence[Component], domain: Dialogu
         )
 
 
-def _refuse_as_older(components: Sequence[Component], domain: DialogueDomain, project: Project) -> None:
-    """Refuse what Rasa 1 and 2 refuse to train.
+def _refuse_as_older(
+    components: Sequence[Component], domain: DialogueDomain, project: Project, *, is_known: bool
+) -> None:
+    """Refuse what Rasa 1 and 2 refuse to train. ``is_known``: of each policy it is known what it does.
 
     Raises:
         TrainingRefusedError: with the reason.
     """
-    names = {class_name(component): component for component in components}
+    names = {policy_class(component): component for component in components}
     if project.config.policies is None and domain.domain.rasa < 2:
         raise TrainingRefusedError(
             "The configuration names no policies, which Rasa 1 demands",
             location=project.config.location,
             hint="Add 'policies', such as MemoizationPolicy.",
         )
-    if domain.domain.forms and names.keys().isdisjoint({rules.FORM, "RulePolicy"}):
+    if is_known and domain.domain.forms and names.keys().isdisjoint({rules.FORM, "RulePolicy"}):
         raise TrainingRefusedError(
             "The domain has forms, and no FormPolicy is configured to run them",
             location=next(iter(domain.domain.forms.values())).location,
             hint="Add FormPolicy to 'policies', or remove the forms.",
         )
     triggering = next((intent for intent in domain.domain.intents.values() if intent.triggers), None)
-    if triggering is not None and rules.MAPPING not in names:
+    if is_known and triggering is not None and rules.MAPPING not in names:
         raise TrainingRefusedError(
             f"The intent '{triggering.name}' triggers an action, and no MappingPolicy is configured",
             location=triggering.location,
@@ -391,16 +407,22 @@ def _trained(
 ) -> tuple[Policy | None, Substitution | None]:
     kind = kind_of(component, domain)
     if kind is None:
-        return None, _substitution(component.name, None, "this policy is not known here")
+        why = f"{_OWN_CODE} here" if is_custom(component.name) else "this policy is not known here"
+        return None, _substitution(component.name, None, why)
     policy = kind.fit(component.parameters, trackers, domain)
+    name = policy_class(component)
+    own = f"{_OWN_CODE}; it extends {name}" if component.extends else ""
     if not kind.stands_in:
-        return policy, None
+        return policy, _substitution(component.name, name, own) if own else None
     from turncheck.engines.embedded.policies.stand_ins import StandInSettings  # imports NumPy
 
-    name = class_name(component)
     states = StandInSettings.of(name, component.parameters).max_history
     used = f"a logistic regression over the last {states} states"
-    return policy, _substitution(name, used, "neural networks are not trained here")
+    why = "; ".join(filter(None, [own, "neural networks are not trained here"]))
+    return policy, _substitution(component.name if own else name, used, why)
+
+
+_OWN_CODE: Final = "it is code of the project, which is not run"
 
 
 def _substitution(component: str, used: str | None, reason: str) -> Substitution:
