@@ -414,7 +414,7 @@ def test_a_synonym_that_lost_words_is_named_in_plain_sight(
     assert comparison.understands_otherwise == bool(change)
 
 
-def with_pipeline(original: Report, **components: str) -> Report:
+def with_pipeline(original: Report, **components: str | None) -> Report:
     parts = tuple(
         ConfiguredComponent(section="pipeline", name=name, location=Location("config.yml", n, 3), runs=digest)
         for n, (name, digest) in enumerate(components.items(), 1)
@@ -447,6 +447,36 @@ def test_what_runs_without_a_configuration_was_not_removed_from_it() -> None:
     assert {one.change for one in judged(head, base)[0].changed_components} == {"removed", "changed"}
     without = replace(base, engine=replace(base.engine, configured=defaults))
     assert judged(head, without)[0].changed_components == ()
+
+
+_CRF, _ALONE = {"Tokenizer": "1", "Regex": "2", "Crf": "3"}, {"Tokenizer": "1", "Regex": None}
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "changed", "removed"),
+    [
+        (_CRF, _ALONE, {"Crf": "removed", "Regex": "unused"}, "component 'Crf' removed"),
+        (_ALONE, _CRF, {"Crf": "added", "Regex": "used"}, ""),
+        (_CRF, {"Tokenizer": "1"}, {"Crf": "removed", "Regex": "removed"}, "component 'Regex' and 1 more removed"),
+        (
+            {**_CRF, "Lexical": "4", "Duckling": "5"},
+            {**_ALONE, "Lexical": None},
+            {"Crf": "removed", "Duckling": "removed", "Regex": "unused", "Lexical": "unused"},
+            "component 'Crf' and 1 more removed",
+        ),
+        (_CRF, {"Tokenizer": "1", "Other": None}, {"Crf": "removed", "Regex": "removed"}, "'Regex' and 1 more removed"),
+    ],
+)
+def test_a_component_that_is_still_configured_was_not_removed(
+    before: dict[str, str | None], now: dict[str, str | None], changed: dict[str, str], removed: str
+) -> None:
+    base = with_pipeline(report(stories=[story("s")], commit=BASE_COMMIT), **before)
+    comparison, verdict, text = judged(with_pipeline(report(stories=[story("s")]), **now), base)
+    assert {part.name: part.change for part in comparison.changed_components} == changed
+    assert removed in verdict.summary
+    assert ("removed" in verdict.summary) == bool(removed)
+    for name, change in changed.items():
+        assert (f"`{name}` was removed" in text) == (change == "removed")
 
 
 @pytest.mark.parametrize(

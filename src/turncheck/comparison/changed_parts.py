@@ -21,6 +21,7 @@ from turncheck.comparison.changes import (
     ChangedPart,
     FindingChange,
     Named,
+    PartChange,
     UnseenChange,
 )
 from turncheck.comparison.explanations import LEADING, paired
@@ -374,7 +375,8 @@ def changed_components(base: Report, head: Report) -> tuple[ChangedPart, ...]:
     """Return the components and policies that the engine runs otherwise; not known of engines that do not say it.
 
     Another version of the engine runs all of them otherwise, which is no change of the project. Without a configuration
-    all of them are defaults, of which none was removed or changed.
+    all of them are defaults, of which none was removed or changed. A featurizer that is still configured was not
+    removed if only what used it was.
     """
     if (
         base.engine is None
@@ -392,6 +394,10 @@ def changed_components(base: Report, head: Report) -> tuple[ChangedPart, ...]:
     gone, new = _unpaired(before, after, _runs), _unpaired(after, before, _runs)
     removed, added = _unpaired(gone, new, _name), _unpaired(new, gone, _name)
     changed = [part for part in new if part not in added]
+    idle_before, idle = ([part for part in side if part.runs is None] for side in (configured_components, other))
+    unused = _paired(idle, removed, _name)
+    used = _paired(added, idle_before, _name)
+    removed, added = _unpaired(removed, idle, _name), _unpaired(added, idle_before, _name)
     moved = (
         []
         if gone or new
@@ -402,6 +408,8 @@ def changed_components(base: Report, head: Report) -> tuple[ChangedPart, ...]:
         *(_component(part, "added") for part in added),
         *(_component(part, "changed") for part in changed),
         *(_component(part, "moved") for part in moved),
+        *(_component(part, "unused") for part in unused),
+        *(_component(part, "used") for part in used),
     )
 
 
@@ -410,7 +418,7 @@ def _runs(part: ConfiguredComponent) -> Hashable:
 
 
 def _name(part: ConfiguredComponent) -> Hashable:
-    return part.section, part.name
+    return part.section, _class(part)
 
 
 def _unpaired(
@@ -429,7 +437,18 @@ def _unpaired(
     return unpaired
 
 
-def _component(part: ConfiguredComponent, change: Literal["changed", "removed", "added", "moved"]) -> ChangedPart:
+def _paired(
+    parts: Iterable[ConfiguredComponent],
+    others: Iterable[ConfiguredComponent],
+    key: Callable[[ConfiguredComponent], Hashable],
+) -> list[ConfiguredComponent]:
+    """Those with a counterpart among the others; equal ones are counted."""
+    parts = list(parts)
+    unpaired = {id(part) for part in _unpaired(parts, others, key)}
+    return [part for part in parts if id(part) not in unpaired]
+
+
+def _component(part: ConfiguredComponent, change: PartChange) -> ChangedPart:
     return ChangedPart(kind=part.section, name=part.name, location=part.location, change=change)
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Edit = Literal["edited", "renamed", "moved"]
+PartChange = Literal["changed", "removed", "added", "moved", "unused", "used"]
 
 
 class TrainingChange(Part, frozen=True, kw_only=True):
@@ -68,8 +69,9 @@ class ChangedPart(Part, frozen=True, kw_only=True):
     """What it is called."""
     location: Location
     """Where it is; if it was removed, where it was."""
-    change: Literal["changed", "removed", "added", "moved"]
-    """What happened to it."""
+    change: PartChange
+    """What happened to it; ``unused`` and ``used``: a component that is configured on both sides, and that the engine
+    runs on one side only, since nothing that it trains uses it on the other."""
     lost: int = 0
     """How many words a synonym, lookup table or pattern lost, if it was changed."""
 

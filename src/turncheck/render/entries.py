@@ -169,9 +169,16 @@ def _rules(parts: Sequence[changes.ChangedPart]) -> list[Entry]:
     return [*map(rule, shown), *([Entry(line(f"… and {more:,} more rules or stories"))] if more else [])]
 
 
+_DONE_TO_PART: Final = {
+    "unused": " is still configured, but not run: nothing that the engine trains uses it now",
+    "used": " is run now: on the base, nothing that the engine trained used it",
+}
+
+
 def rule(part: changes.ChangedPart) -> Entry:
-    """A rule or story that has to do with a wrong step and that the change edited or removed."""
-    spans = line(f"{changes.SINGULAR.get(part.kind, 'part')} ", Code(part.name), f" was {part.change} in this change")
+    """A part that the change edited, added or removed: a rule that has to do with a wrong step, a component."""
+    done = _DONE_TO_PART.get(part.change, f" was {part.change} in this change")
+    spans = line(f"{changes.SINGULAR.get(part.kind, 'part')} ", Code(part.name), done)
     return Entry(spans, _at(part.location, on_base=part.change == "removed"))
 
 
@@ -282,24 +289,32 @@ def suppression(finding: changes.FindingChange) -> Entry:
     return Entry(line(_message(finding)), _at(finding.location), sign=finding.severity, label=finding.code)
 
 
-_DONE_TO_PARAMETER: Final = {"changed": "changes", "added": "sets", "removed": "removes"}
-_DONE_TO_COMPONENT: Final = {"added": "adds", "removed": "removes", "moved": "moves"}
+_DONE_TO_COMPONENT: Final = {"added": "added to", "removed": "removed from", "moved": "moved in"}
 
 
 def unseen(engine: str, change: changes.UnseenChange) -> Entry:
     """A change of the configuration that the engine cannot judge."""
     on_base = change.location is None
     location = change.location or change.base_location
-    place = line(Place(location, on_base)) if location is not None else line("The configuration")
-    cannot = line("; the ", Prose(engine, 60), " engine cannot judge that")
-    if change.parameter:
-        verb, both = _DONE_TO_PARAMETER[change.change], change.base and change.value
-        values = line(" (", Code(change.base, 60), " → ", Code(change.value, 60), ")") if both else ()
-        what = line(Code(change.parameter), " of ", Prose(change.component))
-        return Entry(line(place, f" {verb} ", what, cannot, values), sign="caution")
-    other = line(" in place of ", Prose(change.base)) if change.change == "replaced" else ()
-    verb = "has" if other else _DONE_TO_COMPONENT[change.change]
-    return Entry(line(place, f" {verb} ", Prose(change.component), other, cannot), sign="caution")
+    what = _parameter(change) if change.parameter else _unseen_component(change)
+    spans = line(what, "; the ", Prose(engine, 60), " engine cannot judge that")
+    return Entry(spans, _at(location if location and location.path else None, on_base=on_base), sign="caution")
+
+
+def _parameter(change: changes.UnseenChange) -> Line:
+    base, value = Code(change.base, 60), Code(change.value, 60)
+    done = {
+        "changed": line(" was changed from ", base, " to ", value),
+        "added": line(" was set to ", value),
+        "removed": line(" was removed (", base, " on the base)"),
+    }[change.change]
+    return line(Code(change.parameter), " of ", Code(change.component), done)
+
+
+def _unseen_component(change: changes.UnseenChange) -> Line:
+    if change.change == "replaced":
+        return line(Code(change.component), " took the place of ", Code(change.base))
+    return line(Code(change.component), f" was {_DONE_TO_COMPONENT[change.change]} the configuration")
 
 
 def finding_gone(finding: changes.FindingChange) -> Entry:

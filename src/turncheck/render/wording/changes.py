@@ -29,7 +29,7 @@ def taken_away_in_words(compared: Comparison) -> list[str]:
     clauses += _annotations(compared.stripped)
     components = [component for component in compared.changed_components if component.change == "removed"]
     if components:
-        more = f" and {count(len(components) - 1, 'more')}" if len(components) > 1 else ""
+        more = f" and {len(components) - 1:,} more" if len(components) > 1 else ""
         clauses.append(f"{SINGULAR[components[0].kind]} '{components[0].name}'{more} removed")
     if moved := many_moved(compared):
         explains = any(intent.base - intent.now <= moved and not intent.unjudged for intent in compared.cut_intents[:1])
