@@ -5,6 +5,7 @@ Of repeated tests, their runs on both sides say whether figures differ by chance
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
@@ -155,6 +156,18 @@ def _tested(prefix: str, pairs: Sequence[tuple[BatchCase, BatchCase]]) -> Iterat
                 yield f"{prefix}.{field}", (before[field], after[field], significance, real)
 
 
+_OF_REACH: Final = re.compile(r"coverage\.|(?:nlu|batch)\.coverage\.")
+_OF_CASES: Final = re.compile(
+    r"core\.(?:passed|failed|misunderstood|conversation_accuracy|as_written\.(?:passed|failed))"
+    r"|e2e\.(?:passed|failed|misunderstood)|batch(?:\[.*\])?\.(?:passed|failed)",
+    re.DOTALL,
+)
+"""Figures that are made of the outcomes of tests."""
+_OF_PARTS: Final = re.compile(
+    r"core\.(?:accuracy|precision|recall|f1)|batch(?:\[.*\])?\.(?:accuracy|precision|recall|f1|intent_success)",
+    re.DOTALL,
+)
+"""Figures that are made of what a test consists of: the steps of a story, the intents of a batch case."""
 _OF_STEPS: Final = ("core.accuracy", "core.precision", "core.recall", "core.f1")
 """Figures about the steps of stories: a misunderstood sentence is a wrong step."""
 
@@ -211,7 +224,53 @@ def metric_deltas(
         for name, metric in {**before, **after}.items()
     )
     known_deltas = (_unless_hidden(delta) if hidden else delta for delta in deltas)
-    return tuple(_unless_untrusted(delta, base.trust, head.trust) for delta in known_deltas)
+    judged = (_unless_untrusted(delta, base.trust, head.trust) for delta in known_deltas)
+    return _worse_by_cases(map(_unless_reach, judged), tests)
+
+
+def _unless_reach(delta: metrics.MetricDelta) -> metrics.MetricDelta:
+    """The delta, without a verdict if it is about what tests reach: that is no quality of the assistant."""
+    return msgspec.structs.replace(delta, judgement="not judged") if _OF_REACH.match(delta.name) else delta
+
+
+def _worse_by_cases(
+    deltas: Iterable[metrics.MetricDelta], tests: Mapping[Evaluation, Matched]
+) -> tuple[metrics.MetricDelta, ...]:
+    """Mark the figures that are worse only by tests that are listed.
+
+    A test that failed and is only misunderstood now is better, so that more misunderstood ones are then no worse.
+    """
+    alike = {name: all(map(_is_alike, matched.pairs)) for name, matched in tests.items()}
+    repaired = {
+        f"{name}.misunderstood": sum(p.number for p in matched.pairs if p.base.failed and p.head.misunderstood)
+        for name, matched in tests.items()
+    }
+
+    def marked(delta: metrics.MetricDelta) -> metrics.MetricDelta:
+        if delta.judgement != "worse":
+            return delta
+        base, value = delta.sides
+        if delta.name in repaired and (value or 0) - (base or 0) <= repaired[delta.name]:
+            return msgspec.structs.replace(delta, judgement="not judged")
+        of_cases = _OF_CASES.fullmatch(delta.name)
+        section = next((name for name in alike if re.match(rf"{name}[.\[]", delta.name)), None)
+        by_cases = of_cases is not None or (section is not None and alike[section] and _OF_PARTS.fullmatch(delta.name))
+        return msgspec.structs.replace(delta, by_cases=bool(by_cases))
+
+    return tuple(map(marked, deltas))
+
+
+def _is_alike(pair: Pair) -> bool:
+    """Whether a test that is in no list, since it neither was edited nor changed sides, was answered the same."""
+    before, now = pair.base, pair.head
+    listed = pair.edits or (before.passed, before.misunderstood) != (now.passed, now.misunderstood)
+    return bool(listed) or now.passed or _answers(before) == _answers(now)
+
+
+def _answers(case: Case) -> object:
+    if isinstance(case.result, StoryResult):
+        return [(step.expected, step.predicted) for step in case.result.steps]
+    return case.actual
 
 
 def _unless_untrusted(delta: metrics.MetricDelta, base: Trust | None, head: Trust | None) -> metrics.MetricDelta:

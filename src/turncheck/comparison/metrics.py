@@ -228,6 +228,8 @@ class MetricDelta(Part, frozen=True, kw_only=True):
     """How the difference was judged."""
     agreement: float | None = None
     """The agreement of the stand-in with the team's own model on it, 0 to 1, if that is too low for a verdict."""
+    by_cases: bool = False
+    """Whether it is worse only by tests that changed sides, were edited, are new or gone, each of which is listed."""
 
     @property
     def sides(self) -> tuple[float | None, float | None]:

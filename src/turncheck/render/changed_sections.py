@@ -21,6 +21,7 @@ from turncheck.comparison.changes import (
 )
 from turncheck.comparison.gates_on_tests import newly_failing_tests, no_longer_checked, tests_because_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
+from turncheck.comparison.tally import faults_of
 from turncheck.comparison.training_changes import is_a_flip, is_likely_misparsed, is_likely_noise, sentences_of
 from turncheck.messages.phrasing import count
 from turncheck.render import entries
@@ -194,7 +195,8 @@ def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[Neut
     found = compared.unknown_findings
     title = f"In the data, and perhaps of the base, which cannot be read there ({len(found)})"
     yield lists.listed("unknown_found", title, findings_by_cause(found), partial(entries.findings, advises=True))
-    uncovered = [item for item in compared.changed_items if not item.covered]
+    # Where a fault kept tests from running, nobody knows what they reach.
+    uncovered = [item for item in compared.changed_items if not item.covered and not faults_of(report)]
     title = f"Changed, but not reached by any test ({len(uncovered)} of {len(compared.changed_items)})"
     yield lists.listed("uncovered", title, uncovered, entries.item)
     yield from reached(lists, compared)
@@ -212,7 +214,7 @@ def _improvements(lists: Lists, compared: Comparison) -> Iterable[NeutralSection
     sentences = [(what, case) for what, cases in _sentences(compared) for case in cases.better]
     right = [entries.step(*test) for test in tests[:BUILT]] + [_sentence(sentence) for sentence in sentences[:BUILT]]
     weights = (*(case.number for _, case in tests), *(1 for _ in sentences))
-    title = f"Newly right ({sum(weights)})"
+    title = f"{'Newly right' if all(case.passed for _, case in tests) else 'Better now'} ({sum(weights)})"
     yield Section("right", title, tuple(right[:BUILT]), sum(weights), 0, weights=weights)
     kinds = (*_tests(compared), ("sentence", compared.examples))
     # Those that broke are listed above.
@@ -240,8 +242,8 @@ def _constants(lists: Lists, report: Report, compared: Comparison) -> Iterable[N
     """What was already wrong on the base, folded."""
     _, tests = new_and_old(report, compared)
     yield lists.failing("still_failing", "Tests that fail on the base too", tests, unfolded=0)
-    stories = misunderstood_stories(report, compared.stories.newly_misunderstood)
-    cases = misunderstood_cases(report, compared.e2e.newly_misunderstood)
+    stories = misunderstood_stories(report, _not_misunderstood_there(compared.stories))
+    cases = misunderstood_cases(report, _not_misunderstood_there(compared.e2e))
     words, both = "Sentences misunderstood{} on the base too", (stories, cases)
     in_stories, in_cases = map(misunderstood_sentences, both)
     yield from lists.misunderstood(_STILL_MISUNDERSTOOD, words, in_stories, in_cases, report, unfolded=0)
@@ -260,6 +262,12 @@ def _constants(lists: Lists, report: Report, compared: Comparison) -> Iterable[N
         "still_found", title, groups, lambda group: entries.findings(group, advises=False), unfolded=0
     )
     yield replace(section, total=len(known), weights=tuple(map(len, groups)))
+
+
+def _not_misunderstood_there(cases: ChangedCases) -> list[CaseChange]:
+    """The tests that are misunderstood now and were not on the base: they passed, failed, or were not there."""
+    changed = (*cases.better, *cases.edited)
+    return [*cases.newly_misunderstood, *(case for case in changed if case.misunderstood and case.base_failed)]
 
 
 def _how_to_delete(compared: Comparison) -> Line:

@@ -257,12 +257,23 @@ _LONGEST_FIGURE: Final = 200
 
 
 def worse_figures(report: Report, compared: Comparison, unfolded: int) -> NeutralSection:
-    """The figures that are worse and not in the table, those about one thing on one line."""
+    """The figures that are worse and that neither the table nor a test of a list says, those about one thing on a line.
+
+    Precision, recall and accuracy of the same sentences say again what the F1 in the table says.
+    """
     in_table = {row.name for row in main_metrics.main_metrics(report, compared) if row.mark in _SHOWN_AS}
-    worse = [metric for metric in compared.metrics if metric.judgement == "worse" and metric.name not in in_table]
+    said = {name.rpartition(".")[0] for name in in_table if name.startswith("nlu.")}
+    worse = [
+        metric
+        for metric in compared.metrics
+        if metric.judgement == "worse"
+        and not metric.by_cases
+        and metric.name not in in_table
+        and _subject(metric) not in said
+    ]
     groups = [tuple(group) for _, group in groupby(worse, _subject)]
     entries = tuple(Entry(listed(map(_figure, group))) for group in groups[:BUILT])
-    note = line("Other figures that are worse beyond noise:") if worse else ()
+    note = line("Other figures that are worse:") if worse else ()
     return Section("worse", "", entries, len(worse), unfolded, note=note, weights=tuple(map(len, groups[:BUILT])))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from msgspec import Struct
 
 from turncheck.comparison import gates_on_tests
-from turncheck.comparison.changes import SINGULAR, ChangedCases, FindingChange, number_of
+from turncheck.comparison.changes import SINGULAR, CaseChange, ChangedCases, FindingChange, number_of
 from turncheck.comparison.compare import is_less_understood
 from turncheck.comparison.judged import BadFinding, Findings, Judged, LossesOverall
 from turncheck.comparison.tally import Tally, faults_of, tallies
@@ -183,12 +183,21 @@ def _all_misunderstood(report: Report, compared: Comparison | None) -> str:
 
 def _newly_misunderstood(tally: Tally, new: int, compared: Comparison) -> str:
     """The misunderstood tests of one kind: how many are new, whether that may be noise, and how many are old."""
-    old = len(tally.misunderstood) - new
+    better = number_of(_only_misunderstood_now(dict(gates_on_tests.tests_of(compared))[tally.evaluation]))
+    old = len(tally.misunderstood) - new - better
     if not new:
-        return f"{wording.misunderstood_in_words(tally)} {ON_BASE_TOO}"
+        parts = [f"{wording.counted(tally, old)} misunderstood {ON_BASE_TOO}"] if old > 0 else []
+        are = "is" if better == 1 else "are"
+        failed = f"{wording.counted(tally, better)}, which failed on the base, {are} only misunderstood now"
+        return ", ".join([*([failed] if better else []), *parts])
     noise = ["within noise"] if is_likely_misparsed(compared, tally.evaluation) else []
     details = ", ".join([*noise, *([f"{old:,} more {ON_BASE_TOO}"] if old > 0 else [])])
     return f"{wording.counted(tally, new)} newly misunderstood{f' ({details})' if details else ''}"
+
+
+def _only_misunderstood_now(cases: ChangedCases) -> Iterable[CaseChange]:
+    """The tests that failed on the base and that only a sentence keeps from passing now."""
+    return (case for case in (*cases.better, *cases.edited) if case.misunderstood and case.base_failed)
 
 
 def left_open(report: Report, comparison: Comparison | None, gates: Sequence[Judged], said: Iterable[Clause]) -> str:
@@ -259,7 +268,8 @@ def changes(report: Report, compared: Comparison, failing: Sequence[Judged]) -> 
     if f1 and f1.delta is not None and f1.judgement in {"better", "worse"} and f1.name not in about:
         parts.append(f"the intents are really {f1.judgement}")
     parts += _sentences_that_changed_sides(compared)
-    if not failing and (repaired := sum(number_of(cases.better) for _, cases in gates_on_tests.tests_of(compared))):
+    better = [case for _, cases in gates_on_tests.tests_of(compared) for case in cases.better]
+    if not failing and (repaired := number_of(case for case in better if case.passed)):
         parts.append(f"{count(repaired, 'test')} newly right")
     if edited := sum(_edited(cases) for _, cases in gates_on_tests.tests_of(compared)):
         copies = sum(bool(case.copy_of) for _, cases in gates_on_tests.tests_of(compared) for case in cases.edited)
@@ -271,9 +281,9 @@ def changes(report: Report, compared: Comparison, failing: Sequence[Judged]) -> 
     if failing or compared.new_findings or misunderstood or wording.failed_tallies(report):
         return []
     taken = compared.cut_intents or compared.stripped or compared.relabelled or wording.newly_failing(report, compared)
-    if taken or any(cases.newly_failing or cases.better for _, cases in sentences_of(compared)):
+    if taken or better or any(cases.newly_failing or cases.better for _, cases in sentences_of(compared)):
         return []
-    if worse := sum(metric.judgement == "worse" for metric in compared.metrics):
+    if worse := sum(metric.judgement == "worse" and not metric.by_cases for metric in compared.metrics):
         return [f"{count(worse, 'figure')} worse than on the base"]
     return ["no case changed sides against the base" if compared.changed else "nothing changed against the base"]
 
