@@ -154,6 +154,42 @@ def test_each_change_between_the_classes_has_its_list(before: Any, after: Any, w
     assert [name for name, cases in lists.items() if cases] == ([where] if where else [])
 
 
+@pytest.mark.parametrize(
+    ("base", "head", "words", "worse"),
+    [
+        ([breaks("s")], [flips("s")], "1 story, which failed on the base, is only misunderstood now", 0),
+        (
+            [breaks("s"), breaks("t", 9), flips("u", 19)],
+            [flips("s"), flips("t", 9), flips("u", 19)],
+            "2 stories, which failed on the base, are only misunderstood now, 1 story misunderstood on the base too",
+            0,
+        ),
+        (
+            [breaks("s"), right("t", 9, "hallo")],
+            [flips("s"), flips("t", 9, "hallo")],
+            "1 story newly misunderstood",
+            1,
+        ),
+    ],
+)
+def test_a_test_that_failed_and_is_only_misunderstood_now_is_better(
+    base: list[StoryResult], head: list[StoryResult], words: str, worse: int
+) -> None:
+    then, now = made(*base), made(*head)
+    comparison, verdict = judged(then, now)
+    assert words in verdict.summary
+    assert "newly right" not in verdict.summary
+    assert "no case changed sides" not in verdict.summary
+    text = str(render_comment(now, comparison, verdict, LINKS).content)
+    assert f"Better now ({len(comparison.stories.better)})" in text
+    assert "`core.misunderstood`" not in text
+    figure = comparison.metric("core.misunderstood")
+    assert figure is not None
+    assert (figure.judgement == "worse") <= bool(worse)
+    old = len(head) - len(comparison.stories.better) - len(comparison.stories.newly_misunderstood)
+    assert (f"{old} misunderstood sentence" in text) == bool(old)
+
+
 def test_a_new_story_that_is_misunderstood_is_newly_so() -> None:
     comparison, verdict = judged(made(right("a"), commit=BASE_COMMIT), made(right("a"), flips("new", 9)))
     assert [one.name for one in comparison.stories.newly_misunderstood] == ["new"]

@@ -7,12 +7,16 @@ from typing import Any
 import pytest
 from msgspec import structs
 from nlu_fakes import WordTrainer, example_of, project_of
+from report_builder import report, story
 from test_evaluate_nlu import greetings_and_orders
 
 from turncheck.evaluation.nlu import cross_validate
 from turncheck.evaluation.nlu_remarks import overlap_of_folds, overlap_with
 from turncheck.evaluation.splits import Folds
+from turncheck.render.links import Links
+from turncheck.render.markdown import render_comment
 from turncheck.render.phrases import overlap_remarks
+from turncheck.render.wording.gates import judge
 
 
 def fold_plan(*folds: int | None) -> Folds:
@@ -83,3 +87,19 @@ def test_which_way_the_figures_are_off_is_said_in_words_that_are_true_there(
     section = cross_validate(project_of(greetings_and_orders()), WordTrainer(), folds=4).section
     section = structs.replace(section, mode=mode, examples=3, on_training_sentences=copies, under_other_intents=others)
     assert [remark.in_words for remark in overlap_remarks(section)] == said
+
+
+@pytest.mark.parametrize(("mode", "says"), [("held-out", True), ("cross-validation", False)])
+def test_copies_in_other_folds_are_no_reason_beside_those_of_a_verdict(mode: Any, *, says: bool) -> None:
+    """They belong to how cross-validation measures; a test sentence that was trained on tests nothing."""
+    section = cross_validate(project_of(greetings_and_orders()), WordTrainer(), folds=4).section
+    section = structs.replace(section, mode=mode, folds=4 if mode == "cross-validation" else None)
+    judged = structs.replace(report(stories=[story("s", "utter_a!utter_b")]), nlu=section)
+    judged = structs.replace(judged, nlu=structs.replace(section, on_training_sentences=2))
+    verdict = judge(judged, None, judged.settings)
+    assert ("training data" in verdict.summary) == says
+    assert "folds" not in verdict.summary
+    comment = str(render_comment(judged, None, verdict, Links()).content)
+    remark = next(overlap_remarks(judged.nlu)).in_words if judged.nlu else ""
+    in_sight, _, method = comment.partition("<summary>How it was measured")
+    assert (remark in in_sight, remark in method) == (says, not says)

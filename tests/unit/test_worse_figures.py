@@ -182,6 +182,54 @@ def test_whole_reports_show_whatever_is_worse(before: int, after: int) -> None:
     assert sections == (every_one if after > before else set())
 
 
+ONE_STORY = [story("a", "utter_a"), story("b", "utter_a!utter_b"), story("c", "utter_a", "utter_b")]
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        report(stories=[story("a", "utter_a!utter_b"), *ONE_STORY[1:]]),
+        report(stories=[*ONE_STORY, story("new", "utter_a!utter_b")]),
+        report(stories=[*ONE_STORY[:2], story("c", "utter_a", "utter_c!utter_b")]),
+    ],
+    ids=["broken", "new", "edited"],
+)
+def test_a_failing_story_is_not_told_again_by_figures(head: Report) -> None:
+    comparison = compare(head, Present(report(stories=ONE_STORY, commit=BASE_COMMIT), "git"))
+    assert sum(metric.judgement == "worse" for metric in comparison.metrics) > 0
+    for text in documents(head, comparison, judge(head, comparison, head.settings)).values():
+        assert "Other figures" not in text
+
+
+def test_a_story_that_fails_on_both_sides_is_told_by_figures_where_it_fails_in_more_steps() -> None:
+    base = report(stories=[story("a", "utter_a"), story("b", "utter_a!utter_b", "utter_c")], commit=BASE_COMMIT)
+    head = report(stories=[story("a", "utter_a"), story("b", "utter_a!utter_b", "utter_c!utter_b")])
+    head, base = (
+        msgspec.structs.replace(one, core=one.core and msgspec.structs.replace(one.core, accuracy=accuracy))
+        for one, accuracy in ((head, 1 / 3), (base, 2 / 3))
+    )
+    comparison = compare(head, Present(base, "git"))
+    for text in documents(head, comparison, judge(head, comparison, head.settings)).values():
+        assert "core.accuracy 0.667 → 0.333" in text
+
+
+def test_what_tests_reach_makes_nothing_worse(golden: Golden) -> None:
+    """One more response that no test reaches is said as that, and is no figure about the assistant."""
+    base, head = (
+        report(stories=[story("a", "utter_a")], covered=coverage("responses", **parts), commit=commit)
+        for commit, parts in (
+            (BASE_COMMIT, {"utter_a": ("1", True)}),
+            ("2" * 40, {"utter_a": ("1", True), "utter_b": ("2", False)}),
+        )
+    )
+    comparison = compare(head, Present(base, "git"))
+    assert not [metric for metric in comparison.metrics if metric.judgement == "worse"]
+    verdict = judge(head, comparison, head.settings)
+    golden(verdict.summary)
+    for text in documents(head, comparison, verdict).values():
+        assert "worse" not in text
+
+
 def test_figures_alone_are_in_the_headline(golden: Golden) -> None:
     """A threshold of the fallback changes what the assistant does, although no sentence has another intent."""
     head, base = side(0, commit="2" * 40), side(0, commit=BASE_COMMIT)

@@ -291,7 +291,10 @@ def how_judged(nlu: model.Nlu) -> str:
 
 
 def overlap_remarks(nlu: model.Nlu, base: Overlap | None = None) -> Iterator[OverlapRemark]:
-    """Yield a sentence for each kind of overlap; without a ``base`` all of it is new."""
+    """Yield a sentence for each kind of overlap; without a ``base`` all of it is new.
+
+    Copies of training sentences among these, one of which is judged and one learnt, are how cross-validation measures.
+    """
     copies, contradicted = nlu.on_training_sentences, nlu.under_other_intents
     more_copies = base is None or copies > base.on_training_sentences
     more_contradicted = base is None or contradicted > base.under_other_intents
@@ -300,11 +303,13 @@ def overlap_remarks(nlu: model.Nlu, base: Overlap | None = None) -> Iterator[Ove
         of = f"{copies:,} of {count(nlu.examples, 'sentence' if folded else 'test sentence')}"
         if folded:
             has = "has a copy" if copies == 1 else "have copies"
-            words = f"{of} {has} in other folds (same words, same intent): the figures are optimistic."
+            words = (
+                f"{of} {has} in other folds (same words, same intent): the figures are optimistic."
+            )
         else:
             verb = "appears" if copies == 1 else "appear"
             words = f"{of} also {verb} in the training data: the figures are optimistic."
-        yield OverlapRemark(words, more_copies)
+        yield OverlapRemark(words, more_copies and not folded)
     if contradicted:
         of = f"{contradicted:,} of {count(nlu.examples, 'sentence' if folded else 'test sentence')}"
         verb = "appears" if contradicted == 1 else "appear"

@@ -247,17 +247,18 @@ def not_judged(report: Report, gates: Sequence[Judged]) -> list[Judged]:
 
 
 def trained_on(report: Report, compared: Comparison | None) -> str:
-    """Judged sentences that were also trained on; for a change, only those that it added."""
+    """Test sentences that were also trained on; for a change, only those that it added.
+
+    Cross-validation has no test sentences: copies among its training sentences belong to how it measures.
+    """
     nlu = report.nlu
     before = compared.base_overlap.on_training_sentences if compared and compared.base_overlap else 0
-    if nlu is None or nlu.on_training_sentences <= before:
+    if nlu is None or nlu.mode == "cross-validation" or nlu.on_training_sentences <= before:
         return ""
-    copies, folded = nlu.on_training_sentences, nlu.mode == "cross-validation"
-    of = f"{copies:,} of {count(nlu.examples, 'sentence' if folded else 'test sentence')}"
+    copies = nlu.on_training_sentences
     more = f", {copies - before:,} more than on the base" if before else ""
-    if folded:
-        return f"{of} {'has a copy' if copies == 1 else 'have copies'} in other folds{more}"
-    return f"{of} also {'appears' if copies == 1 else 'appear'} in the training data{more}"
+    verb = "appears" if copies == 1 else "appear"
+    return f"{copies:,} of {count(nlu.examples, 'test sentence')} also {verb} in the training data{more}"
 
 
 def changes(report: Report, compared: Comparison, failing: Sequence[Judged]) -> list[str]:
