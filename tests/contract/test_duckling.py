@@ -10,6 +10,7 @@ from duckling_server import AMOUNT, duckling
 from golden_texts import Golden
 
 from turncheck.cli import run_command_line
+from turncheck.engines.embedded.engines import engine_of
 from turncheck.engines.embedded.nlu.batch import REFERENCE_TIME, DucklingAccess
 from turncheck.engines.embedded.nlu.duckling import EXTRACTOR
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
@@ -17,6 +18,7 @@ from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
 from turncheck.project.model import Component, Config, Project
 from turncheck.project.nlu_data import Example, NluData
+from turncheck.settings.options import Settings
 
 
 def project(**parameters: Any) -> Project:
@@ -55,6 +57,21 @@ def test_only_the_dimensions_asked_for_are_kept() -> None:
         (parse,) = engine.parse(["pay 20 euro from 3 to 5"])
         assert server.forms[-1]["dims"] == '["time"]'
     assert [entity.entity for entity in parse.entities] == ["time"]
+
+
+@pytest.mark.parametrize("named", ["the pipeline's", "none", "not allowed"])
+def test_the_variable_of_rasa_names_the_server(named: str) -> None:
+    with duckling() as server:
+        urls = {"the pipeline's": "http://127.0.0.1:9", "not allowed": "http://duckling.example"}
+        bot = project(**({"url": urls[named]} if named in urls else {}))
+        environment = {"RASA_DUCKLING_HTTP_URL": server.url}
+        engine = engine_of(Settings(), bot, environment, hosts=())
+        nlu = engine.nlu
+        assert nlu is not None
+        assert nlu.parse(["pay 20 euro"])[0].entities
+        without = engine_of(Settings(), bot, {"RASA_DUCKLING_HTTP_URL": ""}, hosts=()).nlu
+        assert without is not None
+        assert not without.parse(["pay 20 euro"])[0].entities
 
 
 def test_a_server_that_is_not_there_is_skipped_and_said() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -51,6 +52,43 @@ def test_a_pipeline_of_mitie_is_known(older: Path) -> None:
     (older / "config.json").write_text('{"pipeline": "mitie_sklearn"}', encoding="utf-8")
     project = read_project(older)
     assert [one.name for one in project.config.pipeline or ()][-1] == "SklearnIntentClassifier"
+
+
+@pytest.mark.parametrize(
+    ("keys", "pipeline", "name", "parameters"),
+    [
+        (
+            {"duckling_dimensions": ["time"], "duckling_http_url": "http://localhost:8000"},
+            *(["ner_duckling_http"], "DucklingEntityExtractor"),
+            {"dimensions": ["time"], "url": "http://localhost:8000"},
+        ),
+        (
+            {"duckling_dimensions": ["time"], "duckling_http_url": None},
+            *([{"name": "ner_duckling_http", "dimensions": ["number"]}], "DucklingEntityExtractor"),
+            {"dimensions": ["number"]},
+        ),
+        ({"spacy_model_name": "de_core"}, "spacy_sklearn", "SpacyNLP", {"model": "de_core"}),
+        ({"mitie_file": "data/m.dat"}, "mitie", "MitieNLP", {"model": "data/m.dat"}),
+        ({"max_number_of_ngrams": 3}, ["intent_featurizer_ngrams"], "NGramFeaturizer", {"max_number_of_ngrams": 3}),
+    ],
+)
+def test_parameters_beside_the_pipeline_are_those_of_their_components(
+    keys: dict[str, object], pipeline: object, name: str, parameters: dict[str, object], older: Path
+) -> None:
+    (older / "nlu_config.json").write_text(json.dumps({"pipeline": pipeline, **keys}), encoding="utf-8")
+    project = read_project(older)
+    assert project.major == 0
+    assert {one.name: one.parameters for one in project.config.pipeline or ()}[name] == parameters
+
+
+def test_rasa_1_ignores_parameters_beside_the_pipeline(older: Path) -> None:
+    written = (
+        "policies: [{name: KerasPolicy}]\npipeline: [{name: DucklingHTTPExtractor}]\nduckling_http_url: http://a\n"
+    )
+    (older / "config.yml").write_text(written, encoding="utf-8")
+    project = read_project(older)
+    assert project.major == 1
+    assert [one.parameters for one in project.config.pipeline or ()] == [{}]
 
 
 def test_a_project_of_rasa_1_without_configuration_takes_no_other(older: Path) -> None:

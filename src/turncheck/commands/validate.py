@@ -62,7 +62,11 @@ def _add_validate(kinds: argparse._SubParsersAction[Any]) -> None:
     shared.add_config(read)
     how = parser.add_argument_group("checks")
     how.add_argument("--max-history", metavar="N", help="number of states that the story structure check looks back")
-    how.add_argument("--fail-on-warnings", action="store_true", help="fail on the warnings on which Rasa fails")
+    how.add_argument(
+        "--fail-on-warnings",
+        action="store_true",
+        help="fail on the warnings on which Rasa's own command fails (`turncheck run --fail-on-warnings`: on all)",
+    )
     how.add_argument("--strict", action="store_true", help="show findings beyond Rasa's at their true severity")
     how.add_argument(
         "--target", choices=("3",), help="in a project of an older Rasa, report what Rasa 3 refuses as errors"
@@ -177,6 +181,8 @@ def run_data_validate(
     checked = check_project(request)
     if output_format == "text":
         stream.write(_text(checked, notes, str(request.project), coloured=_is_colour_terminal(stream)))
+        if request.fail_on_warnings and (passing := _passing_warnings(checked.validated)):
+            sys.stderr.write(f"turncheck: {passing}\n")
     else:
         stream.write(_rendered(checked, output_format, request.project))
     if files != _NO_FILES:
@@ -343,6 +349,15 @@ def _text(checked: Checked, notes: Notes, folder: str, *, coloured: bool) -> str
     lines = source_lines(checked.project)
     shown = findings_text(validated.findings, validated.counts, lines, notes=notes, coloured=coloured, folder=folder)
     return _version(checked.project, folder) + shown
+
+
+def _passing_warnings(validated: Validated) -> str:
+    """Say that no warning fails although that was requested, as in Rasa; empty if one does, or an error."""
+    warnings = validated.counts["warning"]
+    if not warnings or validated.exit_code(fail_on_warnings=True) != EXIT_OK:
+        return ""
+    which = "this warning" if warnings == 1 else f"these {warnings:,} warnings"
+    return f"Rasa's own command does not fail on {which}. `turncheck run --fail-on-warnings` does."
 
 
 def _version(project: Project | None, folder: str) -> str:

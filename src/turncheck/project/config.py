@@ -230,7 +230,7 @@ def config_from_file(file: ProjectFile, *, major: int = 3) -> tuple[Config, tupl
         language=_text(findings, root, "language"),
         recipe=_text(findings, root, "recipe"),
         assistant_id=_text(findings, root, "assistant_id"),
-        pipeline=_components(findings, root, "pipeline") if major >= 3 else _older_pipeline(findings, root),
+        pipeline=_components(findings, root, "pipeline") if major >= 3 else _older_pipeline(findings, root, major),
         policies=_components(findings, root, "policies"),
         importers=importers,
         keys={str(key): root.key_location(key) for key in root.keys},
@@ -259,10 +259,39 @@ def max_history_of(parameters: Mapping[str, Any]) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
-def _older_pipeline(findings: list[Finding], root: YamlMapping) -> tuple[Component, ...] | None:
+def _older_pipeline(findings: list[Finding], root: YamlMapping, major: int) -> tuple[Component, ...] | None:
     """Return the components of an older pipeline, which may be a template's name, under their current names."""
-    # dropped-import  # most projects are for Rasa 3
+    pipeline = _current_pipeline(findings, root)
+    if pipeline is None or major > OLDEST:
+        return pipeline
+    return tuple(_with_keys_of_rasa_0(component, root) for component in pipeline)
 
+
+def _with_keys_of_rasa_0(component: Component, root: YamlMapping) -> Component:
+    """Return a component with the parameters that Rasa NLU 0.x had beside the pipeline; its own count more."""
+    given = {
+        parameter: node
+        for key, (name, parameter) in _KEYS_OF_RASA_0.items()
+        if name == component.name and (node := root.items.get(key)) is not None and not _is_nothing(node)
+    }
+    return replace(
+        component,
+        parameters={**{parameter: node.data for parameter, node in given.items()}, **component.parameters},
+        places={**{parameter: node.location for parameter, node in given.items()}, **component.places},
+    )
+
+
+_KEYS_OF_RASA_0: Final[Mapping[str, tuple[str, str]]] = {
+    "duckling_dimensions": ("DucklingEntityExtractor", "dimensions"),
+    "duckling_http_url": ("DucklingEntityExtractor", "url"),
+    "max_number_of_ngrams": ("NGramFeaturizer", "max_number_of_ngrams"),
+    "mitie_file": ("MitieNLP", "model"),
+    "spacy_model_name": ("SpacyNLP", "model"),
+}
+"""Parameters of components that Rasa NLU 0.x had as keys of its configuration."""
+
+
+def _current_pipeline(findings: list[Finding], root: YamlMapping) -> tuple[Component, ...] | None:
     section = root.items.get("pipeline")
     if isinstance(section, YamlScalar) and isinstance(section.value, str):
         found = pipeline_of(section.value, section.location)

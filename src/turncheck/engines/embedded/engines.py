@@ -173,14 +173,18 @@ class EmbeddedEngine(Engine):
     @cached_property
     def _pipeline_trainer(self) -> EmbeddedNluTrainer:
         from turncheck.engines.embedded.nlu.batch import DucklingAccess
-        from turncheck.engines.embedded.nlu.duckling import noon_of
+        from turncheck.engines.embedded.nlu.duckling import URL_VARIABLE, noon_of
         from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors
         from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 
         return EmbeddedNluTrainer(
             seed=self.seed,
             allow_custom_code=self.allow_custom_code,
-            duckling=DucklingAccess(allowed_hosts=self.hosts, reference_time=noon_of(self.today)),
+            duckling=DucklingAccess(
+                url=self.environment.get(URL_VARIABLE) or None,
+                allowed_hosts=self.hosts,
+                reference_time=noon_of(self.today),
+            ),
             vectors=chosen_vectors(self.vectors, self.project.nlu),
             team_confidences=self.team_confidences,
             cache=None if self.allow_custom_code else self._cache,

@@ -29,6 +29,8 @@ def noon_of(day: str) -> int:
 
 _ANSWER_LIMIT: Final = 16 * 1024 * 1024
 EXTRACTOR: Final = "DucklingEntityExtractor"
+URL_VARIABLE: Final = "RASA_DUCKLING_HTTP_URL"
+"""The variable whose address counts more than the pipeline's, as in Rasa."""
 
 
 class _Server(TypedDict):
