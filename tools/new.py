@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     text="TODO: what follows from it, and what to do.",
     wrong="TODO: an example",
     right="TODO: the example as it should be",
+    about=("place",),
 )
 def {word}(facts: Facts) -> Iterator[Fault]:
     """TODO: what is a fault."""
@@ -494,7 +495,7 @@ from typing import Final
 
 from turncheck.validation.checks import FAILS, Check
 
-CHECKS: Final = (Check("{name}-not-an-export", "error", FAILS["error"], "platform", "TODO", "TODO"),)
+CHECKS: Final = (Check("{name}-not-an-export", "error", FAILS["error"], "platform", "TODO", "TODO", about=("file",)),)
 '''
     checks = '''\
 """Checks of an assistant."""

@@ -4,7 +4,7 @@ from turncheck.ci.hosts import RegisteredHost
 from turncheck.engines.base import Capabilities, Engine
 from turncheck.engines.conversation import Parse, PredictedEntity, PredictedIntent
 from turncheck.messages.errors import UserError
-from turncheck.messages.finding import Location
+from turncheck.messages.finding import Location, Name
 from turncheck.project.formats.format import Format, FormatInput, ParsedFile
 from turncheck.project.model import Project
 from turncheck.project.nlu_data import Example, NluData
@@ -29,6 +29,7 @@ __all__ = [
     "Format",
     "FormatInput",
     "Location",
+    "Name",
     "NluData",
     "Output",
     "Parse",

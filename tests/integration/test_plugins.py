@@ -170,14 +170,25 @@ FAULTS: dict[str, tuple[dict[str, dict[str, str]], str, str]] = {
     "of another type": ({"turncheck.engines": {"x": "faulty:x"}}, "x = 3", "of the type builtins.int"),
     "has a name of ours": (
         {"turncheck.checks": {"intent-unused": "faulty:x"}},
-        "from turncheck.plugins import check\nx = check('intent-unused', 'info', title='', text='')(lambda facts: [])",
+        (
+            "from turncheck.plugins import check\n"
+            "x = check('intent-unused', 'info', title='', text='', about=('place',))(lambda facts: [])"
+        ),
         "so has turncheck itself",
     ),
     "an unknown group": ({"turncheck.check": {"x": "faulty:x"}}, "x = 3", "does not have"),
     "nothing of turncheck": ({"console_scripts": {"x": "faulty:x"}}, "x = 3", "adds nothing to turncheck"),
+    "a check about nothing": (
+        {"turncheck.checks": {"x": "faulty:x"}},
+        "from turncheck.plugins import check\nx = check('x', 'info', title='', text='')(lambda facts: [])",
+        "does not say what a finding of it is about",
+    ),
     "a check that raises": (
         {"turncheck.checks": {"x": "faulty:x"}},
-        "from turncheck.plugins import check\nx = check('x', 'info', title='', text='')(lambda facts: 1 / 0)",
+        (
+            "from turncheck.plugins import check\n"
+            "x = check('x', 'info', title='', text='', about=('place',))(lambda facts: 1 / 0)"
+        ),
         "check 'x' failed: ZeroDivisionError",
     ),
     "a metric that raises": (

@@ -406,9 +406,9 @@ def _write_report(checked: Checked, folder: Path, files: ReportFiles) -> None:
 
     project, root = checked.project, repository_root(folder)
     info = project_info(project, root=root) if project else ProjectInfo(name=folder.resolve().name, root=root)
-    report = report_of(
-        info, Settings().seed, validation=validation_of(checked.validated.findings, checked.validated.suppressed)
-    )
+    validated = checked.validated
+    section = validation_of(validated.findings, validated.suppressed, project)
+    report = report_of(info, Settings().seed, validation=section)
     content = encode(report)
     if files.out is not None:
         no_gates = Verdict(outcome="passed", summary="")  # a command for the data alone has none

@@ -5,7 +5,6 @@ Of the configuration also what the engine cannot judge, since it ignores what ha
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final, Literal
@@ -25,7 +24,9 @@ from turncheck.comparison.changes import (
     UnseenChange,
 )
 from turncheck.comparison.explanations import LEADING, paired
-from turncheck.comparison.renames import message_of
+from turncheck.comparison.recognised import without_partners
+from turncheck.comparison.recognised_by_words import unnamed
+from turncheck.comparison.renames import message_of, renamed_on_both
 from turncheck.report.model import COVERAGE_KINDS, ConfiguredComponent, CoverageItem, IgnoredParameter, Report
 
 if TYPE_CHECKING:
@@ -163,33 +164,15 @@ def _place(change: UnseenChange) -> tuple[str, int]:
     return ("", 0) if location is None else (location.path, location.line or 0)
 
 
-_NAME: Final = re.compile(r"((?<!\w)'[^']*(?:(?<=\w)'(?=\w)[^']*)*'(?!\w))")
-"""A name in quotes, in which nothing is a place or a count; an apostrophe within a word does not end it."""
-_PLACE: Final = re.compile(r":\d+(?::\d+)?")
-"""A message may name another place; a line added above that place does not make it a different finding."""
-_COUNT: Final = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?!\w)")
-_KEYS: Final = (
-    ("code", "severity", "message", "path"),
-    ("code", "severity", "message"),
-    ("code", "severity", "subject", "path"),
-    ("code", "severity", "subject"),
-)
-"""What identifies a finding, the strictest first."""
-
-
 def changed_findings(
     base: Report, head: Report, renamed: Sequence[Renamed] = ()
 ) -> tuple[tuple[FindingChange, ...], tuple[FindingChange, ...]]:
     """Return the findings that are new, with the names that are ``renamed``, and those that are gone, worst first.
 
-    A finding is identified by its code, message and file; one that moved to another file is neither new nor gone, and
-    neither is one whose message only has other counts now.
     If a file cannot be read, no finding is known to be gone.
     """
-    of_base = before = findings_worst_first(base)
-    after = findings_worst_first(head)
-    for parts in _KEYS:
-        before, after = _without_partners(before, after, parts)
+    of_base = findings_worst_first(base)
+    before, after = without_partners(of_base, findings_worst_first(head), renamed_on_both(base, head, renamed))
     after = _not_of_parts(after, of_base)
     gone = () if is_read_in_part(head) else before
     return tuple(_finding_change(finding, renamed) for finding in after), tuple(map(_finding_change, gone))
@@ -202,7 +185,7 @@ class NewSuppressions(Struct, frozen=True):
     known: bool = True
 
 
-def new_suppressions(base: Report, head: Report) -> NewSuppressions:
+def new_suppressions(base: Report, head: Report, renamed: Sequence[Renamed] = ()) -> NewSuppressions:
     """Return the errors that are suppressed here and not on the base, identified as :func:`changed_findings` does.
 
     Where warnings fail the run, on either side, suppressed warnings count as well. Of an older base, which does not say
@@ -211,13 +194,15 @@ def new_suppressions(base: Report, head: Report) -> NewSuppressions:
     severities = {"error", *(["warning"] if base.settings.fail_on_warnings or head.settings.fail_on_warnings else [])}
     after = [finding for finding in _suppressed(head) or () if finding.severity in severities]
     before = _suppressed(base)
+    renamed = renamed_on_both(base, head, renamed)
     if before is None:
         shown = base.validation.findings if base.validation else ()
-        others = _unmatched(after, list(shown))
+        _, others = without_partners(shown, after, renamed)
         return NewSuppressions(
             tuple(_finding_change(finding) for finding in after if finding not in others), known=not others
         )
-    return NewSuppressions(tuple(map(_finding_change, _unmatched(after, list(before)))))
+    _, others = without_partners(before, after, renamed)
+    return NewSuppressions(tuple(map(_finding_change, others)))
 
 
 def _suppressed(report: Report) -> tuple[Finding, ...] | None:
@@ -225,74 +210,13 @@ def _suppressed(report: Report) -> tuple[Finding, ...] | None:
     return report.validation.suppressed if report.validation else ()
 
 
-def _unmatched(findings: list[Finding], others: list[Finding]) -> list[Finding]:
-    """The findings without a counterpart in their file, nor, if it moved, in another one."""
-    for parts in _KEYS:
-        findings, others = _without_partners(findings, others, parts)
-    return findings
-
-
-def _without_partners(
-    before: list[Finding], after: list[Finding], parts: tuple[str, ...]
-) -> tuple[list[Finding], list[Finding]]:
-    """The findings of each side that have no counterpart on the other; equal ones are counted."""
-    if not (before and after):
-        return before, after
-
-    def key(finding: Finding) -> tuple[str, ...]:
-        in_file = "path" in parts
-        message = _without_places(finding.message if in_file else _unnamed(finding), files=in_file)
-        written = {
-            "path": finding.location.path,
-            "message": message,
-            "subject": finding.subject or _outside_names(message, lambda words: _COUNT.sub("#", words)),
-        }
-        return tuple(written[part] if part in written else getattr(finding, part) for part in parts)
-
-    old, new = list(map(key, before)), list(map(key, after))
-    return _left_over(before, old, new), _left_over(after, new, old)
-
-
-def _left_over(findings: list[Finding], keys: list[tuple[str, ...]], others: list[tuple[str, ...]]) -> list[Finding]:
-    partners = Counter(others)
-    left = []
-    for finding, key in zip(findings, keys, strict=True):
-        if partners[key] > 0:
-            partners[key] -= 1
-        else:
-            left.append(finding)
-    return left
-
-
 def _not_of_parts(findings: list[Finding], of_base: list[Finding]) -> list[Finding]:
     """The findings without warnings about a whole file that the base has about another one: a file that is split into
     many has what was wrong with it in each part."""
-    known = {(finding.code, _unnamed(finding)) for finding in of_base if _unnamed(finding) != finding.message}
+    known = {(finding.code, unnamed(finding)) for finding in of_base if unnamed(finding) != finding.message}
     return [
-        finding for finding in findings if finding.severity == "error" or (finding.code, _unnamed(finding)) not in known
+        finding for finding in findings if finding.severity == "error" or (finding.code, unnamed(finding)) not in known
     ]
-
-
-def _unnamed(finding: Finding) -> str:
-    """The message without the name of the file that the finding is in."""
-    return finding.message.replace(f"'{finding.location.path}'", "'@'")
-
-
-def _without_places(message: str, *, files: bool) -> str:
-    """The message without the line numbers that it names, and without ``files`` unless these say which one is meant."""
-
-    def without(words: str) -> str:
-        if files:
-            return _PLACE.sub("@", words)
-        return " ".join("@" if _PLACE.search(word) else word for word in words.split(" "))
-
-    return _outside_names(message, without)
-
-
-def _outside_names(message: str, change: Callable[[str], str]) -> str:
-    """The message with its words changed, but not the names in it."""
-    parts = _NAME.split(message)
-    return "".join(part if place % 2 else change(part) for place, part in enumerate(parts))
 
 
 def _finding_change(finding: Finding, renamed: Sequence[Renamed] = ()) -> FindingChange:

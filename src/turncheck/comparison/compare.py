@@ -306,7 +306,7 @@ def _compare(head: Report, base: Report, used: model.BaselineUsed) -> model.Comp
     unknown_findings = tuple(finding for finding in new_findings if on_base.hides(finding))
     new_findings = tuple(finding for finding in new_findings if not on_base.hides(finding))
     gone_findings = tuple(finding for finding in gone_findings if not here.hides(finding))
-    suppressions = changed_parts.new_suppressions(base, head)
+    suppressions = changed_parts.new_suppressions(base, head, renamed)
     lost_sentences = "nlu" not in here.parts
     cut = cut_intents(seen_base, seen, renamed) if lost_sentences else ()
     metrics = _no_gain_from_gone(metric_deltas(base, head, intents, tests, items), cut)

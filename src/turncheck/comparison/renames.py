@@ -50,6 +50,31 @@ def renamed_names(base: Report, head: Report) -> tuple[Renamed, ...]:
     return tuple(found)
 
 
+def renamed_on_both(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple[Renamed, ...]:
+    """Return what is ``renamed`` and, with it, the stories and rules that have only another name."""
+    blocks = []
+    for kind in ("stories", "rules"):
+        if kind in base.coverage and kind in head.coverage:
+            before = {item.name: item for item in base.coverage[kind].items}
+            after = {item.name: item for item in head.coverage[kind].items}
+            gone = {name: item.content for name, item in before.items() if name not in after}
+            new = {name: item.content for name, item in after.items() if name not in before}
+            blocks += [
+                Renamed(kind=kind, old=old, new=name, location=after[name].location)
+                for old, name in _same(gone, new).items()
+            ]
+    return (*renamed, *blocks)
+
+
+def now_called(name: Name, called: Mapping[tuple[str, str], str]) -> Name:
+    """Return a name of the base as this side has it; ``called``: the new names by kind and old name."""
+    whole, slash, key = name.name.partition("/") if name.kind == "intent" else (name.name, "", "")
+    for kind in _KINDS_OF_NAME.get(name.kind) or _KINDS_OF_PART.get(name.kind, ()):
+        if (new := called.get((kind, whole))) is not None:
+            return Name(name.kind, f"{new}{slash}{key}")
+    return name
+
+
 def message_of(finding: Finding, renamed: Sequence[Renamed]) -> str:
     """Return a finding's message; a name in it that this change replaced is shown with the current one."""
     named = {(kind, name.name) for name in finding.names for kind in _KINDS_OF_NAME.get(name.kind, ())}
@@ -156,6 +181,13 @@ _KINDS_OF_NAME: Final[Mapping[str, tuple[str, ...]]] = {
     "action": ("actions", "responses", "forms"),
 }
 """What a finding's names name, and the kinds of items of a project that each may mean."""
+_KINDS_OF_PART: Final[Mapping[str, tuple[str, ...]]] = {
+    "story": ("stories", "rules"),
+    "rule": ("rules", "stories"),
+    "event": ("intents", "actions", "responses", "forms"),
+    "name": KINDS,
+}
+"""Likewise of what a finding is about, or stands in, beside these."""
 _REMOVED: Final = "removed"
 _RENAMED: Final = "new"
 """What the names of a finding about a broken reference are: the one that is gone, and the one in its place."""
@@ -229,7 +261,7 @@ def _of_lost_examples(finding: Finding, base: Report) -> Finding:
     message = f"The intent '{min(names)}' has lost all its examples in this change and can never be predicted."
     hint = "Bring them back, or remove the intent."
     gone = (Name(_REMOVED, min(names)),)
-    return replace(finding, severity="error", message=message, hint=hint, names=gone, suggestion="")
+    return replace(finding, severity="error", message=message, hint=hint, names=gone, suggestion="", about=gone)
 
 
 def _gone(base: Report, head: Report) -> dict[str, frozenset[str]]:
@@ -278,7 +310,16 @@ def _as_one(old: str, new: str | None, findings: Sequence[Finding]) -> Finding:
         message, hint = f"'{old}' was renamed to '{new}' in this change; {uses} the old name.", _ADVICE
     rest = sorted(locations[1:], key=lambda place: place.sort_key)
     names = (Name(_REMOVED, old), *((Name(_RENAMED, new),) if new is not None else ()))
-    return replace(first, severity="error", message=message, hint=hint, others=tuple(rest), names=names, suggestion="")
+    return replace(
+        first,
+        severity="error",
+        message=message,
+        hint=hint,
+        others=tuple(rest),
+        names=names,
+        suggestion="",
+        about=(Name(_REMOVED, old),),
+    )
 
 
 def _distinct(items: Iterable[Location]) -> list[Location]:

@@ -116,6 +116,12 @@ class Finding(Struct, frozen=True):
     """The names that the message has, in its order, where something depends on them: programs need not read it."""
     suggestion: str = ""
     """The end of the message that says which name was probably meant (``Did you mean 'x'?``)."""
+    about: tuple[Name, ...] = ()
+    """What it is about, sorted: by this it is recognised in another report, and never by its words."""
+    stands_in: tuple[Name, ...] = ()
+    """The keys and the story, rule, intent … that it is in, if these tell it from others of its code."""
+    lines: tuple[str, ...] = ()
+    """Digests of the line that it is at, and of those above and below; empty in reports of earlier versions."""
 
     @property
     def statement(self) -> str:

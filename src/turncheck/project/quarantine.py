@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from turncheck.messages.finding import Finding, Location
+from turncheck.messages.finding import Finding, Location, Name
 from turncheck.messages.phrasing import count, suggestion
 from turncheck.messages.plain_text import from_log
 from turncheck.process.regular_file import is_link, is_there
@@ -129,7 +129,8 @@ def _expired(test: QuarantinedTest, node: YamlNode, today: str, clock: date | No
         hint = f"{test.owner[:80]} looks after it: mend the test and remove the entry, or name another day."
         if clock is not None:
             hint = f"The clock says {clock.isoformat()}: it is wrong, or that of whoever committed was. {hint}"
-        yield Finding(EXPIRED, "error", message, _place(node, "until"), hint, subject=test.case)
+        about = (Name("test", test.case),)
+        yield Finding(EXPIRED, "error", message, _place(node, "until"), hint, subject=test.case, about=about)
 
 
 def _place(node: YamlNode, name: str) -> Location:
@@ -176,6 +177,7 @@ def _unknown(quarantine: Quarantine, known: Collection[tuple[str, str]]) -> list
             test.location,
             "Correct the name, or remove the entry.",
             suggestion=near(test),
+            about=(Name("test", test.case),),
         )
         for test in quarantine.tests
         if test.case not in names
@@ -200,6 +202,7 @@ def never_flaky(
             test.location,
             "Write `expect: failing` if it fails, or remove the entry.",
             subject=test.case,
+            about=(Name("test", test.case),),
         )
         for test in quarantine.tests
         if test.expect == "flaky"

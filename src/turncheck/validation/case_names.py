@@ -202,15 +202,16 @@ def _named(case: SuiteCase, known: KnownNames) -> Iterator[tuple[str, str, Locat
 def _disabled(name: str, location: Location) -> Finding:
     message = f"The FAQ '{name[:80]}' is disabled: no utterance can match it."
     hint = "Enable it on the platform, or remove the case."
-    return Finding("suite-disabled-name", "warning", message, location, hint)
+    return Finding("suite-disabled-name", "warning", message, location, hint, about=(Name("intent", name),))
 
 
 def _unknown_in_suite(what: str, name: str, location: Location, there: Iterable[str], *, is_trait: bool) -> Finding:
     if is_trait:
         message = f"The project has no intent '{name[:80]}', but a trait of this name."
-        return Finding("suite-unknown-name", "warning", message, location, f"Write `trait: {name[:80]}`.")
+        hint = f"Write `trait: {name[:80]}`."
+        return Finding("suite-unknown-name", "warning", message, location, hint, about=(Name(what, name),))
     near = nearest(name, there)
     message = f"The project has no {what} '{name[:80]}'."
     words = f"{message} Did you mean '{near[0]}'?" if near else message
     hint = "Correct the name; otherwise the case can never pass."
-    return Finding("suite-unknown-name", "warning", words, location, hint)
+    return Finding("suite-unknown-name", "warning", words, location, hint, about=(Name(what, name),))

@@ -12,6 +12,7 @@ ARGUMENTS = (
         "There is no domain file",
         "Neither the path given by `--domain` nor `domain.yml` exists. Give the path of the domain file or folder.",
         then="stops",
+        about=("file",),
     ),
     error_check(
         "config-not-found",
@@ -20,12 +21,14 @@ ARGUMENTS = (
         "Neither the path given by `--config` nor `config.yml` exists. Rasa 3.6 ends with a traceback here. Give the"
         " path of the configuration, or write a `config.yml`.",
         then="stops",
+        about=("file",),
     ),
     warning_check(
         "path-not-found",
         "arguments",
         "A path that was given does not exist",
         "The default is used in its place. Correct the path, so that the files you mean are the ones that are read.",
+        about=("file",),
     ),
     error_check(
         "max-history-invalid",
@@ -33,6 +36,7 @@ ARGUMENTS = (
         "`--max-history` is not a positive integer",
         "It is the number of turns that the story structure check looks back. Give 1 or more.",
         then="stops",
+        about=("file",),
     ),
 )
 
@@ -44,6 +48,7 @@ READING = (
         "Training data, domain and configuration must be stored as UTF-8. Convert the file: `iconv -f LATIN1 -t UTF-8`.",
         then="stops",
         step="text",
+        about=("file",),
     ),
     error_check(
         "yaml-syntax",
@@ -52,6 +57,7 @@ READING = (
         "The parser stopped at this place. Look for tabs, wrong indentation, an open quote or bracket at or above it.",
         then="stops",
         step="syntax",
+        about=("place",),
     ),
     error_check(
         "yaml-duplicate-key",
@@ -60,6 +66,7 @@ READING = (
         "YAML would keep just one of the two. Merge their contents, or remove one.",
         then="stops",
         step="duplicates",
+        about=("place",),
     ),
     error_check(
         "schema-violation",
@@ -68,6 +75,7 @@ READING = (
         "A wrong type, a missing key, or a key that the format does not know. The message names the path in the file.",
         then="stops",
         step="schema",
+        about=("place",),
     ),
     error_check(
         "value-unreadable",
@@ -77,6 +85,7 @@ READING = (
         " which must exist; otherwise Rasa stops here. Put strings in quotes.",
         then="stops",
         step="schema",
+        about=("place",),
     ),
     error_check(
         "yaml-limit",
@@ -85,6 +94,7 @@ READING = (
         "Aliases that contain each other (“billion laughs”) and hundreds of nested levels are not read.",
         then="stops",
         step="syntax",
+        about=("place",),
     ),
     error_check(
         "file-unreadable",
@@ -93,6 +103,7 @@ READING = (
         "It is a folder, a device, or its permissions forbid reading it.",
         then="stops",
         step="text",
+        about=("file",),
     ),
     error_check(
         "file-not-as-named",
@@ -118,6 +129,7 @@ READING = (
         "Split it into several files.",
         then="stops",
         step="text",
+        about=("file",),
     ),
     info_check(
         "version-missing",
@@ -125,6 +137,7 @@ READING = (
         "A file has no `version` key",
         'It is read as version 3.1. Put `version: "3.1"` at its top.',
         step="version",
+        about=("file",),
     ),
     warning_check(
         "version-too-low",
@@ -132,6 +145,7 @@ READING = (
         "A file has an older format version",
         'It is read as version 3.1. Check it against the migration guide and write `version: "3.1"`.',
         step="version",
+        about=("file",),
     ),
     warning_check(
         "version-too-high",
@@ -140,12 +154,14 @@ READING = (
         "Nothing of the file is used, unless it is one of several files of a domain, which Rasa reads anyway. Write"
         ' `version: "3.1"`, or use a newer Rasa.',
         step="version",
+        about=("file",),
     ),
     warning_check(
         "domain-file-unread",
         "load",
         "One of the files in the domain's folder cannot be read",
         "It is not YAML or not UTF-8. Rasa skips it, and the assistant is trained without what it defines. Correct it.",
+        about=("place",),
     ),
     warning_check(
         "version-invalid",
@@ -153,46 +169,94 @@ READING = (
         "The `version` of a file is not a version number",
         'It is read as version 3.1. Write `version: "3.1"`, with the quotes.',
         step="version",
+        about=("file",),
     ),
     warning_check(
         "importer-not-found",
         "load",
         "An importer of the configuration is not known",
         "Its data are not read. Custom importers are not run by turncheck; with Rasa, check the module path.",
+        about=("place",),
     ),
 )
 
 NLU_LOADING = (
-    warning_check("intent-name-empty", "load", "An intent block has no name", "The block is skipped. Name it."),
+    warning_check(
+        "intent-name-empty",
+        "load",
+        "An intent block has no name",
+        "The block is skipped. Name it.",
+        about=("place",),
+    ),
     warning_check(
         "intent-block-empty",
         "load",
         "An intent block has no examples",
         "Write examples, one per line, each with a dash before it.",
+        about=("place",),
     ),
     warning_check(
         "example-without-dash",
         "load",
         "A line of examples does not start with a dash",
         "The line is skipped. Put `- ` before it.",
+        about=("place",),
     ),
-    warning_check("synonym-name-empty", "load", "A synonym block has no name", "The block is skipped. Name it."),
-    warning_check("synonym-without-examples", "load", "A synonym has no examples", "The block is skipped."),
-    warning_check("regex-name-empty", "load", "A regex block has no name", "The block is skipped. Name it."),
-    warning_check("regex-without-examples", "load", "A regex block has no pattern", "The block is skipped."),
-    warning_check("lookup-name-empty", "load", "A lookup table has no name", "The block is skipped. Name it."),
-    warning_check("lookup-without-examples", "load", "A lookup table has no entries", "The block is skipped."),
+    warning_check(
+        "synonym-name-empty",
+        "load",
+        "A synonym block has no name",
+        "The block is skipped. Name it.",
+        about=("place",),
+    ),
+    warning_check(
+        "synonym-without-examples",
+        "load",
+        "A synonym has no examples",
+        "The block is skipped.",
+        about=("place",),
+    ),
+    warning_check(
+        "regex-name-empty",
+        "load",
+        "A regex block has no name",
+        "The block is skipped. Name it.",
+        about=("place",),
+    ),
+    warning_check(
+        "regex-without-examples",
+        "load",
+        "A regex block has no pattern",
+        "The block is skipped.",
+        about=("place",),
+    ),
+    warning_check(
+        "lookup-name-empty",
+        "load",
+        "A lookup table has no name",
+        "The block is skipped. Name it.",
+        about=("place",),
+    ),
+    warning_check(
+        "lookup-without-examples",
+        "load",
+        "A lookup table has no entries",
+        "The block is skipped.",
+        about=("place",),
+    ),
     warning_check(
         "nlu-block-unknown",
         "load",
         "A block of NLU data is neither intent, synonym, regex nor lookup",
         "It is skipped. Write one of these keys with its name.",
+        about=("place",),
     ),
     warning_check(
         "synonym-conflict",
         "load",
         "One word has two synonym values",
         "The last value silently wins. Keep one of them.",
+        about=("synonym", "value"),
     ),
     error_check(
         "annotation-not-json",
@@ -200,6 +264,7 @@ NLU_LOADING = (
         "The dictionary after an annotated text is not valid JSON",
         'Use double quotes: `[Paris]{"entity": "city", "role": "to"}`.',
         then="stops",
+        about=("place",),
     ),
     error_check(
         "annotation-invalid",
@@ -207,6 +272,7 @@ NLU_LOADING = (
         "The dictionary after an annotated text has wrong or missing keys",
         "`entity` is required; `entity`, `role` and `group` are strings, `value` is a string or a number.",
         then="stops",
+        about=("place",),
     ),
 )
 
@@ -217,6 +283,7 @@ STORY_LOADING = (
         "A story names a key of a retrieval intent",
         "Stories only use the intent: write `faq` for `faq/opening_hours`. Full names belong in test stories.",
         with_stories=True,
+        about=("intent",),
     ),
     warning_check(
         "story-name-empty",
@@ -224,6 +291,7 @@ STORY_LOADING = (
         "A story or rule has no name",
         "Name it; reports and conflicts refer to it.",
         with_stories=True,
+        about=("place",),
     ),
     warning_check(
         "story-without-steps",
@@ -231,6 +299,7 @@ STORY_LOADING = (
         "A story or rule has no steps",
         "It is skipped. Write steps or remove it.",
         with_stories=True,
+        about=("place",),
     ),
     warning_check(
         "step-without-intent",
@@ -240,6 +309,7 @@ STORY_LOADING = (
         "on-warnings",
         "never",
         with_stories=True,
+        about=("place",),
     ),
     warning_check(
         "step-unexpected",
@@ -248,6 +318,7 @@ STORY_LOADING = (
         "It has none of the keys that say what happens (`intent`, `user`, `action`, …), and is skipped. The same"
         " applies to an `or` with an alternative that names neither intent nor slot.",
         with_stories=True,
+        about=("place",),
     ),
     warning_check(
         "intent-leading-slash",
@@ -255,6 +326,7 @@ STORY_LOADING = (
         "The intent of a user step begins with a slash",
         "The slash is ignored. Remove it.",
         with_stories=True,
+        about=("place",),
     ),
     warning_check(
         "step-without-action",
@@ -262,6 +334,7 @@ STORY_LOADING = (
         "A bot step has an empty action",
         "The step is skipped. Name the action.",
         with_stories=True,
+        about=("place",),
     ),
     warning_check(
         "slot-without-value",
@@ -269,6 +342,7 @@ STORY_LOADING = (
         "A slot whose type needs a value is named without one",
         "Only text and list slots may be named without a value (“set to something”). Write the value.",
         with_stories=True,
+        about=("slot",),
     ),
     error_check(
         "intent-name-invalid",
@@ -276,6 +350,7 @@ STORY_LOADING = (
         "The name of an intent has more than one slash, or begins with one",
         "A retrieval intent has one slash, between intent and key: `faq/opening_hours`.",
         then="stops",
+        about=("intent",),
     ),
     error_check(
         "step-list-empty",
@@ -284,6 +359,7 @@ STORY_LOADING = (
         "Rasa 3.6 ends with a traceback here. Write the list or the string, or remove the key.",
         then="stops",
         with_stories=True,
+        about=("place",),
     ),
     warning_check(
         "checkpoint-slot-invalid",
@@ -291,6 +367,7 @@ STORY_LOADING = (
         "A checkpoint names a slot without a value",
         "The checkpoint is skipped. Write the value that the slot must have.",
         with_stories=True,
+        about=("place",),
     ),
     warning_check(
         "checkpoint-condition-ignored",
@@ -298,6 +375,7 @@ STORY_LOADING = (
         "A checkpoint in the middle or at the end of a story has conditions",
         "Only those at the beginning may have some. Move the slots there.",
         with_stories=True,
+        about=("checkpoint", "story"),
     ),
     error_check(
         "slot-named-undefined",
@@ -307,6 +385,7 @@ STORY_LOADING = (
         needs=("domain",),
         then="stops",
         with_stories=True,
+        about=("slot",),
     ),
     warning_check(
         "checkpoint-undefined",
@@ -314,6 +393,7 @@ STORY_LOADING = (
         "A story starts with a checkpoint that no story ends with",
         "It can never be reached. Correct the name, or end a story with the checkpoint.",
         needs=("stories",),
+        about=("checkpoint", "story"),
     ),
     warning_check(
         "checkpoint-unused",
@@ -321,6 +401,7 @@ STORY_LOADING = (
         "A story ends with a checkpoint that no story starts with",
         "The conversation cannot go on from there. Correct the name, or remove the checkpoint.",
         needs=("stories",),
+        about=("checkpoint", "story"),
     ),
     warning_check(
         "story-start-missing",
@@ -328,5 +409,6 @@ STORY_LOADING = (
         "No story can start a conversation",
         "All stories start with a checkpoint. Write one that does not.",
         needs=("stories",),
+        about=("section",),
     ),
 )

@@ -12,6 +12,7 @@ UNDEFINED = (
         "pipeline:\n- name: WhitespaceTokeniser",
         "pipeline:\n- name: WhitespaceTokenizer",
         matters_always=True,
+        about=("place",),
     ),
     _check(
         "policy-unknown",
@@ -21,6 +22,7 @@ UNDEFINED = (
         "policies:\n- name: MemoizationPolice",
         "policies:\n- name: MemoizationPolicy",
         matters_always=True,
+        about=("place",),
     ),
     _check(
         "component-order",
@@ -32,6 +34,7 @@ UNDEFINED = (
         "pipeline:\n- name: CountVectorsFeaturizer\n- name: WhitespaceTokenizer",
         "pipeline:\n- name: WhitespaceTokenizer\n- name: CountVectorsFeaturizer",
         matters_always=True,
+        about=("place",),
     ),
     _check(
         "recipe-unknown",
@@ -41,6 +44,7 @@ UNDEFINED = (
         "recipe: defualt.v1",
         "recipe: default.v1",
         matters_always=True,
+        about=("place",),
     ),
     _check(
         "slot-undefined",
@@ -51,6 +55,7 @@ UNDEFINED = (
         "- slot_was_set:\n  - pizza_size: large",
         matters_always=True,
         needs=("domain",),
+        about=("slot",),
     ),
     _check(
         "slot-value-undefined",
@@ -60,6 +65,7 @@ UNDEFINED = (
         "- slot_was_set:\n  - pizza_size: huge   # values: small, large",
         "- slot_was_set:\n  - pizza_size: large",
         matters_always=True,
+        about=("slot", "value"),
     ),
     _check(
         "entity-undefined",
@@ -70,6 +76,7 @@ UNDEFINED = (
         "- I live in [Rome](city)",
         matters_always=True,
         needs=("domain",),
+        about=("entity",),
     ),
     _check(
         "entity-role-undefined",
@@ -80,6 +87,7 @@ UNDEFINED = (
         '- to [Rome]{"entity": "city", "role": "destination"}',
         matters_always=True,
         needs=("domain",),
+        about=("entity", "role", "group"),
     ),
     _check(
         "action-undefined",
@@ -91,6 +99,7 @@ UNDEFINED = (
         "- action: pizza_form",
         matters_always=True,
         needs=("domain",),
+        about=("action",),
     ),
     _check(
         "mapping-entity-undefined",
@@ -101,6 +110,7 @@ UNDEFINED = (
         "mappings:\n- type: from_entity\n  entity: city",
         matters_always=True,
         needs=("domain",),
+        about=("slot", "entity"),
     ),
     _check(
         "mapping-intent-undefined",
@@ -111,6 +121,7 @@ UNDEFINED = (
         "mappings:\n- type: from_intent\n  intent: affirm\n  value: true",
         matters_always=True,
         needs=("domain",),
+        about=("slot", "intent"),
     ),
     _check(
         "mapping-role-undefined",
@@ -121,6 +132,7 @@ UNDEFINED = (
         "mappings:\n- type: from_entity\n  entity: city\n  role: destination",
         matters_always=True,
         needs=("domain",),
+        about=("slot", "entity", "role", "group"),
     ),
     _check(
         "mapping-action-undefined",
@@ -131,6 +143,7 @@ UNDEFINED = (
         "mappings:\n- type: custom\n  action: action_find_address",
         matters_always=True,
         needs=("domain", "responses"),
+        about=("slot", "action"),
     ),
     _check(
         "mapping-requested-slot-undefined",
@@ -141,6 +154,7 @@ UNDEFINED = (
         "conditions:\n- active_loop: pizza_form\n  requested_slot: size",
         matters_always=True,
         needs=("domain",),
+        about=("slot",),
     ),
     _check(
         "mapping-key-unknown",
@@ -150,6 +164,7 @@ UNDEFINED = (
         "mappings:\n- type: from_text\n  not_intents: greet",
         "mappings:\n- type: from_text\n  not_intent: greet",
         matters_always=True,
+        about=("place",),
     ),
     _check(
         "selector-intent-undefined",
@@ -160,6 +175,7 @@ UNDEFINED = (
         "- name: ResponseSelector\n  retrieval_intent: faq",
         matters_always=True,
         needs=("nlu",),
+        about=("intent",),
     ),
     _check(
         "used-entity-undefined",
@@ -170,6 +186,7 @@ UNDEFINED = (
         "intents:\n- inform:\n    use_entities: [city]",
         matters_always=True,
         needs=("domain",),
+        about=("intent", "entity"),
     ),
     _check(
         "ignored-intent-undefined",
@@ -180,6 +197,7 @@ UNDEFINED = (
         "forms:\n  pizza_form:\n    ignored_intents: [chitchat]",
         matters_always=True,
         needs=("domain",),
+        about=("form", "intent"),
     ),
     _check(
         "condition-slot-undefined",
@@ -190,6 +208,7 @@ UNDEFINED = (
         "condition:\n- type: slot\n  name: logged_in\n  value: true",
         matters_always=True,
         needs=("domain",),
+        about=("response", "slot"),
     ),
     _check(
         "button-payload-invalid",
@@ -200,6 +219,7 @@ UNDEFINED = (
         'payload: \'/inform{"size": "large"\'',
         'payload: \'/inform{"size": "large"}\'',
         matters_always=True,
+        about=("place",),
     ),
     _check(
         "button-intent-undefined",
@@ -210,6 +230,7 @@ UNDEFINED = (
         "payload: /affirm",
         matters_always=True,
         needs=("domain",),
+        about=("intent", "place"),
     ),
     _check(
         "button-entity-undefined",
@@ -220,6 +241,7 @@ UNDEFINED = (
         'payload: \'/inform{"size": "large"}\'',
         matters_always=True,
         needs=("domain",),
+        about=("entity", "place"),
     ),
     _check(
         "retrieval-response-missing",
@@ -230,6 +252,7 @@ UNDEFINED = (
         'responses:\n  utter_faq/prices:\n  - text: "Five each."',
         matters_always=True,
         needs=("domain", "responses"),
+        about=("intent",),
     ),
 )
 
@@ -242,6 +265,7 @@ UNUSED = (
         'responses:\n  utter_faq/prices:   # and no examples for faq/prices\n  - text: "Five each."',
         "nlu:\n- intent: faq/prices\n  examples: |\n    - what does it cost",
         needs=("nlu",),
+        about=("response",),
     ),
     _check(
         "action-unused",
@@ -251,6 +275,7 @@ UNUSED = (
         "actions:\n- action_old_lookup",
         "actions: []",
         needs=("domain", "stories"),
+        about=("action",),
     ),
     _check(
         "slot-unused",
@@ -260,6 +285,7 @@ UNUSED = (
         "slots:\n  left_over:\n    type: text\n    mappings:\n    - type: custom",
         "slots: {}",
         needs=("domain", "stories"),
+        about=("slot",),
     ),
     _check(
         "form-unused",
@@ -269,6 +295,7 @@ UNUSED = (
         "forms:\n  old_form:\n    required_slots: []",
         "- rule: order\n  steps:\n  - intent: order\n  - action: order_form\n  - active_loop: order_form",
         needs=("stories",),
+        about=("form",),
     ),
     _check(
         "entity-unused",
@@ -278,6 +305,7 @@ UNUSED = (
         "entities:\n- color   # and no [red](color) anywhere",
         "- a [red](color) one",
         needs=("nlu", "stories", "config"),
+        about=("entity",),
     ),
     _check(
         "action-overrides-default",
@@ -286,6 +314,7 @@ UNUSED = (
         "Your action server runs instead of it. If this is unintended, rename it.",
         "actions:\n- action_restart   # by accident",
         "actions:\n- action_restart_order",
+        about=("action",),
     ),
     _check(
         "key-unknown",
@@ -294,6 +323,7 @@ UNUSED = (
         "What is below it is silently ignored. Correct the spelling.",
         "stroies:\n- story: greet",
         "stories:\n- story: greet",
+        about=("place",),
     ),
     _check(
         "endpoint-unknown",
@@ -303,6 +333,7 @@ UNUSED = (
         "action_endpoints:\n  url: http://localhost:5055/webhook",
         "action_endpoint:\n  url: http://localhost:5055/webhook",
         matters_always=True,
+        about=("place",),
     ),
     _check(
         "endpoint-url-missing",
@@ -312,6 +343,7 @@ UNUSED = (
         "action_endpoint:\n  ulr: http://localhost:5055/webhook",
         "action_endpoint:\n  url: http://localhost:5055/webhook",
         matters_always=True,
+        about=("place",),
     ),
     _check(
         "type-unexpected",
@@ -321,6 +353,7 @@ UNUSED = (
         'session_config:\n  session_expiration_time: "60"',
         "session_config:\n  session_expiration_time: 60",
         matters_always=True,
+        about=("place",),
     ),
     _check(
         "file-without-data",
@@ -329,6 +362,7 @@ UNUSED = (
         "Rasa looks for a line that begins with `nlu:`, `responses:`, `stories:` or `rules:`, and skips the file silently.",
         "notes:\n- ask about the greeting",
         "nlu:\n- intent: greet",
+        about=("file",),
     ),
     _check(
         "test-file-not-looked-for",
@@ -339,6 +373,7 @@ UNUSED = (
         " Rename or move the file, or name it in the setting `stories`, `nlu` or `e2e`.",
         "tests/stories.yml",
         "tests/test_stories.yml",
+        about=("file",),
     ),
     _check(
         "data-key-unseen",
@@ -349,6 +384,7 @@ UNUSED = (
         "storys:\n- story: greet",
         "stories:\n- story: greet",
         matters_always=True,
+        about=("place",),
     ),
     _check(
         "file-is-folder",
@@ -357,6 +393,7 @@ UNUSED = (
         "The files in it are read. Rename the folder.",
         "data/more.yml/nlu.yml",
         "data/more/nlu.yml",
+        about=("file",),
     ),
     _check(
         "file-outside-project",
@@ -370,6 +407,7 @@ UNUSED = (
         matters_always=True,
         eased="warning",
         then="stops",
+        about=("file",),
     ),
     _check(
         "file-not-regular",
@@ -380,6 +418,7 @@ UNUSED = (
         "data/more.yml -> ../gone.yml",
         "data/more.yml -> nlu.yml",
         matters_always=True,
+        about=("file",),
     ),
     _check(
         "format-not-read",
@@ -389,6 +428,7 @@ UNUSED = (
         "# data/more.md\n## intent:greet\n- hello you",
         "# data/more.yml\nnlu:\n- intent: greet\n  examples: |\n    - hello you",
         matters_always=True,
+        about=("file",),
     ),
     _check(
         "format-deprecated",
@@ -398,6 +438,7 @@ UNUSED = (
         '{"rasa_nlu_data": {"common_examples": [{"text": "hello", "intent": "greet"}]}}',
         "nlu:\n- intent: greet\n  examples: |\n    - hello",
         matters_always=True,
+        about=("file",),
     ),
     _check(
         "path-without-data",
@@ -407,6 +448,7 @@ UNUSED = (
         "turncheck data validate --data docs",
         "turncheck data validate --data data",
         eased="warning",
+        about=("file",),
     ),
     _check(
         "data-not-found",
@@ -416,6 +458,7 @@ UNUSED = (
         "turncheck data validate --data dta",
         "turncheck data validate --data data",
         eased="warning",
+        about=("file",),
     ),
     _check(
         "importers-ignored",
@@ -424,6 +467,7 @@ UNUSED = (
         "turncheck runs no code of a project; it reads the files as Rasa's own importer does.",
         "importers:\n- name: my_package.MyImporter",
         "importers:\n- name: RasaFileImporter",
+        about=("file",),
     ),
     _check(
         "settings-invalid",
@@ -434,6 +478,7 @@ UNUSED = (
         "ignroe: [entity-unused]",
         "ignore: [entity-unused]",
         matters_always=True,
+        about=("place",),
     ),
     config_not_measured,
     domain_not_measured,
@@ -445,6 +490,7 @@ UNUSED = (
         " not hide the next one.",
         "- greet   # turncheck: ignore intent-unused   (and it is used)",
         "- greet",
+        about=("code", "place"),
     ),
     _check(
         "hidden-by-load-error",
@@ -455,6 +501,7 @@ UNUSED = (
         " `run` show it under its own code.",
         "- intent: greet\n  examples: |\n    - hello\n responses:   # wrong indentation hides all other faults",
         "- intent: greet\n  examples: |\n    - hello",
+        about=("code", "place"),
     ),
 )
 

@@ -14,59 +14,86 @@ from turncheck.validation.checks import own_check as _check
 # Facts about Rasa's behaviour come from running Rasa 3.6.21; the wording is our own.
 
 DOMAIN_LOADING = (
-    emptying_check("intent-duplicate", "An intent is listed twice in the domain", "Remove one of the two.", position=5),
+    emptying_check(
+        "intent-duplicate",
+        "An intent is listed twice in the domain",
+        "Remove one of the two.",
+        position=5,
+        about=("place",),
+    ),
     emptying_check(
         "action-duplicate",
         "An action is listed twice in the domain",
         "Remove one of the two. Forms and default actions count as actions too.",
         position=7,
+        about=("place",),
     ),
     emptying_check(
-        "slot-duplicate", "A slot is defined twice in the domain", "Remove or rename one of the two.", position=8
+        "slot-duplicate",
+        "A slot is defined twice in the domain",
+        "Remove or rename one of the two.",
+        position=8,
+        about=("place",),
     ),
-    emptying_check("entity-duplicate", "An entity is listed twice in the domain", "Remove one of the two.", position=9),
+    emptying_check(
+        "entity-duplicate",
+        "An entity is listed twice in the domain",
+        "Remove one of the two.",
+        position=9,
+        about=("place",),
+    ),
     emptying_check(
         "intent-trailing-colon",
         "An intent of the domain is followed by a colon and nothing else",
         "Remove the colon, or write `use_entities` or `ignore_entities` below it.",
         position=4,
+        about=("place",),
     ),
     emptying_check(
         "entity-trailing-colon",
         "An entity of the domain is followed by a colon and nothing else",
         "Remove the colon, or write `roles`, `groups` or `influence_conversation` below it.",
         position=3,
+        about=("place",),
     ),
     emptying_check(
         "trigger-action-undefined",
         "The `triggers` key of an intent names an unknown action",
         "The key is from Rasa 1 and was removed. Write a rule instead.",
         position=10,
+        about=("intent", "action"),
     ),
     emptying_check(
-        "mapping-malformed", "A slot mapping is not a mapping of keys", "Write `- type: from_entity` and so on."
+        "mapping-malformed",
+        "A slot mapping is not a mapping of keys",
+        "Write `- type: from_entity` and so on.",
+        about=("place",),
     ),
     emptying_check(
         "mapping-type-unknown",
         "A slot mapping has an unknown type",
         "Known are `from_entity`, `from_intent`, `from_trigger_intent`, `from_text` and `custom`.",
+        about=("place",),
     ),
     emptying_check(
         "mapping-key-missing",
         "A slot mapping lacks a key that its type needs",
         "`from_entity` needs `entity`; `from_intent` and `from_trigger_intent` need `value`.",
+        about=("place",),
     ),
     emptying_check(
         "form-malformed",
         "The forms of the domain are not written as mappings",
         "Write the form's name, and below it `required_slots` with a list.",
         position=2,
+        about=("place",),
     ),
     emptying_check(
         "form-without-required-slots",
         "A form has `ignored_intents` but no `required_slots`",
         "Add `required_slots`, at least as an empty list.",
         position=2,
+        about=("place",),
     ),
     error_check(
         "slot-type-unknown",
@@ -76,6 +103,7 @@ DOMAIN_LOADING = (
         " and must be importable where Rasa runs.",
         then="stops",
         position=1,
+        about=("place",),
     ),
     error_check(
         "slot-key-unknown",
@@ -85,6 +113,7 @@ DOMAIN_LOADING = (
         " slots, `min_value` and `max_value` to float slots.",
         then="stops",
         position=1,
+        about=("place",),
     ),
     error_check(
         "slot-range-invalid",
@@ -93,6 +122,7 @@ DOMAIN_LOADING = (
         "Without keys the range is 0 to 1. Set `min_value` and `max_value`.",
         then="stops",
         position=1,
+        about=("place",),
     ),
     error_check(
         "section-empty",
@@ -101,6 +131,7 @@ DOMAIN_LOADING = (
         "Rasa 3.6 ends with a traceback here. Remove the key, or write an empty list: `intents: []`.",
         then="stops",
         position=6,
+        about=("place",),
     ),
     error_check(
         "intent-malformed",
@@ -110,6 +141,7 @@ DOMAIN_LOADING = (
         " name.",
         then="stops",
         position=4,
+        about=("place",),
     ),
     error_check(
         "entity-malformed",
@@ -118,6 +150,7 @@ DOMAIN_LOADING = (
         "Rasa 3.6 ends with a traceback here. Write a list, or remove the key.",
         then="stops",
         position=4,
+        about=("place",),
     ),
     error_check(
         "name-not-text",
@@ -127,6 +160,7 @@ DOMAIN_LOADING = (
         " Put it in quotes.",
         then="stops",
         position=4,
+        about=("place",),
     ),
     error_check(
         "response-is-form",
@@ -134,6 +168,7 @@ DOMAIN_LOADING = (
         "A response in an NLU file has the name of a form",
         "Both would be actions of that name, and Rasa refuses to load the domain. Rename one of them.",
         then="stops",
+        about=("response",),
     ),
     error_check(
         "slot-any-influences",
@@ -142,18 +177,21 @@ DOMAIN_LOADING = (
         "It cannot; Rasa refuses to load the domain. Remove `influence_conversation`, or use another type.",
         then="stops",
         position=1,
+        about=("place",),
     ),
     warning_check(
         "slot-initial-value-outside",
         "load",
         "The initial value of a float slot is outside its range",
         "Correct the value, or set `min_value` and `max_value`.",
+        about=("place",),
     ),
     warning_check(
         "slot-value-null",
         "load",
         "A categorical slot lists `null` as a value",
         'It is left out, since `null` means “not set”. Write `"null"` in quotes, or another word.',
+        about=("place",),
     ),
     warning_check(
         "entity-used-and-ignored",
@@ -161,6 +199,7 @@ DOMAIN_LOADING = (
         "An intent uses and ignores the same entity",
         "Ignoring wins. Remove the entity from `use_entities` or from `ignore_entities`.",
         position=4,
+        about=("place",),
     ),
     warning_check(
         "domain-merge-duplicate",
@@ -168,6 +207,7 @@ DOMAIN_LOADING = (
         "A name is defined in more than one file",
         "One definition silently wins over the other. Keep one. Names defined in the domain and in an NLU file count"
         " as well.",
+        about=("section", "name"),
     ),
     warning_check(
         "listed-response-undefined",
@@ -176,6 +216,7 @@ DOMAIN_LOADING = (
         "Nothing would be said. Write the response, or remove the action.",
         needs=("domain", "responses"),
         about_domain=True,
+        about=("action",),
     ),
 )
 
@@ -188,12 +229,14 @@ CROSS_REFERENCES = (
         "There is nothing to check the data against. Write intents, actions, responses into it.",
         needs=("domain", "nlu", "stories"),
         then="stops",
+        about=("file",),
     ),
     error_check(
         "intent-triggers-removed",
         "domain",
         "An intent uses the removed `triggers` key",
         "It belonged to the MappingPolicy. Write a rule: the intent, then the action.",
+        about=("place",),
     ),
     error_check(
         "action-not-in-domain",
@@ -203,6 +246,7 @@ CROSS_REFERENCES = (
         needs=("domain",),
         position=1,
         about_domain=True,
+        about=("action",),
     ),
     error_check(
         "form-not-in-domain",
@@ -212,6 +256,7 @@ CROSS_REFERENCES = (
         needs=("domain",),
         position=2,
         about_domain=True,
+        about=("form",),
     ),
     error_check(
         "form-slot-undefined",
@@ -220,6 +265,7 @@ CROSS_REFERENCES = (
         "Define it below `slots`, or correct its name.",
         needs=("domain",),
         position=3,
+        about=("form", "slot"),
     ),
     error_check(
         "mapping-conditions-empty",
@@ -228,6 +274,7 @@ CROSS_REFERENCES = (
         "Rasa 3.6 ends with a traceback here. Write the conditions, or remove the key.",
         then="stops",
         position=4,
+        about=("place",),
     ),
     error_check(
         "required-slots-empty",
@@ -236,6 +283,7 @@ CROSS_REFERENCES = (
         "Rasa 3.6 ends with a traceback here. Write the slots, or an empty list: `required_slots: []`.",
         then="stops",
         position=3,
+        about=("place",),
     ),
     error_check(
         "mapping-form-undefined",
@@ -244,6 +292,7 @@ CROSS_REFERENCES = (
         "Define the form below `forms`, or correct its name.",
         needs=("domain",),
         position=4,
+        about=("slot", "form"),
     ),
     error_check(
         "mapping-slot-not-required",
@@ -251,6 +300,7 @@ CROSS_REFERENCES = (
         "A slot mapping's condition names a form that does not require the slot",
         "Add the slot to the form's `required_slots`, or remove the condition.",
         position=4,
+        about=("slot", "form"),
     ),
     warning_check(
         "intent-without-examples",
@@ -258,6 +308,7 @@ CROSS_REFERENCES = (
         "An intent of the domain has no examples",
         "It can never be predicted. Write examples, or remove it.",
         needs=("nlu", "stories"),
+        about=("intent",),
     ),
     warning_check(
         "intent-not-in-domain",
@@ -267,6 +318,7 @@ CROSS_REFERENCES = (
         "on-warnings",
         needs=("domain",),
         about_domain=True,
+        about=("intent",),
     ),
     warning_check(
         "example-in-several-intents",
@@ -274,6 +326,7 @@ CROSS_REFERENCES = (
         "The same sentence appears under different intents",
         "No classifier can tell them apart. Keep it in one.",
         "on-warnings",
+        about=("sentence", "intent"),
     ),
     warning_check(
         "story-intent-undefined",
@@ -285,6 +338,7 @@ CROSS_REFERENCES = (
         needs=("domain",),
         with_stories=True,
         about_domain=True,
+        about=("intent",),
     ),
     warning_check(
         "intent-unused",
@@ -292,6 +346,7 @@ CROSS_REFERENCES = (
         "An intent of the domain is used in no story or rule",
         "Nothing says what the assistant should do then. Write a rule or story, or remove it.",
         needs=("stories",),
+        about=("intent",),
     ),
     warning_check(
         "response-undefined",
@@ -303,6 +358,7 @@ CROSS_REFERENCES = (
         " `utter_faq`. If a change renamed or removed the response, see the top of this page.",
         needs=("domain", "responses"),
         about_domain=True,
+        about=("response",),
     ),
     warning_check(
         "response-unused",
@@ -312,6 +368,7 @@ CROSS_REFERENCES = (
         details="Questions of forms (`utter_ask_<slot>`) and responses that a string of the project's Python code names"
         " are not reported. A custom action that runs elsewhere, or puts the name together, may still use it.",
         needs=("domain", "stories"),
+        about=("response",),
     ),
     warning_check(
         "story-conflict",
@@ -320,18 +377,21 @@ CROSS_REFERENCES = (
         "After the same turns, two stories continue with different actions; a policy cannot learn both. Make them"
         " agree, or make what differs visible: a slot, an entity, a longer `max_history`.",
         "on-warnings",
+        about=("story", "event"),
     ),
     warning_check(
         "config-key-missing",
         "config",
         "The configuration lacks a mandatory key",
         "`language` and `assistant_id` are mandatory since Rasa 3.5.",
+        about=("key",),
     ),
     info_check(
         "assistant-id-placeholder",
         "config",
         "`assistant_id` still has the placeholder",
         "Give your assistant an identifier of its own.",
+        about=("place",),
     ),
 )
 
@@ -350,6 +410,7 @@ OLDER_CHECKS = (
         "## intent:greet\nhello\n- hi there",
         "## intent:greet\n- hello\n- hi there",
         matters_always=True,
+        about=("place",),
     ),
     _check(
         "markdown-refused",
@@ -359,6 +420,7 @@ OLDER_CHECKS = (
         "## intent :greet\n- hello",
         "## intent:greet\n- hello",
         matters_always=True,
+        about=("place",),
     ),
     _check(
         "markdown-read-otherwise",
@@ -369,6 +431,7 @@ OLDER_CHECKS = (
         "## intent:ask\n- what does ## intent:greet mean",
         "## intent:ask\n- what does intent:greet mean",
         matters_always=True,
+        about=("place",),
     ),
     _check(
         "lookup-file-missing",
@@ -378,6 +441,7 @@ OLDER_CHECKS = (
         "## lookup:town\ndata/town.txt",
         "## lookup:town\ndata/towns.txt",
         matters_always=True,
+        about=("place",),
     ),
     _check(
         "data-not-json",
@@ -387,6 +451,7 @@ OLDER_CHECKS = (
         '{"rasa_nlu_data": {"common_examples": [],}}',
         '{"rasa_nlu_data": {"common_examples": []}}',
         matters_always=True,
+        about=("place",),
     ),
     _check(
         "data-format-unknown",
@@ -397,6 +462,7 @@ OLDER_CHECKS = (
         '{"sentences": [{"text": "hello", "intent": "greet"}]}',
         '{"rasa_nlu_data": {"common_examples": [{"text": "hello", "intent": "greet"}]}}',
         matters_always=True,
+        about=("file",),
     ),
     _check(
         "markdown-of-form",
@@ -406,6 +472,7 @@ OLDER_CHECKS = (
         " such lines; the form's own events count.",
         '* form: inform{"drink": "tea"}',
         '- form{"name": "order_form"}',
+        about=("place",),
     ),
     _check(
         "entity-out-of-range",
@@ -416,5 +483,6 @@ OLDER_CHECKS = (
         '{"text": "to Rome", "entities": [{"start": 3, "end": 9, "entity": "city"}]}',
         '{"text": "to Rome", "entities": [{"start": 3, "end": 7, "entity": "city"}]}',
         matters_always=True,
+        about=("place",),
     ),
 )

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def _check(  # noqa: PLR0917 - the rows of a table
-    code: str, severity: Severity, title: str, text: str, wrong: str, right: str
+    code: str, severity: Severity, title: str, text: str, wrong: str, right: str, *, about: tuple[str, ...]
 ) -> Check:
     """A check of the suites. It is silent in ``data validate``, which does not run them."""
-    return Check(code, severity, "never", "suites", title, text, wrong, right)
+    return Check(code, severity, "never", "suites", title, text, wrong, right, about=about)
 
 
 def _case(fields: str) -> str:
@@ -30,6 +30,7 @@ SUITE_CHECKS: Final = (
         "The path does not exist, or its suffix is neither that of JSON nor of CSV. Correct it.",
         "turncheck test batch tests/smok.json",
         "turncheck test batch tests/smoke.json",
+        about=("file",),
     ),
     _check(
         "suite-not-json",
@@ -39,6 +40,7 @@ SUITE_CHECKS: Final = (
         " listed.",
         '{"testCases": [{"input": "buy tea", "intent": "Order Tea",}]}',
         _case('"input": "buy tea", "intent": "Order Tea"'),
+        about=("place",),
     ),
     _check(
         "suite-typographic-quote",
@@ -48,6 +50,7 @@ SUITE_CHECKS: Final = (
         " CSV. Inside a string they are text.",
         "{“testCases”: []}",
         _case('"input": "say “hi”", "intent": "Greet"'),
+        about=("place",),
     ),
     _check(
         "suite-no-test-cases",
@@ -56,6 +59,7 @@ SUITE_CHECKS: Final = (
         "The top level is an object whose key `testCases` lists the cases.",
         '[{"input": "buy tea", "intent": "Order Tea"}]',
         _case('"input": "buy tea", "intent": "Order Tea"'),
+        about=("file",),
     ),
     _check(
         "suite-empty",
@@ -64,6 +68,7 @@ SUITE_CHECKS: Final = (
         "It would test nothing. Add an utterance, or remove the file.",
         '{"testCases": []}',
         _case('"input": "buy tea", "intent": "Order Tea"'),
+        about=("file",),
     ),
     _check(
         "suite-bad-value",
@@ -73,6 +78,7 @@ SUITE_CHECKS: Final = (
         " components of a composite entity are separated by `|`.",
         _case('"input": "buy tea", "intent": ["Order Tea", "Buy"]'),
         _case('"input": "buy tea", "intent": "Order Tea | Buy"'),
+        about=("place",),
     ),
     _check(
         "suite-header",
@@ -82,6 +88,7 @@ SUITE_CHECKS: Final = (
         " `entityOrder`, `botName`. Each appears once; `input` is required.",
         "utterance,intent\nbuy tea,Order Tea",
         "input,intent\nbuy tea,Order Tea",
+        about=("place",),
     ),
     _check(
         "suite-open-quote",
@@ -90,6 +97,7 @@ SUITE_CHECKS: Final = (
         "All that follows it would be one field. Close it; a quote inside a quoted field is doubled.",
         'input,intent\n"buy tea,Order Tea',
         'input,intent\n"buy tea",Order Tea',
+        about=("place",),
     ),
     _check(
         "suite-extra-field",
@@ -98,6 +106,7 @@ SUITE_CHECKS: Final = (
         "Mostly a field that holds the delimiter and is not quoted. Empty fields at the end of a row are not a fault.",
         "input,intent\nstop, at once,Cancel Order",
         'input,intent\n"stop, at once",Cancel Order',
+        about=("place",),
     ),
     _check(
         "suite-input-missing",
@@ -106,6 +115,7 @@ SUITE_CHECKS: Final = (
         "In CSV a row without one adds an entity to the case above it, so that the first row needs one.",
         _case('"intent": "Order Tea"'),
         _case('"input": "buy tea", "intent": "Order Tea"'),
+        about=("place",),
     ),
     _check(
         "suite-input-too-long",
@@ -114,6 +124,7 @@ SUITE_CHECKS: Final = (
         "The platform refuses the whole file if one utterance has more than 3,000 characters.",
         "3,001 characters",
         "3,000 characters",
+        about=("place",),
     ),
     _check(
         "suite-same-name",
@@ -123,6 +134,7 @@ SUITE_CHECKS: Final = (
         " platform the second one replaces the first. Rename one of the files.",
         "tests/everyday.json and tests/everyday.csv",
         "tests/everyday.json and tests/nightly.csv",
+        about=("place",),
     ),
     _check(
         "suite-too-many",
@@ -131,6 +143,7 @@ SUITE_CHECKS: Final = (
         "The platform takes up to 1,000 utterances in a file. It is an error if the suite is uploaded. Split it.",
         "a suite of 1,001 utterances",
         "two suites of 600 and 401 utterances",
+        about=("place",),
     ),
     _check(
         "suite-too-many-alternatives",
@@ -139,6 +152,7 @@ SUITE_CHECKS: Final = (
         "Up to three intents can be expected of one utterance. Keep the likeliest ones.",
         _case('"input": "tea", "intent": "A | B | C | D"'),
         _case('"input": "tea", "intent": "A | B | C"'),
+        about=("place",),
     ),
     _check(
         "suite-double-pipe",
@@ -147,6 +161,7 @@ SUITE_CHECKS: Final = (
         "`||` separates traits, after `trait:`; one `|` separates alternative intents.",
         _case('"input": "tea", "intent": "Order Tea||Cancel Order"'),
         _case('"input": "tea", "intent": "Order Tea | Cancel Order"'),
+        about=("place",),
     ),
     _check(
         "suite-bot-name",
@@ -155,6 +170,7 @@ SUITE_CHECKS: Final = (
         "In the suite of a universal bot each case names one bot per intent, in the same order.",
         _case('"input": "tea", "intent": "Order Tea | Reserve Book", "botName": "Tea Shop"'),
         _case('"input": "tea", "intent": "Order Tea | Reserve Book", "botName": "Tea Shop | City Library"'),
+        about=("place",),
     ),
     _check(
         "suite-entity-incomplete",
@@ -165,6 +181,7 @@ SUITE_CHECKS: Final = (
         _case(
             '"input": "3 boxes", "intent": "Order Tea", "entities": [{"entityName": "Quantity", "entityValue": "3"}]'
         ),
+        about=("place",),
     ),
     _check(
         "suite-unknown-key",
@@ -173,6 +190,7 @@ SUITE_CHECKS: Final = (
         "It is not read: what is written there is not tested. With `strict` it is an error.",
         _case('"input": "buy tea", "intents": "Order Tea"'),
         _case('"input": "buy tea", "intent": "Order Tea"'),
+        about=("place",),
     ),
     _check(
         "suite-intent-missing",
@@ -181,6 +199,7 @@ SUITE_CHECKS: Final = (
         "Without an intent a case passes if nothing is matched. Write `None` if that is intended.",
         _case('"input": "la la la"}, {"input": "buy tea", "intent": "Order Tea"'),
         _case('"input": "la la la", "intent": "None"}, {"input": "buy tea", "intent": "Order Tea"'),
+        about=("place",),
     ),
     _check(
         "suite-order-unknown-entity",
@@ -192,6 +211,7 @@ SUITE_CHECKS: Final = (
             '"input": "3 boxes", "intent": "Order Tea", "entities": [{"entityName": "Quantity", "entityValue": "3"}],'
             ' "entityOrder": ["Quantity"]'
         ),
+        about=("place",),
     ),
     _check(
         "suite-order-several-intents",
@@ -200,6 +220,7 @@ SUITE_CHECKS: Final = (
         "The platform offers no order if several intents are expected. Remove it.",
         "input,intent,entityName,entityValue,entityOrder\n3 boxes,Order Tea|Buy,Quantity,3,Quantity",
         "input,intent,entityName,entityValue,entityOrder\n3 boxes,Order Tea|Buy,Quantity,3,",
+        about=("place",),
     ),
     _check(
         "suite-contradiction",
@@ -208,6 +229,7 @@ SUITE_CHECKS: Final = (
         "One of the two cases has to fail. Keep one, or expect both as alternatives: `A | B`.",
         _case('"input": "stop it", "intent": "Cancel"}, {"input": "Stop it", "intent": "Track"'),
         _case('"input": "stop it", "intent": "Cancel | Track"'),
+        about=("place",),
     ),
     _check(
         "suite-invisible-character",
@@ -217,6 +239,7 @@ SUITE_CHECKS: Final = (
         " nothing. They are shown escaped. Type the name again.",
         _case('"input": "buy tea", "intent": "Order\u200b Tea"'),
         _case('"input": "buy tea", "intent": "Order Tea"'),
+        about=("place",),
     ),
     _check(
         "suite-stray-quote",
@@ -225,6 +248,7 @@ SUITE_CHECKS: Final = (
         "It is read as it is. If it belongs there, quote the field and double it.",
         'input,intent\nthe 3" box,Order Tea',
         'input,intent\n"the 3"" box",Order Tea',
+        about=("place",),
     ),
     _check(
         "suite-encoding",
@@ -234,6 +258,7 @@ SUITE_CHECKS: Final = (
         " as UTF-8.",
         "a file saved as “CSV” by a spreadsheet",
         "the same, saved as “CSV UTF-8”",
+        about=("file",),
     ),
     _check(
         "suite-unknown-name",
@@ -243,6 +268,7 @@ SUITE_CHECKS: Final = (
         " Correct the name.",
         "input,intent\nbuy tea,Oder Tea",
         "input,intent\nbuy tea,Order Tea",
+        about=("intent", "trait", "entity"),
     ),
     _check(
         "suite-disabled-name",
@@ -252,6 +278,7 @@ SUITE_CHECKS: Final = (
         " remove the case.",
         "a disabled FAQ `When are you open?`, and a suite that expects it",
         "the FAQ, enabled",
+        about=("intent",),
     ),
     _check(
         "suite-none-is-an-intent",
@@ -260,6 +287,7 @@ SUITE_CHECKS: Final = (
         "In a suite that word means that nothing should match, so no case can expect the intent. Rename it.",
         "an intent `None`, and a suite whose intent is None",
         "an intent `No Answer`",
+        about=("place",),
     ),
     _check(
         "suite-name-style",
@@ -268,6 +296,7 @@ SUITE_CHECKS: Final = (
         "Its manual advises three to five plain words. Only shown with `strict`.",
         _case('"input": "pay", "intent": "I want to pay my bill"'),
         _case('"input": "pay", "intent": "Pay Bill"'),
+        about=("place",),
     ),
 )
 
@@ -275,10 +304,10 @@ SUITE_CHECKS: Final = (
 # What can be wrong with end-to-end test cases: found by `test e2e` and by the e2e evaluation of a run.
 
 
-def _case_check(code: str, title: str, text: str, wrong: str, right: str) -> Check:
+def _case_check(code: str, title: str, text: str, wrong: str, right: str, *, about: tuple[str, ...]) -> Check:
     """A check of the cases. It is silent in ``data validate``, which does not run them."""
     severity: Severity = "warning" if code.endswith(("-doubtful", "-not-judged")) else "error"
-    return Check(code, severity, "never", "cases", title, text, wrong, right)
+    return Check(code, severity, "never", "cases", title, text, wrong, right, about=about)
 
 
 CASE_CHECKS: Final = (
@@ -288,6 +317,7 @@ CASE_CHECKS: Final = (
         "The path does not exist, or its file has no case with the name after `::`. Correct it.",
         "turncheck test e2e tests/e2e_test_cases.yml::order a piza",
         "turncheck test e2e tests/e2e_test_cases.yml::order a pizza",
+        about=("file",),
     ),
     _case_check(
         "e2e-syntax",
@@ -296,6 +326,7 @@ CASE_CHECKS: Final = (
         " no action server could send. Correct it.",
         "test_cases:\n- test_case: greet\n  steps:\n  - user: hello\n  - bott: Hello!",
         "test_cases:\n- test_case: greet\n  steps:\n  - user: hello\n  - bot: Hello!",
+        about=("place",),
     ),
     _case_check(
         "e2e-doubtful",
@@ -305,6 +336,7 @@ CASE_CHECKS: Final = (
         "test_cases:\n- test_case: greet\n  steps:\n  - user: hello\n  - user: good bye\n  - utter: utter_goodbye",
         "test_cases:\n- test_case: greet\n  steps:\n  - user: hello\n  - utter: utter_greet\n  - user: good bye\n"
         "  - utter: utter_goodbye",
+        about=("place",),
     ),
     _case_check(
         "botium-syntax",
@@ -313,6 +345,7 @@ CASE_CHECKS: Final = (
         " partly optional, two rows of a table with one name, a name that appears twice. Correct it.",
         "order a pizza\n\n#me\nBUTTON order\na large pizza",
         "order a pizza\n\n#me\na large pizza",
+        about=("place",),
     ),
     _case_check(
         "botium-doubtful",
@@ -322,6 +355,7 @@ CASE_CHECKS: Final = (
         " without `#me` and `#bot` have no effect. Correct it, or remove it.",
         "greet\n\n#user\nhello\n\n#bot\nTEXT_CONTAIN_ANY Hello",
         "greet\n\n#me\nhello\n\n#bot\nTEXT_CONTAINS_ANY Hello",
+        about=("place",),
     ),
     _case_check(
         "botium-not-judged",
@@ -331,6 +365,7 @@ CASE_CHECKS: Final = (
         " the message says which line is to blame. Write it without that, or run it with Botium.",
         "book\n\n#me\nFORM date|today\n\n#bot\nFor how many?",
         "book\n\n#me\ntoday\n\n#bot\nFor how many?",
+        about=("place",),
     ),
     _case_check(
         "e2e-unknown-name",
@@ -340,6 +375,7 @@ CASE_CHECKS: Final = (
         " which also has Rasa Pro's own slots, actions and responses.",
         "test_cases:\n- test_case: order\n  steps:\n  - user: a large pizza\n  - slot_was_set:\n    - sise: large",
         "test_cases:\n- test_case: order\n  steps:\n  - user: a large pizza\n  - slot_was_set:\n    - size: large",
+        about=("slot", "response", "flow", "action", "loop"),
     ),
 )
 
@@ -350,9 +386,11 @@ _QUARANTINED: Final = (
 )
 
 
-def _quarantine_check(code: str, title: str, text: str, wrong: str, right: str = _QUARANTINED) -> Check:
+def _quarantine_check(
+    code: str, title: str, text: str, wrong: str, right: str = _QUARANTINED, *, about: tuple[str, ...]
+) -> Check:
     """A check of the quarantine. It is silent in ``data validate``, which runs no tests."""
-    return Check(code, "error", "never", "quarantine", title, text, wrong, right)
+    return Check(code, "error", "never", "quarantine", title, text, wrong, right, about=about)
 
 
 QUARANTINE_CHECKS: Final = (
@@ -362,18 +400,21 @@ QUARANTINE_CHECKS: Final = (
         "An unknown key, no reason, owner or last day, a date that is none or more than 90 days ahead, a test that is"
         " listed twice. The entry does not count. Correct it.",
         "- case: order a pizza\n  until: 2027-12-31\n  expect: flaky",
+        about=("place",),
     ),
     _quarantine_check(
         EXPIRED,
         "The quarantine of a test has ended",
         "Its last day is over, so the test counts again. Mend the test and remove the entry, or name another day.",
         _QUARANTINED.replace("2026-12-31", "2026-10-31"),
+        about=("test",),
     ),
     _quarantine_check(
         UNKNOWN,
         "A quarantined test does not exist",
         "No story, end-to-end case, utterance of a suite or test sentence has this name. Correct it, or remove the entry.",
         _QUARANTINED.replace("a pizza", "a piza"),
+        about=("test",),
     ),
     _quarantine_check(
         NEVER_VARIES,
@@ -383,5 +424,6 @@ QUARANTINE_CHECKS: Final = (
         " fails the run once the test passes.",
         _QUARANTINED,
         _QUARANTINED.replace("flaky", "failing"),
+        about=("test",),
     ),
 )

@@ -13,6 +13,7 @@ EXAMPLES = (
         "templates:\n  utter_more:\n  - text: More?",
         "responses:\n  utter_more:\n  - text: More?",
         details='A file that declares itself as Rasa 3 (`version: "3.1"`, `recipe`) counts as such.',
+        about=("version",),
     ),
     _check(
         "rasa-versions-mixed",
@@ -22,6 +23,7 @@ EXAMPLES = (
         " counts; it skips or refuses what only an older one reads. Convert the named parts, or remove them.",
         'version: "3.1"\ntemplates:\n  utter_more:\n  - text: More?',
         'version: "3.1"\nresponses:\n  utter_more:\n  - text: More?',
+        about=("version",),
     ),
     _check(
         "regex-invalid",
@@ -31,6 +33,7 @@ EXAMPLES = (
         "- regex: order_id\n  examples: |\n    - [0-9{5}",
         "- regex: order_id\n  examples: |\n    - [0-9]{5}",
         matters_always=True,
+        about=("place",),
     ),
     _check(
         "keyword-not-regex",
@@ -42,6 +45,7 @@ EXAMPLES = (
         "- intent: handoff\n  examples: |\n    - i want human :(",
         "- intent: handoff\n  examples: |\n    - i want human",
         matters_always=True,
+        about=("place",),
     ),
     _check(
         "training-refused",
@@ -52,6 +56,7 @@ EXAMPLES = (
         "pipeline:\n- name: WhitespaceTokenizer\n- name: LogisticRegressionClassifier",
         "pipeline:\n- name: WhitespaceTokenizer\n- name: CountVectorsFeaturizer\n- name: LogisticRegressionClassifier",
         matters_always=True,
+        about=("place",),
     ),
     _check(
         "regex-backtracks",
@@ -66,6 +71,7 @@ EXAMPLES = (
         " a row that read the same (`(\\w+){1,5}x`) take the fourth power of its length; bounded ones"
         " (`(\\w{1,10}){1,10}x`) can have millions of ways too. Whether case matters is taken from the pipeline:"
         " `RegexEntityExtractor` ignores it unless it has `case_sensitive: true`.",
+        about=("place",),
     ),
     _check(
         "regex-not-checked",
@@ -76,6 +82,7 @@ EXAMPLES = (
         " list of any length.",
         "- regex: product\n  examples: |\n    - (lamp|desk|… thousands more)",
         "- lookup: product\n  examples: |\n    - lamp\n    - desk",
+        about=("place",),
     ),
     _check(
         "annotation-misaligned",
@@ -87,6 +94,7 @@ EXAMPLES = (
         "- I want [pizzas](dish)",
         matters_always=True,
         needs=("config",),
+        about=("entity", "place"),
     ),
     _check(
         "annotation-broken",
@@ -99,6 +107,7 @@ EXAMPLES = (
         "- I want a [big](size pizza\n- I want a [big] (size) pizza",
         "- I want a [big](size) pizza",
         matters_always=True,
+        about=("place",),
     ),
     _check(
         "example-duplicate",
@@ -107,6 +116,7 @@ EXAMPLES = (
         "Rasa keeps one. Remove the other.",
         "- hello\n- hello",
         "- hello\n- hi there",
+        about=("sentence", "intent"),
     ),
     _check(
         "example-nearly-in-several-intents",
@@ -120,6 +130,7 @@ EXAMPLES = (
         " of Python's `difflib`, with the words as they are or in alphabetical order; one word of ten may differ, of"
         " five words only letters), unless they differ only in words like `not` or `off`. Emoji make no difference: Rasa's"
         " WhitespaceTokenizer drops them.",
+        about=("sentence", "intent"),
     ),
     _check(
         "example-differs-in-values-across-intents",
@@ -130,6 +141,7 @@ EXAMPLES = (
         "- intent: order_pizza\n  examples: |\n    - I want [pizza](dish)\n- intent: order_pasta\n  examples: |\n"
         "    - I want [pasta](dish)",
         "- intent: order\n  examples: |\n    - I want [pizza](dish)\n    - I want [pasta](dish)",
+        about=("sentence", "intent"),
     ),
     _check(
         "example-differs-in-values-only",
@@ -139,6 +151,7 @@ EXAMPLES = (
         " the sentences.",
         "- to [Rome](city)\n- to [Oslo](city)\n- to [Bern](city)\n- to [Bonn](city)\n- to [Nice](city)",
         "- to [Rome](city)\n- I travel to [Oslo](city) tomorrow\n- [Bern](city), please",
+        about=("sentence", "intent"),
     ),
     _check(
         "intent-few-examples",
@@ -149,6 +162,7 @@ EXAMPLES = (
         "- intent: order          # 60 examples\n- intent: cancel_order   # 3 examples, of the same words",
         "- intent: order          # 60 examples\n- intent: cancel_order   # 15 examples, varied",
         needs=("nlu",),
+        about=("intent",),
     ),
     _check(
         "class-imbalance",
@@ -158,6 +172,7 @@ EXAMPLES = (
         "- intent: faq      # 400 examples\n- intent: goodbye  # 2 examples",
         "- intent: faq      # 60 examples\n- intent: goodbye  # 12 examples",
         needs=("nlu",),
+        about=("section",),
     ),
     _check(
         "value-not-annotated",
@@ -168,6 +183,7 @@ EXAMPLES = (
         " of which has the entity: there the word means something else.",
         "- a [large](size) pizza\n- make it large",
         "- a [large](size) pizza\n- make it [large](size)",
+        about=("value", "place"),
     ),
     _check(
         "value-in-several-entities",
@@ -176,6 +192,7 @@ EXAMPLES = (
         "Only the context can distinguish them. Use one entity with roles, or write examples that show the difference.",
         "- from [Rome](departure)\n- [Rome](destination)",
         '- from [Rome]{"entity": "city", "role": "departure"}',
+        about=("value", "entity"),
     ),
     _check(
         "synonym-unreached",
@@ -186,6 +203,7 @@ EXAMPLES = (
         "- synonym: large\n  examples: |\n    - humongous",
         "- synonym: large\n  examples: |\n    - humongous\n- intent: order\n  examples: |\n    - a [humongous](size) pizza",
         needs=("nlu", "config"),
+        about=("synonym", "section"),
     ),
     _check(
         "synonym-chain",
@@ -194,6 +212,7 @@ EXAMPLES = (
         "Only one step is followed: the result is the intermediate value. Point both at the final value.",
         "- synonym: big\n  examples: |\n    - huge\n- synonym: large\n  examples: |\n    - big",
         "- synonym: large\n  examples: |\n    - huge\n    - big",
+        about=("synonym",),
     ),
     _check(
         "lookup-entry-unseen",
@@ -203,6 +222,7 @@ EXAMPLES = (
         "- lookup: city\n  examples: |\n    - Reykjavik",
         "- lookup: city\n  examples: |\n    - Reykjavik\n- intent: inform\n  examples: |\n    - I live in [Reykjavik](city)",
         needs=("nlu",),
+        about=("lookup",),
     ),
     _check(
         "slot-values-missing",
@@ -211,6 +231,7 @@ EXAMPLES = (
         "All values count as the same “other” value. List its values.",
         "size:\n  type: categorical",
         "size:\n  type: categorical\n  values: [small, large]",
+        about=("slot",),
     ),
     _check(
         "response-empty",
@@ -219,6 +240,7 @@ EXAMPLES = (
         "Nothing is said. Write its text.",
         "utter_greet: []",
         'utter_greet:\n- text: "Hello!"',
+        about=("response",),
     ),
     _check(
         "response-name-invalid",
@@ -228,6 +250,7 @@ EXAMPLES = (
         " retrieval responses.",
         'utter good-bye!:\n- text: "Bye!"',
         'utter_good_night:\n- text: "Bye!"',
+        about=("response",),
     ),
 )
 
@@ -244,6 +267,7 @@ DIALOGUE = (
         "  - intent: greet\n  - action: utter_greet",
         matters_always=True,
         needs=("stories",),
+        about=("story",),
     ),
     _check(
         "fallback-action-undefined",
@@ -253,6 +277,7 @@ DIALOGUE = (
         "- name: RulePolicy\n  core_fallback_action_name: action_sory",
         "- name: RulePolicy\n  core_fallback_action_name: action_default_fallback",
         matters_always=True,
+        about=("action",),
     ),
     _check(
         "story-ways-too-many",
@@ -265,6 +290,7 @@ DIALOGUE = (
         "- story: first question\n  steps:\n  - or: [{intent: yes}, {intent: no}, {intent: perhaps}]\n"
         "  - action: utter_next",
         matters_always=True,
+        about=("section",),
     ),
     _check(
         "checkpoint-joins-many",
@@ -278,6 +304,7 @@ DIALOGUE = (
         "- story: thanks\n  steps:\n  - checkpoint: asked\n  - intent: thank\n  - action: utter_welcome",
         "- story: thanks\n  steps:\n  - intent: thank\n  - action: utter_welcome",
         matters_always=True,
+        about=("checkpoint",),
     ),
     _check(
         "story-name-duplicate",
@@ -288,6 +315,7 @@ DIALOGUE = (
         "  steps: [{intent: goodbye}, {action: utter_goodbye}]",
         "- story: happy path\n  steps: [{intent: greet}, {action: utter_greet}]\n- story: a short goodbye\n"
         "  steps: [{intent: goodbye}, {action: utter_goodbye}]",
+        about=("story",),
     ),
     _check(
         "story-duplicate",
@@ -297,6 +325,7 @@ DIALOGUE = (
         "- story: a\n  steps: [{intent: greet}, {action: utter_greet}]\n- story: b\n"
         "  steps: [{intent: greet}, {action: utter_greet}]",
         "- story: a\n  steps: [{intent: greet}, {action: utter_greet}]",
+        about=("story",),
     ),
     _check(
         "story-unreachable",
@@ -307,6 +336,7 @@ DIALOGUE = (
         "- story: b\n  steps:\n  - checkpoint: after_b\n  - intent: thank\n  - checkpoint: after_b",
         "- story: b\n  steps:\n  - checkpoint: after_a\n  - intent: thank",
         needs=("stories",),
+        about=("story",),
     ),
 )
 
@@ -321,6 +351,7 @@ TESTS = (
         "# data/stories.yml\n- story: greet\n  steps: [{intent: greet}, {action: utter_greet}]\n"
         "# tests/test_stories.yml\n- story: greet and part\n  steps: [{intent: greet}, {action: utter_greet},"
         " {intent: goodbye}, {action: utter_goodbye}]",
+        about=("test",),
     ),
     _check(
         "test-sentence-in-training",
@@ -331,6 +362,7 @@ TESTS = (
         " them.",
         "- user: good morning to you   # also an example of greet",
         "- user: a very good morning",
+        about=("sentence",),
     ),
     _check(
         "test-entity-not-extractable",
@@ -341,6 +373,7 @@ TESTS = (
         "- user: on [Monday](time)   # and no DucklingEntityExtractor in the pipeline",
         "pipeline:\n- name: DucklingEntityExtractor\n  dimensions: [time]",
         needs=("nlu", "config"),
+        about=("entity",),
     ),
     _check(
         "test-action-undefined",
@@ -352,6 +385,7 @@ TESTS = (
         " {action: utter_opening_hours}]",
         matters_always=True,
         needs=("domain", "nlu", "responses"),
+        about=("action", "response"),
     ),
     _check(
         "test-intent-undefined",
@@ -362,6 +396,7 @@ TESTS = (
         "# tests/test_stories.yml\n- user: when are you open\n  intent: opening_hours",
         matters_always=True,
         needs=("domain", "nlu"),
+        about=("intent",),
     ),
     _check(
         "test-name-undefined",
@@ -372,6 +407,7 @@ TESTS = (
         "# tests/test_stories.yml\n- slot_was_set:\n  - size: large",
         matters_always=True,
         needs=("domain", "nlu"),
+        about=("intent", "form", "slot"),
     ),
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Literal, NamedTuple, TypedDict, Unpack
+from typing import Final, Literal, NamedTuple, Required, TypedDict, Unpack
 
 from turncheck.messages.finding import Location, Name, Severity  # noqa: TC001 - the types of rows are looked at
 from turncheck.validation.facts import Facts, Part  # noqa: TC001 - likewise
@@ -32,7 +32,8 @@ class Fault(NamedTuple):
     """One fault that a check finds: what is wrong, in a sentence, and where.
 
     ``suggestion`` follows the message ("Did you mean 'utter_greet'?"); a comment at one of ``others`` suppresses it,
-    too; ``subject`` is what it is about, ``names`` are those in the message.
+    too; ``names`` are those in the message. ``about``: what it is about, if other names than those; of the kinds that
+    its check declares. ``subject`` is the same for reports of earlier versions.
     """
 
     message: str
@@ -41,7 +42,13 @@ class Fault(NamedTuple):
     others: tuple[Location, ...] = ()
     subject: str = ""
     names: tuple[Name, ...] = ()
+    about: tuple[Name, ...] = ()
 
+
+FILE: Final = "file"
+"""In :attr:`Check.about`: it is about a file as a whole."""
+PLACE: Final = "place"
+"""In :attr:`Check.about`: the keys, and the story, rule, intent or the like, that it is in tell it from others."""
 
 Find = Callable[["Facts"], Iterable[Fault]]
 """Finds the faults of one check; skips what cannot be judged (a missing part, no dialogues)."""
@@ -57,6 +64,7 @@ class Columns(TypedDict, total=False):
     with_stories: bool
     about_domain: bool
     for_stories: bool
+    about: Required[tuple[str, ...]]
 
 
 class Check(NamedTuple):
@@ -75,6 +83,10 @@ class Check(NamedTuple):
 
     ``find``: the function of a check that is written beside its row (:func:`check`); others are in ``stages``.
     ``for_stories``: such a check also runs in ``data validate stories``.
+
+    ``about``: what a finding is recognised by in another report: the kinds of names that it is about (see
+    :class:`~turncheck.messages.finding.Name`), :data:`PLACE`, or :data:`FILE`. Its words may change: a suggestion, a
+    count, a quoted sentence, another place. No check is declared without it.
     """
 
     code: str
@@ -97,6 +109,7 @@ class Check(NamedTuple):
     about_domain: bool = False
     for_stories: bool = False
     find: Find | None = None
+    about: tuple[str, ...] = ()
 
     @property
     def unreadable(self) -> bool:
@@ -117,6 +130,20 @@ class Check(NamedTuple):
 
 FAILS: dict[Severity, Fails] = {"error": "always", "warning": "on-warnings", "info": "never"}
 """What a finding of a severity does to the exit code, if that does not follow Rasa."""
+
+
+def declared(row: Check) -> Check:
+    """Return a row that says what its findings are recognised by.
+
+    Raises:
+        TypeError: it does not.
+    """
+    if not row.about or not all(row.about) or isinstance(row.about, str):
+        raise TypeError(
+            f"the check {row.code!r} does not say what a finding of it is about:"
+            f" expected the kinds of names, as in about=('response',), or about=({PLACE!r},)"
+        )
+    return row
 
 
 def own_check(  # noqa: PLR0917 - the rows of a table
@@ -165,6 +192,8 @@ def check(
 ) -> Callable[[Find], Check]:
     """Make a function one of our own checks; the arguments are the columns of its row, see :class:`Check`.
 
+    ``about`` is required: the kinds of the names by which a finding is recognised in another report, or ``("place",)``.
+
     It gets the facts of a Rasa project and yields each :class:`Fault`. The result is listed in a catalogue, or is an
     entry point of a plugin.
     """
@@ -180,6 +209,7 @@ def check(
         details=details,
         **columns,
     )
+    declared(row)
     return lambda find: row._replace(find=find)
 
 
@@ -194,7 +224,7 @@ def error_check(code: str, stage: Stage, title: str, text: str, **columns: Unpac
     return Check(code, "error", "always", stage, title, text, **columns)
 
 
-def emptying_check(code: str, title: str, text: str, *, position: int = 0) -> Check:
+def emptying_check(code: str, title: str, text: str, *, about: tuple[str, ...], position: int = 0) -> Check:
     """Create a check of Rasa's after which it goes on with an empty domain."""
     return Check(
         code,
@@ -206,6 +236,7 @@ def emptying_check(code: str, title: str, text: str, *, position: int = 0) -> Ch
         fails_stories="never",
         then="empties the domain",
         position=position,
+        about=about,
     )
 
 

@@ -26,7 +26,8 @@ def check_mandatory_keys(facts: Facts) -> Iterator[Finding]:
         return
     for key in _MANDATORY:
         if key not in config.keys:
-            yield found("config-key-missing", f"The configuration lacks the key '{key}'.", config.location)
+            message = f"The configuration lacks the key '{key}'."
+            yield found("config-key-missing", message, config.location, about=(Name("key", key),))
     if config.assistant_id == _PLACEHOLDER:
         yield found(
             "assistant-id-placeholder",
@@ -128,4 +129,7 @@ def check_generation(facts: Facts) -> Iterator[Finding]:
         return
     if rasa.others:
         locations = [sign.location for sign in (*rasa.others, *rasa.signs[:1])]
-        yield found("rasa-versions-mixed", rasa.mixture, locations[0], others=locations[1:], subject=rasa.name)
+        about = (Name("version", rasa.name),)
+        yield found(
+            "rasa-versions-mixed", rasa.mixture, locations[0], others=locations[1:], subject=rasa.name, about=about
+        )

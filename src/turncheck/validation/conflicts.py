@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 _MANY_JOINED: Final = 1_000
 """More dialogues than this take seconds and much memory, and nobody can survey them."""
 _NAMED_JOINS: Final = 5
+_ALL_STORIES: Final = (Name("section", "stories"),)
+"""What findings on the stories as a whole are about."""
 
 
 def check_number_of_dialogues(facts: Facts) -> Iterator[Finding]:
@@ -41,7 +43,7 @@ def check_number_of_dialogues(facts: Facts) -> Iterator[Finding]:
     error = facts.dialogues.refused if facts.dialogues is not None else None
     if error is not None:
         message = f"{error.message}: story structure is not checked, and training would not end."
-        yield found("story-ways-too-many", message, error.location or Location(""))
+        yield found("story-ways-too-many", message, error.location or Location(""), about=_ALL_STORIES)
 
 
 def check_joined_dialogues(facts: Facts) -> Iterator[Finding]:
@@ -58,7 +60,8 @@ def check_joined_dialogues(facts: Facts) -> Iterator[Finding]:
     named = ", ".join(f"'{name}' ({many[name]:,})" for name in [first, *others][:_NAMED_JOINS])
     more = f" and {len(others) + 1 - _NAMED_JOINS:,} more checkpoints" if len(others) >= _NAMED_JOINS else ""
     message = f"Checkpoints join stories to thousands of dialogues; so many go on from {named}{more}."
-    yield found("checkpoint-joins-many", message, places[first], others=[places[name] for name in others])
+    about = tuple(Name("checkpoint", name) for name in places)
+    yield found("checkpoint-joins-many", message, places[first], others=[places[name] for name in others], about=about)
 
 
 # --- stories against stories -----------------------------------------------------------------------------------------
@@ -147,6 +150,10 @@ def _conflict(situation: _Situation) -> Finding:
         f"After the {situation.event} '{situation.name}' stories continue differently: {ways}.",
         location,
         others=sorted(every - {location}, key=_by_place),
+        about=(
+            *(Name("story", name) for places in situation.actions.values() for name in places),
+            Name("event", situation.name),
+        ),
     )
 
 
@@ -175,6 +182,7 @@ def loose_checkpoints(facts: Facts, unused: Iterable[str]) -> Iterator[Finding]:
             "story-start-missing",
             "All stories start with a checkpoint, so that no conversation can begin.",
             facts.project.stories[0].location,
+            about=_ALL_STORIES,
         )
     for block in facts.blocks:
         begun = False
@@ -184,12 +192,13 @@ def loose_checkpoints(facts: Facts, unused: Iterable[str]) -> Iterator[Finding]:
                 begun = True
             elif step.name in names and (step.name, begun) not in seen:
                 seen.add((step.name, begun))
+                about = (Name("checkpoint", step.name), Name("story", block.name))
                 if begun:
                     message = f"No story starts with the checkpoint '{step.name}' that '{block.name}' ends with."
-                    yield found("checkpoint-unused", message, step.location)
+                    yield found("checkpoint-unused", message, step.location, about=about)
                 else:
                     message = f"No story ends with the checkpoint '{step.name}' that '{block.name}' starts with."
-                    yield found("checkpoint-undefined", message, step.location)
+                    yield found("checkpoint-undefined", message, step.location, about=about)
 
 
 # --- rules against rules and stories ---------------------------------------------------------------------------------
@@ -223,7 +232,11 @@ def check_rules(facts: Facts) -> Iterator[Finding]:
         locations = [place.location for place in conflict.others if place.location]
         message = conflict.message[:1].upper() + conflict.message[1:]
         yield found(
-            "rule-contradiction", f"{message}{others}.", conflict.place.location or Location(""), others=locations
+            "rule-contradiction",
+            f"{message}{others}.",
+            conflict.place.location or Location(""),
+            others=locations,
+            about=tuple(Name("story", place.name) for place in (conflict.place, *conflict.others)),
         )
 
 
@@ -240,6 +253,7 @@ def check_repeated_stories(facts: Facts) -> Iterator[Finding]:
                 f"The name '{block.name}' is that of another {block.kind}, too ({twin.location}).",
                 block.location,
                 others=[twin.location],
+                about=(Name("story", block.name),),
             )
     contents: dict[Hashable, model.Story] = {}
     for block in facts.blocks:
@@ -251,6 +265,7 @@ def check_repeated_stories(facts: Facts) -> Iterator[Finding]:
                 block.location,
                 others=[twin.location],
                 subject=" / ".join(sorted((block.name, twin.name))),
+                about=(Name("story", block.name), Name("story", twin.name)),
             )
 
 
@@ -283,7 +298,8 @@ def check_reachability(facts: Facts) -> Iterator[Finding]:
                         ready.append((block, more))
     for block, starts, _ in entries:
         if id(block) not in begun and any(start.name in produced for start in starts):
-            yield found("story-unreachable", f"The {block.kind} '{block.name}' can never begin.", block.location)
+            message, about = f"The {block.kind} '{block.name}' can never begin.", (Name("story", block.name),)
+            yield found("story-unreachable", message, block.location, about=about)
 
 
 def _checkpoints(block: model.Story) -> tuple[list[model.CheckpointStep], list[str]]:
@@ -354,6 +370,7 @@ def check_test_stories(facts: Facts) -> Iterator[Finding]:
                 test.location,
                 others=[twin.location],
                 subject=test.name,
+                about=(Name("test", test.name),),
             )
 
 
@@ -381,7 +398,8 @@ def check_test_sentences(facts: Facts) -> Iterator[Finding]:
         else:
             continue
         message = f"The test sentence '{text}' {words}."
-        yield found("test-sentence-in-training", message, location, others=[twin.location], subject=text)
+        about = (Name("sentence", text),)
+        yield found("test-sentence-in-training", message, location, others=[twin.location], subject=text, about=about)
 
 
 def check_test_entities(facts: Facts) -> Iterator[Finding]:
@@ -397,6 +415,7 @@ def check_test_entities(facts: Facts) -> Iterator[Finding]:
                 "test-entity-not-extractable",
                 f"A test expects the entity '{entity}', which nothing in the pipeline can extract.",
                 location,
+                about=(Name("entity", entity),),
             )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.domain import DEFAULT_ACTIONS, SLOT_SESSION_METADATA
+from turncheck.messages.finding import Name
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.testfiles import defines_class
 from turncheck.validation.findings import found
@@ -317,6 +318,7 @@ def _triggers(root: YamlMapping) -> Iterator[Finding]:
                     f"The intent '{name}' triggers the action '{action}', which is not in the domain.",
                     location,
                     suggestion(action, known),
+                    about=(Name("intent", str(name)), Name("action", action)),
                 )
 
 

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from turncheck.messages.finding import Name
 from turncheck.messages.phrasing import count as counted
 from turncheck.project.config import is_custom, short_name
 from turncheck.project.model import Domain, Project, Story, UserStep
@@ -49,6 +50,7 @@ def check_repeated_in_intent(facts: Facts) -> Iterator[Finding]:
             "example-duplicate",
             f"The example '{shown(example.text)}' appears more than once in '{example.intent}'.",
             example.location,
+            about=(Name("sentence", example.text), Name("intent", example.intent or "")),
         )
 
 
@@ -78,6 +80,7 @@ def check_alignment(facts: Facts) -> Iterator[Finding]:
                     "annotation-misaligned",
                     f"'{value}' ({entity.entity}) in '{shown(example.text)}' does not begin and end where words do.",
                     places.in_example(example, entity.start),
+                    about=(Name("entity", entity.entity),),
                 )
 
 
@@ -116,6 +119,7 @@ def check_balance(facts: Facts) -> Iterator[Finding]:
             f"The intent '{largest}' has {counted(len(groups[largest]), 'example')}, {_listed(small, groups)}.",
             groups[smallest][0].location,
             subject="the sizes of all intents",
+            about=(Name("section", "intents"),),
         )
     yield from _small_beside_large(groups)
 
@@ -151,6 +155,7 @@ def _small_beside_large(groups: dict[str, list[Example]]) -> Iterator[Finding]:
                 f" '{other}', which has {len(groups[other])}.",
                 examples[0].location,
                 subject=name,
+                about=(Name("intent", name),),
             )
 
 
@@ -176,6 +181,7 @@ def check_values(facts: Facts) -> Iterator[Finding]:
                 "value-in-several-entities",
                 f"'{shown(' '.join(words))}' is annotated as '{name}' here, and as '{usual}' elsewhere.",
                 places.in_example(example, start),
+                about=(Name("value", " ".join(words)), *(Name("entity", held) for held in numbers)),
             )
     foreign = _intents_without(examples)
     bare: dict[tuple[str, ...], list[tuple[Example, int]]] = {}
@@ -197,6 +203,7 @@ def check_values(facts: Facts) -> Iterator[Finding]:
                     f"'{' '.join(words)}' is annotated as '{entity_name}' elsewhere, but not in"
                     f" '{shown(example.text)}'.",
                     places.in_example(example, start),
+                    about=(Name("value", " ".join(words)),),
                 )
 
 
@@ -266,6 +273,7 @@ def check_synonyms(facts: Facts) -> Iterator[Finding]:
             "synonym-unreached",
             "There are synonyms, and no EntitySynonymMapper in the pipeline that would use them.",
             nlu.synonyms[0].location,
+            about=(Name("section", "synonyms"),),
         )
     annotated = {e.text[a.start : a.end].casefold() for e in nlu.examples for a in e.entities}
     named = {entity.entity for example in nlu.examples for entity in example.entities}
@@ -282,6 +290,7 @@ def check_synonyms(facts: Facts) -> Iterator[Finding]:
                 "synonym-unreached",
                 f"The synonym '{synonym.synonym}' for '{synonym.value}' is annotated nowhere, so nothing extracts it.",
                 synonym.location,
+                about=(Name("synonym", synonym.synonym),),
             )
         onward = values.get(value)
         if onward is not None and onward.casefold() != value:
@@ -289,6 +298,7 @@ def check_synonyms(facts: Facts) -> Iterator[Finding]:
                 "synonym-chain",
                 f"'{synonym.synonym}' stands for '{synonym.value}', which is itself a synonym for '{onward}'.",
                 synonym.location,
+                about=(Name("synonym", synonym.synonym),),
             )
 
 
@@ -314,6 +324,7 @@ def check_lookups(facts: Facts) -> Iterator[Finding]:
                 tables[0].location,
                 others=places_of(tables[1:]),
                 subject=name,
+                about=(Name("lookup", name),),
             )
 
 

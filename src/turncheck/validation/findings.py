@@ -15,7 +15,7 @@ from turncheck.validation.catalogue_names import NAME_CHECKS
 from turncheck.validation.catalogue_rasa import OLDER_CHECKS, RASA_CHECKS
 from turncheck.validation.catalogue_suites import CASE_CHECKS, QUARANTINE_CHECKS, SUITE_CHECKS
 from turncheck.validation.catalogue_training import TRAINING_CHECKS
-from turncheck.validation.checks import Check, Fault
+from turncheck.validation.checks import Check, Fault, declared
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _OF_PLATFORMS: Final[tuple[Check, ...]] = tuple(check for part in parts("catalog
 CHECKS: Final = Registry(
     "turncheck.checks",
     {
-        check.code: check
+        check.code: declared(check)
         for check in (*RASA_CHECKS, *OWN_CHECKS, *CASE_CHECKS, *SUITE_CHECKS, *QUARANTINE_CHECKS, *_OF_PLATFORMS)
     },
     Check,
@@ -63,7 +63,8 @@ cannot be suppressed.
 **Against a base**, `run`, the action and `report compare` know more. A name (of an intent, entity, slot, response,
 action or form) that this change renamed or removed and that is still used is one error with all its places:
 "'utter_hours' was renamed to 'utter_opening_hours' in this change; 5 uses keep the old name". Otherwise each finding
-keeps the level given here, as it always does in `report.json`.
+keeps the level given here, as it always does in `report.json`. A finding is new if the base has none of its code about
+the same: other words, counts, suggestions or places make no new finding, and one old finding is the partner of one now.
 """
 
 
@@ -194,15 +195,16 @@ def found(
     *,
     subject: str = "",
     names: tuple[Name, ...] = (),
+    about: tuple[Name, ...] = (),
 ) -> Finding:
     """Return a finding at the true severity of its check, with the manual's advice as the hint.
 
     ``suggestion`` ("Did you mean 'utter_greet'?") is put after the message, so that every output shows it.
 
-    A comment at one of ``others`` suppresses it just as one at ``location``. ``subject`` and ``names`` as
-    :class:`Finding` has them.
+    A comment at one of ``others`` suppresses it just as one at ``location``. ``subject``, ``names`` and
+    ``about`` as :class:`Fault` has them.
     """
-    return found_by(CHECKS[code], Fault(message, location, suggestion, tuple(others), subject, names))
+    return found_by(CHECKS[code], Fault(message, location, suggestion, tuple(others), subject, names, about))
 
 
 def found_by(check: Check, fault: Fault) -> Finding:
@@ -218,6 +220,7 @@ def found_by(check: Check, fault: Fault) -> Finding:
         subject=fault.subject,
         names=fault.names,
         suggestion=fault.suggestion,
+        about=fault.about,
     )
 
 

@@ -175,7 +175,8 @@ def check_synonym_merging(facts: Facts) -> Iterator[Finding]:
         if others:
             named = ", ".join(f"'{value}'" for value in sorted(values))
             message = f"'{text}' is a synonym for several values: {named}."
-            yield found("synonym-conflict", message, last, others=others, subject=text)
+            about = (Name("synonym", text), *(Name("value", value) for value in values))
+            yield found("synonym-conflict", message, last, others=others, subject=text, about=about)
 
 
 def check_story_loading(facts: Facts) -> Iterator[Finding]:
@@ -189,7 +190,7 @@ def check_story_loading(facts: Facts) -> Iterator[Finding]:
     for (name, _), steps in full_names.items():
         message = f"A story or rule names '{name}'; stories use '{name.partition('/')[0]}'."
         first, *others = sorted(places_of(steps), key=lambda place: place.sort_key)
-        yield found("retrieval-intent-full-name", message, first, others=others)
+        yield found("retrieval-intent-full-name", message, first, others=others, about=(Name("intent", name),))
     yield from _ignored_conditions(facts)
     for name, (step, *_) in gathered((step.slot, step) for _, step in facts.slot_steps() if step.named_only).items():
         location = step.location
@@ -198,10 +199,10 @@ def check_story_loading(facts: Facts) -> Iterator[Finding]:
             continue
         if slot is None:
             message = f"The slot '{name}' is named without a value, and the domain does not define it."
-            yield found("slot-named-undefined", message, location)
+            yield found("slot-named-undefined", message, location, about=(Name("slot", name),))
         elif slot.type in {"categorical", "bool", "float"} and slot.influence_conversation is not False:
             message = f"The slot '{name}' of type '{slot.type}' is named without a value."
-            yield found("slot-without-value", message, location)
+            yield found("slot-without-value", message, location, about=(Name("slot", name),))
 
 
 def _ignored_conditions(facts: Facts) -> Iterator[Finding]:
@@ -212,7 +213,8 @@ def _ignored_conditions(facts: Facts) -> Iterator[Finding]:
                 begun = True
             elif begun and step.slots:
                 message = f"The conditions of the checkpoint '{step.name}' in '{block.name}' are ignored."
-                yield found("checkpoint-condition-ignored", message, step.location)
+                about = (Name("checkpoint", step.name), Name("story", block.name))
+                yield found("checkpoint-condition-ignored", message, step.location, about=about)
 
 
 def check_intent_names(facts: Facts) -> Iterator[Finding]:
@@ -222,14 +224,15 @@ def check_intent_names(facts: Facts) -> Iterator[Finding]:
             yield _two_slashes(example.intent, example.location)
         elif example.intent and example.intent.startswith("/"):
             message = f"The name of the intent '{example.intent}' has nothing before its slash."
-            yield found("intent-name-invalid", message, example.location)
+            yield found("intent-name-invalid", message, example.location, about=(Name("intent", example.intent),))
     for _, step in facts.user_steps():
         if step.intent and step.intent.count("/") > 1:
             yield _two_slashes(step.intent, step.location)
 
 
 def _two_slashes(intent: str, location: Location) -> Finding:
-    return found("intent-name-invalid", f"The name of the intent '{intent}' has more than one slash.", location)
+    message = f"The name of the intent '{intent}' has more than one slash."
+    return found("intent-name-invalid", message, location, about=(Name("intent", intent),))
 
 
 def check_empty_lists(facts: Facts) -> Iterator[Finding]:
@@ -436,7 +439,8 @@ def check_merging(facts: Facts) -> Iterator[Finding]:
     yield from _shared(domain, data)
     for name, location in data["responses"].items():
         if name in domain["forms"] and name not in domain["actions"]:
-            yield found("response-is-form", f"The response '{name}' has the name of a form.", location)
+            message = f"The response '{name}' has the name of a form."
+            yield found("response-is-form", message, location, about=(Name("response", name),))
 
 
 def check_merged_actions(facts: Facts) -> Iterator[Finding]:
@@ -485,6 +489,7 @@ def _shared(one: Names, other: Names) -> Iterator[Finding]:
                     "domain-merge-duplicate",
                     f"'{name}' is in the {section} of more than one file ({elsewhere}).",
                     names[name],
+                    about=(Name("section", section), Name("name", name)),
                 )
 
 

@@ -245,6 +245,7 @@ def _slot_values(facts: Facts) -> Iterator[Finding]:
                 " values.",
                 step.location,
                 suggestion(value, values),
+                about=(Name("slot", step.slot), Name("value", value)),
             )
 
 
@@ -305,6 +306,7 @@ def _entity(
                 suggestion(name, listed),
                 others,
                 subject=f"{used.entity} {kind} {name}",
+                about=(Name("entity", used.entity), Name(kind, name)),
             )
 
 
@@ -383,6 +385,7 @@ def _undefined_retrieval_responses(facts: Facts) -> Iterator[Finding]:
                 f"The retrieval intent '{intent}' has no response '{UTTER}{intent}'.",
                 example.location,
                 suggestion(UTTER + intent, facts.responses),
+                about=(Name("intent", intent),),
             )
 
 
@@ -410,17 +413,20 @@ def check_definitions(facts: Facts) -> Iterator[Finding]:
     """Definitions of the domain that are allowed but hardly intended."""
     for action in facts.domain.actions.values():
         if action.name in DEFAULT_ACTIONS:
-            yield found(
-                "action-overrides-default", f"The action '{action.name}' replaces a default action.", action.location
-            )
+            message, about = f"The action '{action.name}' replaces a default action.", (Name("action", action.name),)
+            yield found("action-overrides-default", message, action.location, about=about)
     for slot in facts.domain.slots.values():
         if slot.type == "categorical" and not slot.values:
-            yield found("slot-values-missing", f"The categorical slot '{slot.name}' has no values.", slot.location)
+            message, about = f"The categorical slot '{slot.name}' has no values.", (Name("slot", slot.name),)
+            yield found("slot-values-missing", message, slot.location, about=about)
     for response in facts.domain.responses.values():
+        about = (Name("response", response.name),)
         if not response.variations:
-            yield found("response-empty", f"The response '{response.name}' has no variations.", response.location)
+            message = f"The response '{response.name}' has no variations."
+            yield found("response-empty", message, response.location, about=about)
         if not _RESPONSE_NAME.fullmatch(response.name):
-            yield found("response-name-invalid", f"'{response.name}' is an odd name for a response.", response.location)
+            message = f"'{response.name}' is an odd name for a response."
+            yield found("response-name-invalid", message, response.location, about=about)
 
 
 def _unused_actions(facts: Facts) -> Iterator[model.Action]:
@@ -523,6 +529,7 @@ def _unused_retrieval_responses(facts: Facts) -> Iterator[Finding]:
                 "retrieval-examples-missing",
                 f"The response '{response.name}' can never be chosen: there are no examples for its key.",
                 response.location,
+                about=(Name("response", response.name),),
             )
 
 

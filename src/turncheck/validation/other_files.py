@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     right="turncheck data validate --config config.yml",
     matters_always=True,
     for_stories=True,
+    about=("file",),
 )
 def config_not_measured(facts: Facts) -> Iterator[Fault]:
     """A default configuration that exists and is not what was read."""
@@ -44,6 +45,7 @@ def config_not_measured(facts: Facts) -> Iterator[Fault]:
     right="turncheck data validate --domain domain.yml",
     matters_always=True,
     for_stories=True,
+    about=("file",),
 )
 def domain_not_measured(facts: Facts) -> Iterator[Fault]:
     """A default domain that exists and is not what was read."""

@@ -19,7 +19,7 @@ from turncheck.project import model
 from turncheck.registry import blamed_on_plugin
 from turncheck.validation import configuration as config
 from turncheck.validation import conflicts, examples, loading, references, similarity
-from turncheck.validation.checks import Fails, Fault
+from turncheck.validation.checks import Fails, Fault, declared
 from turncheck.validation.configuration import check_generation
 from turncheck.validation.examples import check_annotation_slips
 from turncheck.validation.facts import Facts, ProjectTests, gather
@@ -278,7 +278,7 @@ def _by_decorated(facts: Facts) -> Iterator[Finding]:
             yield from (found_by(check, fault) for fault in check.find(facts))
             continue
         with blamed_on_plugin(f"check '{name}'"):
-            found_there = [found_by(check._replace(code=name), Fault(*fault)) for fault in check.find(facts)]
+            found_there = [found_by(declared(check)._replace(code=name), Fault(*fault)) for fault in check.find(facts)]
         yield from found_there
 
 

@@ -122,7 +122,8 @@ def check_repeated_examples(facts: Facts) -> Iterator[Finding]:
         first, *others = sorted(found_at, key=lambda location: location.sort_key)
         names = ", ".join(sorted(intents[text]))
         message = f"The example '{text}' appears under several intents: {names}."
-        yield found("example-in-several-intents", message, first, others=others)
+        about = (Name("sentence", text), *(Name("intent", name) for name in intents[text]))
+        yield found("example-in-several-intents", message, first, others=others, about=about)
 
 
 def check_responses(facts: Facts) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ import re
 from array import array
 from typing import TYPE_CHECKING, Final
 
+from turncheck.messages.finding import Name
 from turncheck.validation.findings import found
 
 if TYPE_CHECKING:
@@ -93,6 +94,10 @@ def check_similar_examples(facts: Facts) -> Iterator[Finding]:
             example.location,
             others=[rival.location],
             subject=" / ".join(sorted((example.text, rival.text))),
+            about=(
+                *(Name("sentence", one.text) for one in (example, rival)),
+                *(Name("intent", one.base_intent or "") for one in (example, rival)),
+            ),
         )
 
 
@@ -286,14 +291,16 @@ def check_templates(facts: Facts) -> Iterator[Finding]:
                 example.location,
                 others=[rival.location],
                 subject=template,
+                about=(Name("sentence", template), Name("intent", intent), Name("intent", rival.base_intent or "")),
             )
-    for (_, intent), alike in of_template.items():
+    for (template, intent), alike in of_template.items():
         if len(alike) >= _MANY_OF_ONE_TEMPLATE:
             locations = sorted((example.location for example in alike), key=lambda location: location.sort_key)
             yield found(
                 "example-differs-in-values-only",
                 f"{_MANY_OF_ONE_TEMPLATE} or more examples of '{intent}' differ from this one only in entity values.",
                 locations[_MANY_OF_ONE_TEMPLATE - 1],
+                about=(Name("sentence", template), Name("intent", intent)),
             )
 
 

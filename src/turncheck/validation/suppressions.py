@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from turncheck.messages.finding import Finding, Location, Severity
+from turncheck.messages.finding import Finding, Location, Name, Severity
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.folder import ProjectFolder
 from turncheck.validation.facts import ProjectTests, missing_parts
@@ -294,7 +294,8 @@ def _unused(suppression: Suppression, severity: Severity) -> Finding:
     else:
         message, near = f"The suppression of '{code}' suppresses nothing.", ""
     finding = found("suppression-unused", message, suppression.location, near)
-    return Finding(finding.code, severity, finding.message, finding.location, finding.hint)
+    about = (Name("code", code),)
+    return Finding(finding.code, severity, finding.message, finding.location, finding.hint, about=about)
 
 
 def _documents_of_tests(root: Path, files: Iterable[str]) -> dict[str, YamlDocument]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from turncheck.plugins import Facts, Fault, check
+from turncheck.plugins import Facts, Fault, Name, check
 
 
 @check(
@@ -13,6 +13,7 @@ from turncheck.plugins import Facts, Fault, check
     wrong="utter_greet:\n- text: HELLO THERE",
     right="utter_greet:\n- text: Hello there",
     matters_always=True,
+    about=("response",),
 )
 def response_shouts(facts: Facts) -> Iterator[Fault]:
     """A text with several letters, all of them capitals."""
@@ -20,4 +21,5 @@ def response_shouts(facts: Facts) -> Iterator[Fault]:
         for variation in response.variations:
             letters = [letter for letter in variation.text or "" if letter.isalpha()]
             if len(letters) > 3 and all(letter.isupper() for letter in letters):
-                yield Fault(f"The response '{response.name}' shouts.", response.location, subject=response.name)
+                about = (Name("response", response.name),)
+                yield Fault(f"The response '{response.name}' shouts.", response.location, about=about)

@@ -9,6 +9,7 @@ from turncheck.project.quarantine import never_flaky, unknown_tests
 from turncheck.report.model import EndToEnd, FindingCounts, Validation
 from turncheck.run.reading import is_asked, not_asked
 from turncheck.run.repeats import answers_never_vary
+from turncheck.validation.identity import identified
 from turncheck.validation.pipeline import validate
 from turncheck.validation.suppressions import suppress
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from turncheck.messages.finding import Finding
+    from turncheck.project.model import Project
     from turncheck.run.under_way import RunInProgress
 
 
@@ -38,7 +40,7 @@ def measure(run: RunInProgress) -> Validation | None:
         # A comment that suppresses nothing in end-to-end cases is only noticed if they were read.
         were_read = run.case_findings is not None
         kept = suppress(checked, project, run.inputs.ignored, tests=tests, strict=strict, cases_read=were_read)
-        return validation_of(kept.findings, kept.suppressed)
+        return validation_of(kept.findings, kept.suppressed, project)
 
 
 def _of_quarantine(run: RunInProgress) -> tuple[Finding, ...]:
@@ -62,10 +64,16 @@ def _may_vary(run: RunInProgress) -> set[tuple[str, str]]:
     return {(case.name, case.location.path) for case in run.cases.cases} - steady
 
 
-def validation_of(found: Iterable[Finding], left_out: Iterable[Finding] = ()) -> Validation:
-    """Return the report's section on these findings, each once; ``left_out``: those suppressed on purpose."""
-    findings = tuple(sorted({*found}, key=lambda finding: finding.order))
-    suppressed = (finding for finding in {*left_out} if finding.severity != "info")
+def validation_of(found: Iterable[Finding], left_out: Iterable[Finding], project: Project | None) -> Validation:
+    """Return the report's section on these findings, each once; ``left_out``: those suppressed on purpose.
+
+    ``project``: where they are, ``None`` if it was not read.
+    """
+    found, left_out = {*found}, {*left_out}
+    if project is not None:
+        found, left_out = identified(found, project), identified(left_out, project)
+    findings = tuple(sorted(found, key=lambda finding: finding.order))
+    suppressed = (finding for finding in left_out if finding.severity != "info")
     severities = [finding.severity for finding in findings]
     return Validation(
         findings=findings,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from turncheck.messages.finding import Name
 from turncheck.messages.phrasing import count
 from turncheck.platforms.kore.model import KoreIntent, bot_of
 from turncheck.project.batch.model import comparable
@@ -51,6 +52,14 @@ def _all_findings(project: Project, *, strict: bool) -> Iterator[Finding]:
         yield from _unusual_names(bot.intents)
 
 
+def _of(intent: KoreIntent) -> tuple[Name, ...]:
+    return (Name("intent", intent.name),)
+
+
+def _of_two(sentence: str, example: Example, rival: Example) -> tuple[Name, ...]:
+    return Name("sentence", sentence), Name("intent", str(example.intent)), Name("intent", str(rival.intent))
+
+
 def _repeated_sentences(utterances: Iterable[Example]) -> Iterator[Finding]:
     """Report each sentence that equals an earlier one: of its own intent, else of another."""
     first: dict[str, dict[str | None, Example]] = {}
@@ -58,13 +67,19 @@ def _repeated_sentences(utterances: Iterable[Example]) -> Iterator[Finding]:
         known = first.setdefault(example.text.casefold(), {})
         if (same := known.get(example.intent)) is not None:
             message = f"The sentence '{shown(example.text)}' appears twice in '{example.intent}'."
-            yield found("kore-duplicate-sentence", message, example.location, others=[same.location])
+            about = (Name("sentence", example.text.casefold()), Name("intent", str(example.intent)))
+            yield found("kore-duplicate-sentence", message, example.location, others=[same.location], about=about)
         elif known:
             rival = next(iter(known.values()))
             message = f"The sentence '{shown(example.text)}' of '{example.intent}' is also in '{rival.intent}'."
             subject = example.text.casefold()
             yield found(
-                "kore-sentence-in-two-intents", message, example.location, others=[rival.location], subject=subject
+                "kore-sentence-in-two-intents",
+                message,
+                example.location,
+                others=[rival.location],
+                subject=subject,
+                about=_of_two(subject, example, rival),
             )
         known.setdefault(example.intent, example)
 
@@ -73,7 +88,7 @@ def _intents_without_utterances(intents: Iterable[KoreIntent]) -> Iterator[Findi
     for intent in intents:
         if intent.kind == "dialog" and not intent.examples and not intent.hidden:
             message = f"The dialog '{shown(intent.name)}' has no utterances."
-            yield found("kore-intent-without-utterances", message, intent.location)
+            yield found("kore-intent-without-utterances", message, intent.location, about=_of(intent))
 
 
 def _repeated_phrases(phrases: Iterable[Example]) -> Iterator[Finding]:
@@ -83,7 +98,8 @@ def _repeated_phrases(phrases: Iterable[Example]) -> Iterator[Finding]:
         if rival.intent != example.intent:
             message = f"The phrase '{shown(example.text)}' of the FAQ '{shown(str(example.intent))}' is also in"
             message += f" '{shown(str(rival.intent))}'."
-            yield found("kore-phrase-in-two-faqs", message, example.location, others=[rival.location])
+            about = _of_two(example.text.casefold(), example, rival)
+            yield found("kore-phrase-in-two-faqs", message, example.location, others=[rival.location], about=about)
 
 
 def _same_names(intents: Iterable[KoreIntent]) -> Iterator[Finding]:
@@ -93,14 +109,14 @@ def _same_names(intents: Iterable[KoreIntent]) -> Iterator[Finding]:
         if rival is not intent:
             message = f"The {_KINDS[intent.kind]} '{shown(intent.name)}' has the name of the {_KINDS[rival.kind]}"
             message += f" '{shown(rival.name)}'."
-            yield found("kore-same-name", message, intent.location, others=[rival.location])
+            yield found("kore-same-name", message, intent.location, others=[rival.location], about=_of(intent))
 
 
 def _few_utterances(intents: Iterable[KoreIntent]) -> Iterator[Finding]:
     for intent in intents:
         if intent.kind == "dialog" and 0 < intent.examples < _FEW and not intent.hidden:
             message = f"The dialog '{shown(intent.name)}' has {count(intent.examples, 'utterance')}."
-            yield found("kore-few-utterances", message, intent.location)
+            yield found("kore-few-utterances", message, intent.location, about=_of(intent))
 
 
 def _nearly_the_same(examples: Iterable[Example]) -> Iterator[Finding]:
@@ -108,7 +124,8 @@ def _nearly_the_same(examples: Iterable[Example]) -> Iterator[Finding]:
         if example.text.casefold() != rival.text.casefold():
             message = f"'{shown(example.text)}' of '{shown(str(example.intent))}' is nearly the same as"
             message += f" '{shown(rival.text)}' of '{shown(str(rival.intent))}'."
-            yield found("kore-nearly-the-same", message, example.location, others=[rival.location])
+            about = (*_of_two(example.text, example, rival), Name("sentence", rival.text))
+            yield found("kore-nearly-the-same", message, example.location, others=[rival.location], about=about)
 
 
 def _unusual_names(intents: Iterable[KoreIntent]) -> Iterator[Finding]:
@@ -119,4 +136,5 @@ def _unusual_names(intents: Iterable[KoreIntent]) -> Iterator[Finding]:
         words = len(intent.name.split())
         if special or words > _MOST_WORDS:
             why = f"has the characters {special}" if special else f"has {words} words"
-            yield found("kore-name-unusual", f"The name '{shown(intent.name)}' {why}.", intent.location)
+            message = f"The name '{shown(intent.name)}' {why}."
+            yield found("kore-name-unusual", message, intent.location, about=_of(intent))
