@@ -82,7 +82,8 @@ def test_its_check_metric_evaluation_and_engine_take_part_and_are_named() -> Non
     }
     assert written.validation is not None
     shouting = next(one for one in written.validation.findings if one.code == "response-shouts")
-    assert (shouting.severity, str(shouting.location), shouting.subject) == ("warning", "domain.yml:3:3", "utter_hi")
+    assert (shouting.severity, str(shouting.location)) == ("warning", "domain.yml:3:3")
+    assert [(name.kind, name.name) for name in shouting.about] == [("response", "utter_hi")]
     assert written.engine is not None
     assert written.engine.name == "keyword"
     assert written.metrics["plugin.sure"].value == 1.0

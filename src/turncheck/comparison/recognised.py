@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Finding, Name
 
 
+_LINES: Final = 3
+
+
 class _Side(NamedTuple):
     """A finding of one side: its number, and what it is about under the names of this side."""
 
@@ -34,7 +37,8 @@ class _Side(NamedTuple):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        return self.finding.lines
+        """The digests of its line and of its neighbours; a report from anywhere may have fewer."""
+        return (*self.finding.lines, "", "", "")[:_LINES]
 
 
 def _neighbour(place: int) -> Callable[[_Side], Hashable | None]:
@@ -130,22 +134,30 @@ def _by_step(
 
 def _with_fewer_members(old: list[_Side], new: list[_Side]) -> tuple[list[_Side], list[_Side]]:
     """Pair what is about fewer things than a finding of the base: on an unchanged line first."""
+    members: dict[Hashable, list[_Side]] = defaultdict(list)
+    for side in old:
+        for name in side.about:
+            members[side.finding.code, name].append(side)
+    paired: set[int] = set()
     for unchanged in (True, False):
         left = []
         for side in new:
-            partner = next((one for one in old if _is_of_fewer(side, one, unchanged=unchanged)), None)
+            alike = min((members[side.finding.code, name] for name in side.about), key=len, default=[])
+            partner = next(
+                (one for one in alike if one.number not in paired and _is_of_fewer(side, one, unchanged=unchanged)),
+                None,
+            )
             if partner is None:
                 left.append(side)
             else:
-                old = [one for one in old if one is not partner]
+                paired.add(partner.number)
         new = left
-    return old, new
+    return [side for side in old if side.number not in paired], new
 
 
 def _is_of_fewer(side: _Side, partner: _Side, *, unchanged: bool) -> bool:
     return (
-        side.finding.code == partner.finding.code
-        and side.about < partner.about
+        side.about < partner.about
         and {name.kind for name in side.about} == {name.kind for name in partner.about}
         and (not unchanged or side.lines[0] == partner.lines[0] != "")
     )

@@ -44,15 +44,18 @@ _LARGEST_JSON: Final = 200_000
 """Characters of a file of JSON: a larger one takes seconds."""
 
 
-def identified(findings: Iterable[Finding], project: Project) -> list[Finding]:
-    """Return findings with what they are recognised by, as their checks declare it."""
+def identified(findings: Iterable[Finding], project: Project | None) -> list[Finding]:
+    """Return findings with what they are recognised by, as their checks declare it.
+
+    ``project``: where they are, ``None`` if it was not read.
+    """
     files = _Files(project)
     return [_identified(finding, files) for finding in findings]
 
 
 def _identified(finding: Finding, files: _Files) -> Finding:
     kinds = CHECKS[finding.code].about if finding.code in CHECKS else (PLACE,)
-    about = {_shortened(name) for name in finding.about or finding.names if name.kind in kinds and name.name}
+    about = {_shortened(name) for name in finding.about or finding.names if name.kind in kinds}
     in_place = PLACE in kinds or (not about and FILE not in kinds)
     return replace(
         finding,
@@ -75,25 +78,33 @@ def _by_kind(name: Name) -> tuple[str, str]:
 def _digest(text: str) -> str:
     """A digest of text without the white space around it; "" if there is none."""
     text = text.strip()
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).hexdigest() if text else ""
+    return _digest_of_bytes(text.encode("utf-8", "surrogatepass")) if text else ""
+
+
+def _digest_of_bytes(content: bytes) -> str:
+    return blake2b(content, digest_size=_DIGEST_BYTES).hexdigest()
 
 
 class _Files:
     """The files of a project and of its tests, by their paths; each is read at most once more."""
 
-    def __init__(self, project: Project) -> None:
-        self._folder = ProjectFolder(project.root)
-        self._root = project.root
-        self._sources: dict[str, Source | None] = {file.path: file.source for file in project.files}
+    def __init__(self, project: Project | None) -> None:
+        files = project.files if project is not None else ()
+        self._folder = ProjectFolder(project.root) if project is not None else None
+        self._sources: dict[str, Source | None] = {file.path: file.source for file in files}
         self._roots: dict[str, YamlNode | None] = {
-            file.path: file.document.root for file in project.files if file.document is not None
+            file.path: file.document.root for file in files if file.document is not None
         }
 
     def lines(self, location: Location) -> tuple[str, str, str]:
-        """The digests of a line, of the one above and of the one below; without a line, of the whole file."""
+        """The digests of a line, of the one above and of the one below; without a line, of the whole file.
+
+        So of a file that is not text.
+        """
         source = self._source(location.path)
         if source is None:
-            return "", "", ""
+            content = self._content(location.path)
+            return _digest_of_bytes(content) if content else "", "", ""
         if location.line is None:
             return _digest(source.file_text), "", ""
         last = len(source.line_starts)
@@ -122,8 +133,15 @@ class _Files:
         return self._sources[path]
 
     def _read(self, path: str) -> Source | None:
-        inside = bool(path) and not path.startswith(("/", "../")) and (self._root / path).is_file()
-        return self._folder.read(self._root / path) if inside else None
+        content = self._content(path)
+        return self._folder.decode(path, content) if self._folder is not None and content is not None else None
+
+    def _content(self, path: str) -> bytes | None:
+        """The bytes of a file of the project; nothing else is opened for a path that a finding names."""
+        if self._folder is None or not path or path.startswith(("/", "../")):
+            return None
+        file = self._folder.root / path
+        return self._folder.read_bytes(file) if file.is_file() else None
 
     def _root_of(self, path: str, source: Source) -> YamlNode | None:
         if path not in self._roots:

@@ -69,11 +69,8 @@ def validation_of(found: Iterable[Finding], left_out: Iterable[Finding], project
 
     ``project``: where they are, ``None`` if it was not read.
     """
-    found, left_out = {*found}, {*left_out}
-    if project is not None:
-        found, left_out = identified(found, project), identified(left_out, project)
-    findings = tuple(sorted(found, key=lambda finding: finding.order))
-    suppressed = (finding for finding in left_out if finding.severity != "info")
+    findings = tuple(sorted(identified({*found}, project), key=lambda finding: finding.order))
+    suppressed = (finding for finding in identified({*left_out}, project) if finding.severity != "info")
     severities = [finding.severity for finding in findings]
     return Validation(
         findings=findings,
