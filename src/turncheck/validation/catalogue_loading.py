@@ -113,6 +113,7 @@ READING = (
         " some of it, and train without the rest. Nothing that needs the file is judged until it is there.",
         then="stops",
         step="text",
+        about=("file",),
     ),
     warning_check(
         "file-empty",
@@ -121,6 +122,7 @@ READING = (
         "It may have been cut off or never been written. It is an error if nothing can be learned without it: the"
         " configuration, or a file named after NLU data or stories in a project that has none elsewhere.",
         step="text",
+        about=("file",),
     ),
     error_check(
         "file-too-large",
