@@ -267,9 +267,9 @@ def test_of_two_rules_with_one_name_the_one_that_was_removed_is_the_cause(kept: 
 
     comparison, verdict, _ = judged(head, base)
 
-    (part,) = comparison.stories.worse[0].rules
-    assert (part.name, part.change, part.location.line) == ("bye", "removed", 8 if kept == "bye#1" else 7)
-    assert f"rule 'bye' was removed (data/rules.yml:{part.location.line}:3)" in verdict.summary
+    (part,) = comparison.stories.worse[0].causes
+    assert (part.name, part.change, part.place.line) == ("bye", "removed", 8 if kept == "bye#1" else 7)
+    assert f"rule 'bye' was removed (data/rules.yml:{part.place.line}:3)" in verdict.summary
 
 
 def test_a_rule_that_explains_only_some_of_the_newly_failing_tests_is_in_the_line_as_well() -> None:
@@ -281,7 +281,7 @@ def test_a_rule_that_explains_only_some_of_the_newly_failing_tests_is_in_the_lin
     _, verdict, _ = judged(report(stories=[*failing[:2], wrong], covered=rules()), base)
 
     assert verdict.summary.startswith(
-        "3 stories newly fail: rule 'say goodbye' was removed (data/rules.yml:7:3), for 2 of them"
+        "3 stories newly fail: possibly because rule 'say goodbye' was removed (data/rules.yml:7:3), for 2 of them"
     )
 
 
@@ -291,7 +291,7 @@ def test_a_story_that_fails_since_a_rule_was_removed_names_the_rule_and_its_line
 
     comparison, verdict, text = judged(head, base)
 
-    assert [(one.name, one.change) for one in comparison.stories.worse[0].rules] == [("say goodbye", "removed")]
+    assert [(one.name, one.change) for one in comparison.stories.worse[0].causes] == [("say goodbye", "removed")]
     golden(verdict.summary)
     golden(visible(text), only="`say")
     golden(text, only="Removed")

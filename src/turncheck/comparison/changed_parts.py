@@ -23,10 +23,11 @@ from turncheck.comparison.changes import (
     PartChange,
     UnseenChange,
 )
-from turncheck.comparison.explanations import LEADING, paired
+from turncheck.comparison.explanations import LEADING, changed_steps, paired
 from turncheck.comparison.recognised import without_partners
 from turncheck.comparison.recognised_by_words import unnamed
 from turncheck.comparison.renames import message_of, renamed_on_both
+from turncheck.report.causes import Cause
 from turncheck.report.model import COVERAGE_KINDS, ConfiguredComponent, CoverageItem, IgnoredParameter, Report
 
 if TYPE_CHECKING:
@@ -398,26 +399,33 @@ def with_changed_rules(cases: ChangedCases, base: Report, head: Report, removed:
     )
 
 
-def _changed(base: Report, head: Report, removed: Iterable[ChangedPart]) -> list[tuple[ChangedPart, frozenset[str]]]:
+def _changed(base: Report, head: Report, removed: Iterable[ChangedPart]) -> list[tuple[Cause, frozenset[str]]]:
     """The rules and stories that the change edited or removed, each with the names of its steps on both sides."""
     gone = {(changed_part.kind, changed_part.location): changed_part for changed_part in removed}
+    steps = changed_steps(base, head)
     found = []
     for kind in LEADING:
         if kind in base.coverage and kind in head.coverage:
             for old, new in paired(base.coverage[kind].items, head.coverage[kind].items):
                 if new is None and (part := gone.get((kind, old.location))):
-                    found.append((part, frozenset(old.names)))
+                    cause = Cause(
+                        kind=kind, name=part.name, change="removed", location=None, base_location=part.location
+                    )
+                    found.append((cause, frozenset(old.names)))
                 elif new is not None and new.digest != old.digest:
-                    part = ChangedPart(kind=kind, name=new.name, location=new.location, change="changed")
-                    found.append((part, frozenset((*old.names, *new.names))))
+                    place = steps.get((kind, new.location), new.location)
+                    cause = Cause(
+                        kind=kind, name=new.name, change="changed", location=place, base_location=old.location
+                    )
+                    found.append((cause, frozenset((*old.names, *new.names))))
     return found
 
 
-def _with_rules(case: CaseChange, candidates: Iterable[tuple[ChangedPart, frozenset[str]]]) -> CaseChange:
+def _with_rules(case: CaseChange, candidates: Iterable[tuple[Cause, frozenset[str]]]) -> CaseChange:
     wrong, *before = case.rests_on or ("",)
     intents = set(before[:1])
     rules = [
         part for part, names in candidates if wrong in names and (not intents or intents & names or case.expected == "")
     ]
     rules += [part for part, names in candidates if part not in rules and case.actual in names and intents & names]
-    return msgspec.structs.replace(case, rules=tuple(rules)) if rules else case
+    return msgspec.structs.replace(case, causes=tuple(rules)) if rules else case

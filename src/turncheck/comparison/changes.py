@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from msgspec import UNSET, UnsetType
 
 from turncheck.messages.finding import Location, Name
+from turncheck.report.causes import Cause
 from turncheck.report.model import Misunderstanding, Repeats
 from turncheck.report.part import Part
 
@@ -56,6 +57,8 @@ SINGULAR: Final = {
     "policies": "policy",
     "importers": "importer",
     "recipe": "recipe",
+    "session": "session configuration",
+    "config": "setting",
 }
 """What a thing of each kind is called."""
 
@@ -209,8 +212,8 @@ class CaseChange(Part, frozen=True, kw_only=True):
     """The other story that it is now a copy of; empty if it is not a copy, or was one before."""
     rests_on: tuple[str, ...] = ()
     """Names of the project that the wrong steps rest on, here and on the base, the nearest first."""
-    rules: tuple[ChangedPart, ...] = ()
-    """The rules and training stories of the wrong step that this change edited or removed."""
+    causes: tuple[Cause, ...] = ()
+    """The changed parts of the project that made it so, together; those that are not proved only have to do with it."""
     repeats: Repeats | UnsetType = UNSET
     """The runs of an end-to-end case, if it was run several times."""
 

@@ -20,6 +20,7 @@ from turncheck.comparison.cases import (
     response_cases,
     story_cases,
 )
+from turncheck.comparison.causes import with_causes
 from turncheck.comparison.changes import (
     CaseChange,
     ChangedCases,
@@ -316,7 +317,7 @@ def _compare(head: Report, base: Report, used: model.BaselineUsed) -> model.Comp
     components = changed_parts.changed_components(base, head) if is_configured else ()
     if not any(component.kind == "pipeline" for component in components):
         metrics = without_shifts(base, head, paired_predictions(base, head), metrics)
-    return model.Comparison(
+    compared = model.Comparison(
         baseline=used,
         warnings=_differences(base, head),
         settings_changed=_settings_changed(base, head),
@@ -357,6 +358,7 @@ def _compare(head: Report, base: Report, used: model.BaselineUsed) -> model.Comp
         base_tests=matching.base_tests(base, stories, cases, utterances),
         many_losses=many_losses(head),
     )
+    return with_causes(compared, head, base)
 
 
 def _no_worse_by_parts(metrics: tuple[MetricDelta, ...], new: Sequence[FindingChange]) -> tuple[MetricDelta, ...]:

@@ -306,7 +306,7 @@ def at_their_changes(items: Sequence[ChangedItem], base: model.Report, head: mod
     next one follows.
     """
     before, after = _sentences_of_intents(base), _sentences_of_intents(head)
-    steps = _changed_steps(base, head)
+    steps = changed_steps(base, head)
 
     def placed(item: ChangedItem) -> ChangedItem:
         location = steps.get((item.kind, item.location), item.location)
@@ -317,7 +317,7 @@ def at_their_changes(items: Sequence[ChangedItem], base: model.Report, head: mod
     return tuple(map(placed, items))
 
 
-def _changed_steps(base: model.Report, head: model.Report) -> dict[tuple[str, Location], Location]:
+def changed_steps(base: model.Report, head: model.Report) -> dict[tuple[str, Location], Location]:
     """The place of the first changed step of each changed rule and story, by kind and place."""
     return {
         (kind, new.location): location

@@ -249,6 +249,13 @@ class Engine(ABC):
         """Return what trains the project and variants of it, if :attr:`Capabilities.no_mutants` is ``None``."""
         raise NotImplementedError
 
+    def as_trained(self, seed: int, *, understands: bool) -> Trained:
+        """Return the project with what it has trained on it, to train variants of it, where there is a workshop.
+
+        ``understands``: whether language understanding matters.
+        """
+        raise NotImplementedError
+
     # --- dialogue -----------------------------------------------------------------------------------------------------
 
     @property
@@ -288,6 +295,10 @@ class Trained(Protocol):
     @property
     def ensemble(self) -> conversation.Policies | None:
         """What decides; ``None`` if the project has neither stories nor rules."""
+
+    @property
+    def size(self) -> int:
+        """How much work it is to train the policies: the steps and situations that they learn from."""
 
     def engine(self, server: conversation.ActionServer) -> conversation.ConversationEngine | None:
         """Return the assistant to talk to, if there are policies."""

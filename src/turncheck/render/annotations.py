@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from msgspec import Struct
 
+from turncheck.comparison.gates_on_tests import newly_failing_tests
 from turncheck.comparison.misunderstood import misunderstood_sentences
+from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import one_line
 from turncheck.render.case_keys import misunderstood_cases, misunderstood_stories, new_and_old
 from turncheck.render.changed_sections import likely_noise
@@ -17,6 +19,7 @@ from turncheck.render.phrases import expected_got, expected_intent, nearest, und
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.commands import command
 from turncheck.render.spans import Line, line, plain
+from turncheck.render.wording.causes import cause_in_words, is_proved, why_in_words
 from turncheck.render.wording.tests import failing_in_quarantine, quarantine_in_words, with_copy_count
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Location
     from turncheck.render.assistants import Assistants
     from turncheck.render.wording.verdict import Verdict
+    from turncheck.report.causes import Cause
     from turncheck.report.model import Report
 
 
@@ -76,6 +80,7 @@ def find_remarks(report: Report, comparison: Comparison | None) -> list[Remark]:
     remarks = [*new_findings, *_test_remarks(new), *_test_remarks(stood_in, level="warning")]
     remarks += _misunderstood_remarks(report, compared)
     if compared:
+        remarks += _cause_remarks(compared)
         _, newly = likely_noise(report, compared)
         remarks += [_sentence_remark(case, case.location) for case in newly if case.location]
     remarks += old_findings
@@ -179,8 +184,30 @@ def _test_remarks(
         if case.location:
             title = f"{kind} {failed}: {one_line(case.name, 100)}{with_copy_count(case)}"
             words = plain(expected_got(case.expected, case.actual, case.remark)) or "the case failed"
+            if why := why_in_words(case):
+                words += f"; {why}"
             kind_of_failure = f"failed-{kind.replace(' ', '-')}"
             remarks.append(Remark(level, title, one_line(words, _LINE), case.location, kind_of_failure, case.name))
+    return remarks
+
+
+def _cause_remarks(compared: Comparison) -> list[Remark]:
+    """What is proved to make tests fail, at its own changed line: there people look first."""
+    explained: dict[tuple[Cause, ...], list[str]] = {}
+    for kind, case in newly_failing_tests(compared):
+        if is_proved(case):
+            explained.setdefault(case.causes, []).append(f"{kind} {one_line(case.name, 100)}")
+    remarks = []
+    for causes, tests in explained.items():
+        more = f" and {count(len(tests) - 1, 'more test')}" if len(tests) > 1 else ""
+        for cause in causes:
+            if cause.location is None:
+                continue
+            others = [cause_in_words(other) for other in causes if other is not cause]
+            with_them = f", together with this: {'; '.join(others)}" if others else ""
+            title = f"makes the {tests[0]} fail{more}"
+            text = f"{cause_in_words(cause)}; without that, {'it passes' if not more else 'they pass'}{with_them}"
+            remarks.append(Remark("error", title, one_line(text, _LINE), cause.location, "cause", tests[0]))
     return remarks
 
 

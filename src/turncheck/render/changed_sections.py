@@ -26,7 +26,7 @@ from turncheck.comparison.training_changes import is_a_flip, is_likely_misparsed
 from turncheck.messages.phrasing import count
 from turncheck.render import entries
 from turncheck.render.case_keys import misunderstood_cases, misunderstood_stories, new_and_old, wrong_sentences
-from turncheck.render.entries import Test, caused_first, findings_by_cause, item, number_of_tests, rule
+from turncheck.render.entries import Test, caused_first, changed_part, findings_by_cause, item, number_of_tests
 from turncheck.render.lists import MISUNDERSTOOD, Lists
 from turncheck.render.spans import BUILT, Code, Entry, Line, NeutralSection, Place, Prose, Said, Section, line, listed
 from turncheck.render.wording.changes import threshold_in_words
@@ -62,7 +62,7 @@ def taken_away(lists: Lists, compared: Comparison) -> Iterable[NeutralSection]:
     yield lists.listed("fallback", f"{title}: {because}" if because else title, lost, lambda entry: entry)
     components = compared.changed_components
     title = f"Components and policies that run otherwise ({len(components)})"
-    yield lists.listed("components", title, components, rule)
+    yield lists.listed("components", title, components, changed_part)
     removed = compared.removed_items
     yield lists.listed("removed", f"Removed in this change ({len(removed)})", removed, _removed)
 

@@ -15,6 +15,7 @@ from turncheck.render import phrases
 from turncheck.render.case_keys import key_of_sentence, key_of_test, key_of_text
 from turncheck.render.spans import Code, Entry, Line, Place, Prose, Said, line, listed
 from turncheck.render.strength_text import variant_line
+from turncheck.render.wording.causes import is_proved, without_in_words
 from turncheck.render.wording.repeats import runs_in_words
 from turncheck.render.wording.tests import HeldTest, quarantine_in_words, with_copy_count
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.model import ChangedItem
     from turncheck.render.wording.verdict import FailedBy, GateResult
+    from turncheck.report.causes import Cause
     from turncheck.report.model import MutantResult, SentenceUnderNoise, Skipped, Substitution
 
 
@@ -76,11 +78,12 @@ def under_noise(sentence: SentenceUnderNoise) -> Entry:
 def step(kind: str, case: changes.CaseChange) -> Entry:
     """A story, end-to-end or batch case, with its first failed step."""
     head, key = _test(kind, case), key_of_test(kind, case.name)
+    below = tuple(_causes(case))
     if case.misunderstood:
         passes = "it passes with its messages understood as on the base" if case.again else "the dialogue passes"
-        return Entry(line(head, f": {passes}, a sentence is misunderstood"), _at(case.location), case=key)
+        return Entry(line(head, f": {passes}, a sentence is misunderstood"), _at(case.location), below=below, case=key)
     if case.passed or not (case.expected or case.actual):
-        return Entry(head, _at(case.location), case=key)
+        return Entry(head, _at(case.location), below=below, case=key)
     spans = line(head, ": ", phrases.expected_got(case.expected, case.actual, case.remark))
     return Entry(spans, _at(case.location), below=tuple(_below_case(case)), case=key)
 
@@ -88,7 +91,7 @@ def step(kind: str, case: changes.CaseChange) -> Entry:
 def _below_case(case: changes.CaseChange) -> list[Entry]:
     """What the user said before the case failed, what else is misunderstood, and how often it was tried."""
     below = [Entry(phrases.heard(case))] if phrases.heard(case) else []
-    below += _rules(case.rules)
+    below += _causes(case)
     below += [
         Entry(phrases.also_misunderstood(sentence, case=bool(case.again)), _at(sentence.location))
         for sentence in case.sentences
@@ -154,19 +157,25 @@ def steps(tests: Sequence[Test]) -> Entry:
     counted = " and ".join(count(number, kind, _PLURALS.get(kind)) for kind, number in kinds.items())
     alike = all(case.remark == first.remark for _, case in tests)
     spans = phrases.expected_got(first.expected, first.actual, first.remark if alike or not first.actual else "")
-    rules = dict.fromkeys(part for _, case in tests for part in case.rules)
-    below = [*_rules(tuple(rules)), *(_named_test(*test) for test in tests)]
+    alike_causes = dict.fromkeys(case.causes for _, case in tests)
+    shared = _causes(first) if len(alike_causes) == 1 else []
+    below = [*shared, *(_named_test(*test, causes=not shared) for test in tests)]
     return _with_below(Entry(line(f"{counted}: ", spans)), below)
 
 
-def _rules(parts: Sequence[changes.ChangedPart]) -> list[Entry]:
-    """The rules and stories that have to do with a wrong step; of many some, since all that changed are listed below.
+def _causes(case: changes.CaseChange) -> list[Entry]:
+    """What makes a test end as it does; of many parts that only may have to do with it some.
 
-    They would hide the tests that fail because of them.
+    They would hide the tests that fail because of them, and all that changed are listed below.
     """
-    shown = parts if len(parts) <= _MOST_RULES else parts[: _MOST_RULES - 1]
-    more = len(parts) - len(shown)
-    return [*map(rule, shown), *([Entry(line(f"… and {more:,} more rules or stories"))] if more else [])]
+    parts = case.causes
+    if not is_proved(case):
+        shown = parts if len(parts) <= _MOST_RULES else parts[: _MOST_RULES - 1]
+        more = len(parts) - len(shown)
+        entries = [_cause(part, "possibly because ") for part in shown]
+        return [*entries, *([Entry(line(f"… and {more:,} more rules or stories"))] if more else [])]
+    *others, last = parts
+    return [*(_cause(part) for part in others), _cause(last, after=f"; {without_in_words(case)}")]
 
 
 _DONE_TO_PART: Final = {
@@ -175,16 +184,30 @@ _DONE_TO_PART: Final = {
 }
 
 
-def rule(part: changes.ChangedPart) -> Entry:
-    """A part that the change edited, added or removed: a rule that has to do with a wrong step, a component."""
+def changed_part(part: changes.ChangedPart) -> Entry:
+    """A component or policy that the change edited, added, removed or moved, or that is run now or not any more."""
     done = _DONE_TO_PART.get(part.change, f" was {part.change} in this change")
     spans = line(f"{changes.SINGULAR.get(part.kind, 'part')} ", Code(part.name), done)
     return Entry(spans, _at(part.location, on_base=part.change == "removed"))
 
 
-def _named_test(kind: str, case: changes.CaseChange) -> Entry:
+def _cause(cause: Cause, before: str = "", after: str = "") -> Entry:
+    """A changed part of the project that has to do with a test."""
+    kind = changes.SINGULAR.get(cause.kind, "part")
+    if cause.change == "renamed":
+        what = line(f"{before}{kind} ", Code(cause.old_name), " was renamed to ", Code(cause.name))
+    elif cause.change == "replaced":
+        what = line(f"{before}{kind} ", Code(cause.name), " replaced ", Code(cause.old_name))
+    else:
+        name = line(" ", Code(cause.name)) if cause.name else ()
+        what = line(f"{before}{kind}", name, f" was {cause.change}")
+    return Entry(line(what, " in this change", after), _at(cause.place, on_base=cause.location is None))
+
+
+def _named_test(kind: str, case: changes.CaseChange, *, causes: bool = False) -> Entry:
     spans = line(_test(kind, case), line(": ", phrases.heard(case)) if phrases.heard(case) else ())
-    return Entry(spans, _at(case.location), case=key_of_test(kind, case.name))
+    below = tuple(_causes(case)) if causes else ()
+    return Entry(spans, _at(case.location), below=below, case=key_of_test(kind, case.name))
 
 
 def _not_run_there(case: changes.CaseChange) -> list[str]:

@@ -52,12 +52,14 @@ from turncheck.render.links import Links, PathResolver, places, repository_path
 from turncheck.render.phrases import expected_got, moment, why_unjudged
 from turncheck.render.rendered import Rendered
 from turncheck.render.spans import plain
+from turncheck.render.wording.causes import why_in_words
 from turncheck.render.wording.repeats import runs_in_words
 from turncheck.render.wording.tests import failed_test, quarantine_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from turncheck.comparison.changes import CaseChange
     from turncheck.comparison.model import Comparison
     from turncheck.render.assistants import Assistants, FailedAssistant
     from turncheck.render.wording.verdict import GateResult, Verdict
@@ -178,7 +180,9 @@ class SuiteWriter:
         self._flavour = flavour
         self._rooted = PathResolver(report)
         self._keys = CaseKeys(report)
-        self._newly_failing = by_place(compared.stories.newly_failing if compared and compared.judged else ())
+        judged = compared if compared and compared.judged else None
+        self._newly_failing = by_place(judged.stories.newly_failing if judged else ())
+        self._newly_failing_cases = by_place(judged.e2e.newly_failing if judged else ())
         self._project = report.project.root or report.project.name
         self._whole = next(places(report), None)
         """The place of anything that does not belong to one file; older reports do not name one."""
@@ -369,8 +373,13 @@ class SuiteWriter:
             message = plain(expected_got(*said)) or "the story failed"
             lines = [line for step in story.steps for line in step_lines(self._rooted, step)]
             also = [f"also misunderstood: {line}" for line in misparsed_lines_of(self._rooted, story)]
-            written.add_failure_info(attribute(message), self._text([*lines, *also, *page], location), "story")
+            why = self._why(new)
+            written.add_failure_info(attribute(message), self._text([*lines, *also, *page, *why], location), "story")
         return written
+
+    def _why(self, case: CaseChange | None) -> list[str]:
+        """The changed part of the project that makes a test fail, as the last line."""
+        return [self._rooted.text(why)] if case is not None and (why := why_in_words(case)) else []
 
     def _settled_by_quarantine(self, written: TestCase, test: FailedTest, *, passed: bool) -> bool:
         """Write a test that its quarantine decides about: one that may fail is skipped, one that must has failed."""
@@ -427,7 +436,8 @@ class SuiteWriter:
             return written
         match result.outcome:
             case "failed":
-                lines = [*result.difference, *heard(self._rooted, result), *page]
+                why = self._why(self._newly_failing_cases(result.name, places_of(result)))
+                lines = [*result.difference, *heard(self._rooted, result), *page, *why]
                 written.add_failure_info(attribute(words), self._text(lines, location), "assertion")
             case "misunderstood":
                 self._misunderstood_case(written, result, location, page)

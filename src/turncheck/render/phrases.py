@@ -303,9 +303,7 @@ def overlap_remarks(nlu: model.Nlu, base: Overlap | None = None) -> Iterator[Ove
         of = f"{copies:,} of {count(nlu.examples, 'sentence' if folded else 'test sentence')}"
         if folded:
             has = "has a copy" if copies == 1 else "have copies"
-            words = (
-                f"{of} {has} in other folds (same words, same intent): the figures are optimistic."
-            )
+            words = f"{of} {has} in other folds (same words, same intent): the figures are optimistic."
         else:
             verb = "appears" if copies == 1 else "appear"
             words = f"{of} also {verb} in the training data: the figures are optimistic."

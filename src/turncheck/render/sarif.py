@@ -67,6 +67,9 @@ TEST_RULES: Final[Mapping[str, RuleText]] = {
         "warning",
         False,
     ),
+    "cause": RuleText(
+        "A change makes a test fail", "Without it the test passes: it was taken back and tried.", "error", False
+    ),
     "misclassified-sentence": RuleText(
         "A sentence is newly misclassified", "On the base, its intent was recognised.", "warning", False
     ),

@@ -23,6 +23,7 @@ from turncheck.report.batch import (
     BatchOrder,
     BatchSuite,
 )
+from turncheck.report.causes import Causes
 from turncheck.report.conversations import (
     Alternative,
     CaseMessage,
@@ -566,6 +567,8 @@ class Report(Part, frozen=True, kw_only=True):
     """The codes of findings that are not reported, since they may depend on what cannot be read; omitted if all are."""
     quarantine: Quarantine | UnsetType = UNSET
     """The tests that are in quarantine; left out if there is no such file."""
+    causes: Causes | UnsetType = UNSET
+    """Which changed parts make tests end otherwise than on the base; left out if nothing was tried."""
     stopped: str | None = None
     """Why the measuring ended before its end (a server that is gone): sections hold what was finished until then."""
     plugins: tuple[PluginInfo, ...] = ()

@@ -215,6 +215,8 @@ class EvaluatedProject(Struct, frozen=True):
     project: Project
     cases_again: Rejudge | None = None
     """Runs end-to-end cases again; ``None`` if the engine cannot."""
+    run: RunInProgress | None = None
+    """What measured it."""
 
 
 def report_of_project(inputs: Inputs, screen: Console) -> model.Report:
@@ -282,7 +284,7 @@ def evaluate_project(
     once = report.e2e is not None and isinstance(report.e2e.repeats, UnsetType)
     if once and run.engines.capabilities.accepts_parses:
         judge = EngineRejudge(run.cases.cases, run.engines, project, inputs, screen)
-    return EvaluatedProject(report, project, judge)
+    return EvaluatedProject(report, project, judge, run)
 
 
 def read_all(inputs: Inputs, screen: Console) -> tuple[Inputs, Project, Tests]:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Baseline, Missing, Present
 from turncheck.comparison.quarantine import with_passes_of_base
 from turncheck.conclude import Outcome, conclude
 from turncheck.messages.errors import INTERRUPTED
+from turncheck.run.causes import with_causes
 from turncheck.run.evaluated_project import evaluate_project, rejudged_against_base
 from turncheck.run.inputs import NONE_PRECOMPUTED, Inputs, PrecomputedAnswers
 
@@ -73,6 +75,8 @@ def run_and_conclude(
             if isinstance(baseline, Present):
                 report = rejudged_against_base(report, baseline.report, evaluated.project, evaluated.cases_again)
                 report = with_passes_of_base(report, baseline.report)
+                if evaluated.run is not None and report.stopped is None:
+                    report = with_causes(report, baseline.report, compare(report, baseline), evaluated.run)
         except KeyboardInterrupt:
             report = structs.replace(report, stopped=INTERRUPTED)
     settings = inputs.settings

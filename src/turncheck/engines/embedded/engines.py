@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.nlu.engine import EmbeddedNlu, EmbeddedTrainer
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
     from turncheck.engines.embedded.policies.trainer import Ensemble
-    from turncheck.engines.embedded.workshop import EmbeddedWorkshop
+    from turncheck.engines.embedded.workshop import EmbeddedWorkshop, TrainedProject
     from turncheck.process.cache import Cache
     from turncheck.process.environment import FileVariables
     from turncheck.process.screen import Console
@@ -196,6 +196,14 @@ class EmbeddedEngine(Engine):
 
         # No two mutants are the same, so their trained models are not cached.
         return EmbeddedWorkshop(dataclasses.replace(self._pipeline_trainer, cache=None), seed)
+
+    def as_trained(self, seed: int, *, understands: bool) -> TrainedProject:
+        """Return the project with what was trained on it; the base's steps of a pipeline may be in the cache."""
+        from turncheck.engines.embedded.workshop import EmbeddedWorkshop, TrainedProject, Understanding
+
+        nlu = self.nlu if understands else None
+        workshop = EmbeddedWorkshop(self._pipeline_trainer, seed)
+        return TrainedProject(self.project, None if nlu is None else Understanding(nlu), self.ensemble, workshop)
 
     @cached_property
     def _calibration(self) -> tuple[Trust | None, ConfidenceMap | None]:

@@ -12,6 +12,7 @@ from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.action_server.server import NoActionServer
 from turncheck.engines.conversation import ActionServer, InFront, NluEngine, Parse
 from turncheck.engines.embedded.conversation import Assistant, EmbeddedConversation, EmbeddedConversations
+from turncheck.engines.embedded.policies.rules import MemoizationPolicy
 from turncheck.engines.embedded.policies.trainer import Ensemble, train_ensemble
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import EngineInfo
@@ -64,6 +65,13 @@ class TrainedProject(Struct, frozen=True):
     nlu: Understanding | None
     ensemble: Ensemble | None
     workshop: EmbeddedWorkshop
+
+    @property
+    def size(self) -> int:
+        """How much work it is to train the policies: steps of stories and rules, and the situations memorised."""
+        steps = sum(len(story.steps) for story in (*self.project.stories, *self.project.rules))
+        policies = self.ensemble.policies if self.ensemble is not None else ()
+        return max([steps, *(len(policy.lookup) for policy in policies if isinstance(policy, MemoizationPolicy))])
 
     def engine(self, server: ActionServer) -> EmbeddedConversations | None:
         """Return the assistant to talk to, if there are policies."""

@@ -19,6 +19,7 @@ from turncheck.render.case_keys import CaseKeys
 from turncheck.render.page.model import Base, Conversation, Conversations, Files, Listed, Side, Turn
 from turncheck.render.phrases import nearest
 from turncheck.render.spans import plain
+from turncheck.render.wording.causes import why_in_words
 from turncheck.render.wording.tests import quarantine_in_words
 
 if TYPE_CHECKING:
@@ -178,6 +179,7 @@ class _Transcripts(Struct, frozen=True):
                 *self._held(story.name, story.location),
                 *(["an exact copy of an earlier story"] if story.duplicate else []),
                 *_drawn_away(story),
+                *_why(case),
             ],
         )
 
@@ -249,6 +251,7 @@ class _Transcripts(Struct, frozen=True):
                 *self._held(result.name, result.location),
                 *([again] if again else []),
                 *_drawn_away(result),
+                *_why(case),
             ],
         )
 
@@ -307,6 +310,11 @@ class _Transcripts(Struct, frozen=True):
 
     def _place(self, location: Location | None) -> Any:
         return None if location is None else self.files.place(location)
+
+
+def _why(case: CaseChange | None) -> list[str]:
+    """Say which changed part of the project makes a test end as it does."""
+    return [] if case is None or not (why := why_in_words(case)) else [why]
 
 
 def _runs(repeats: model.Repeats | UnsetType) -> list[bool]:

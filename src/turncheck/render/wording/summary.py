@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from msgspec import Struct
 
 from turncheck.comparison import gates_on_tests
-from turncheck.comparison.changes import SINGULAR, CaseChange, ChangedCases, FindingChange, number_of
+from turncheck.comparison.changes import CaseChange, ChangedCases, FindingChange, number_of
 from turncheck.comparison.compare import is_less_understood
 from turncheck.comparison.judged import BadFinding, Findings, Judged, LossesOverall
 from turncheck.comparison.tally import Tally, faults_of, tallies
@@ -16,6 +16,7 @@ from turncheck.evaluations.kinds import TESTS, WITHOUT_TESTS
 from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import count, first_line
 from turncheck.render.wording import tests as wording
+from turncheck.render.wording.causes import because_in_words
 from turncheck.render.wording.changes import (
     broken_intents_in_words,
     old_in_words,
@@ -436,21 +437,8 @@ def _failed_tests(
     too = f"{old:,} {'fails' if old == 1 else 'fail'} on the base too"
     also = "" if old <= 0 else f", {too}" if any(words.endswith(")") for words in new) else f" ({too})"
     first = "because of it " if new and not data and _all_because_of_one(failing, comparison) else ""
-    rule = _because_of_a_rule(comparison) if new else ""
-    return Clause(f"{first}{wording.joined([*new, *data, *losses, *unexpected])}{also}{rule}")
-
-
-def _because_of_a_rule(comparison: Comparison) -> str:
-    """``: rule 'a' was removed (data/rules.yml:3:3)``: what has to do with most of the newly failing tests."""
-    tests = [case for _, case in gates_on_tests.newly_failing_tests(comparison)]
-    explained = {part: number_of(case for case in tests if part in case.rules) for test in tests for part in test.rules}
-    if not explained:
-        return ""
-    first = max(explained, key=lambda part: explained[part])
-    alike = sum(number == explained[first] for number in explained.values()) - 1
-    some = f", for {explained[first]:,} of them" if explained[first] < number_of(tests) else ""
-    more = f" and {alike:,} more" if alike and not some else ""
-    return f": {SINGULAR[first.kind]} '{first.name}' was {first.change} ({first.location}){more}{some}"
+    cause = because_in_words([case for _, case in gates_on_tests.newly_failing_tests(comparison)]) if new else ""
+    return Clause(f"{first}{wording.joined([*new, *data, *losses, *unexpected])}{also}{cause}")
 
 
 def _all_because_of_one(failing: Sequence[Judged], comparison: Comparison) -> bool:

@@ -1,0 +1,137 @@
+"""Searches for the parts that make tests fail, by trying: delta debugging within a budget that is counted in work.
+
+Each part is tried by itself first, the closest to a test before the others; a trial runs all tests that are not
+explained yet. What no single part explains is searched by ``ddmin`` (Zeller and Hildebrandt, "Simplifying and Isolating
+Failure-Inducing Input", IEEE Transactions on Software Engineering 28(2), 2002): it ends with parts of which none can
+be left out. What counts is work, never time: the same causes are found on any machine and at any load.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+Taken = frozenset[int]
+"""The parts that are taken back, by number."""
+
+MOST_SINGLES: Final = 16
+"""For one test so many parts are tried by themselves, before all of them are halved."""
+MOST_TOGETHER: Final = 4
+"""If more parts than this are needed together, none of them is a cause that somebody can act on."""
+
+
+class Trials(Struct, frozen=True):
+    """How parts are tried.
+
+    ``run`` takes parts back and returns which of the given tests then end as on the base; ``cost`` is the work of it.
+    ``closest`` orders parts by how close they are to a test, ``rank`` and ``learns`` tell parts that are cheap to try.
+    """
+
+    parts: int
+    tests: int
+    run: Callable[[Taken, Sequence[int]], frozenset[int]]
+    cost: Callable[[Taken], int]
+    closest: Callable[[int], Sequence[int]]
+    groups: Sequence[Taken] = ()
+    """Parts that are cheap to try together: those without language understanding, and those of it alone."""
+
+
+class Found(Struct, frozen=True):
+    """What was found: for each explained test its parts; ``unexplained`` tests end as here whatever is taken back.
+
+    All others are open: the budget was used up. ``spent`` is the work, ``tried`` the number of trials.
+    """
+
+    causes: Mapping[int, tuple[int, ...]]
+    unexplained: frozenset[int]
+    spent: int
+    tried: int
+
+
+class _UsedUpError(Exception):
+    """The next trial would exceed the budget."""
+
+
+@dataclass
+class _Search:
+    trials: Trials
+    budget: int
+    spent: int = 0
+    known: dict[Taken, dict[int, bool]] = field(default_factory=dict)
+    causes: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    unexplained: set[int] = field(default_factory=set)
+
+    def holds(self, taken: Taken, test: int) -> bool:
+        """Whether a test ends as on the base without these parts; all open tests are tried with it."""
+        results = self.known.setdefault(taken, {})
+        if test not in results:
+            cost = self.trials.cost(taken)
+            if self.spent + cost > self.budget:
+                raise _UsedUpError
+            self.spent += cost
+            asked = [one for one in range(self.trials.tests) if one not in results and self.is_open(one)]
+            passed = self.trials.run(taken, asked)
+            results.update({one: one in passed for one in asked})
+        return results[test]
+
+    def is_open(self, test: int) -> bool:
+        return test not in self.causes and test not in self.unexplained
+
+    def explain(self, test: int) -> None:
+        """Find the cause of a test.
+
+        Raises:
+            _UsedUpError: it would take more work than is left.
+        """
+        ranked = self.trials.closest(test)
+        for part in ranked[:MOST_SINGLES]:
+            if self.holds(frozenset({part}), test):
+                self.causes[test] = (part,)
+                return
+        for group in (*self.trials.groups, frozenset(ranked)):
+            if group and self.holds(group, test):
+                parts = [part for part in ranked if part in group]
+                least = self._least(parts, test)
+                if len(least) <= MOST_TOGETHER:
+                    self.causes[test] = tuple(least)
+                else:
+                    self.unexplained.add(test)
+                return
+        self.unexplained.add(test)
+
+    def _least(self, parts: Sequence[int], test: int) -> list[int]:
+        """``ddmin``: return parts that together make the test end as on the base, none of which can be left out."""
+        parts, pieces = list(parts), 2
+        while len(parts) > 1:
+            chunks = [parts[len(parts) * at // pieces : len(parts) * (at + 1) // pieces] for at in range(pieces)]
+            rests = [[part for part in parts if part not in chunk] for chunk in chunks] if pieces > 2 else []
+            smaller = next((one for one in (*chunks, *rests) if self.holds(frozenset(one), test)), None)
+            if smaller is not None:
+                pieces = max(pieces - 1, 2) if smaller in rests else 2
+                parts = smaller
+            elif pieces >= len(parts):
+                return parts
+            else:
+                pieces = min(len(parts), 2 * pieces)
+        return parts
+
+
+def search(trials: Trials, budget: int) -> Found:
+    """Search the cause of each test, within so much work."""
+    searching = _Search(trials, budget)
+    for test in range(trials.tests):
+        for taken, results in list(searching.known.items()):  # an earlier trial may have shown it already
+            if searching.is_open(test) and len(taken) == 1 and results.get(test):
+                searching.causes[test] = tuple(taken)
+        if searching.is_open(test):
+            try:
+                searching.explain(test)
+            except _UsedUpError:
+                continue
+    tried = sum(bool(results) for results in searching.known.values())
+    return Found(searching.causes, frozenset(searching.unexplained), searching.spent, tried)

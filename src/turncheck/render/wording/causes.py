@@ -1,0 +1,91 @@
+"""Causes in words: which changed part makes a test end as it does, and whether that is proved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from turncheck.comparison.changes import SINGULAR, number_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from turncheck.comparison.changes import CaseChange
+    from turncheck.report.causes import Cause
+
+_MOST_GROUPS: Final = 2
+"""Causes of different tests that the title names."""
+
+
+def part_in_words(cause: Cause) -> str:
+    """``rule 'greet'``; a part without a name is the only one of its kind."""
+    kind = SINGULAR.get(cause.kind, "part")
+    return f"{kind} '{cause.name}'" if cause.name else kind
+
+
+def cause_in_words(cause: Cause) -> str:
+    """``rule 'greet' was changed (data/rules.yml:12)``."""
+    where = f" ({cause.place})" if cause.place is not None else ""
+    if cause.change == "renamed":
+        return f"{SINGULAR.get(cause.kind, 'part')} '{cause.old_name}' was renamed to '{cause.name}'{where}"
+    if cause.change == "replaced":
+        return f"{part_in_words(cause)} replaced '{cause.old_name}'{where}"
+    return f"{part_in_words(cause)} was {cause.change}{where}"
+
+
+def causes_in_words(causes: Sequence[Cause]) -> str:
+    """``rule 'a' was changed (data/rules.yml:12) and slot 'b' was removed (domain.yml:3)``."""
+    *others, last = map(cause_in_words, causes)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def is_proved(case: CaseChange) -> bool:
+    """Whether the causes of a test are proved, not just near it."""
+    return bool(case.causes) and all(cause.proved for cause in case.causes)
+
+
+def without_in_words(case: CaseChange) -> str:
+    """``without that, it passes``: what proves the causes of a test."""
+    number = len(case.causes)
+    without = "that" if number == 1 else "both changes" if number == 2 else f"these {number} changes"
+    return f"without {without}, it {'fails' if case.passed else 'passes'}"
+
+
+def why_in_words(case: CaseChange) -> str:
+    """``because rule 'greet' was changed (data/rules.yml:12); without that, it passes``; "" if nothing is known."""
+    if not case.causes:
+        return ""
+    if is_proved(case):
+        return f"because {causes_in_words(case.causes)}; {without_in_words(case)}"
+    first, *others = case.causes
+    more = f" and {len(others):,} more" if others else ""
+    return f"possibly because {cause_in_words(first)}{more}"
+
+
+def because_in_words(tests: Sequence[CaseChange]) -> str:
+    """Say, as the end of a clause about tests that newly fail, why most of them do; "" if nothing is known.
+
+    What is not proved is only named if nothing else is.
+    """
+    proved: dict[tuple[Cause, ...], int] = {}
+    possible: dict[Cause, int] = {}
+    for test in tests:
+        if is_proved(test):
+            proved[test.causes] = proved.get(test.causes, 0) + test.number
+        for cause in test.causes:
+            possible[cause] = possible.get(cause, 0) + test.number
+    if not possible:
+        return ""
+    total = number_of(tests)
+    if proved:
+        ranked = sorted(proved, key=lambda causes: -proved[causes])
+        shown = [f"{causes_in_words(one)}{_for_some(proved[one], total)}" for one in ranked[:_MOST_GROUPS]]
+        return f": {'; '.join(shown)}"
+    first = max(possible, key=lambda cause: possible[cause])
+    some = _for_some(possible[first], total)
+    alike = sum(number == possible[first] for number in possible.values()) - 1
+    more = f" and {alike:,} more" if alike and not some else ""
+    return f": possibly because {cause_in_words(first)}{more}{some}"
+
+
+def _for_some(number: int, total: int) -> str:
+    return f", for {number:,} of them" if number < total else ""

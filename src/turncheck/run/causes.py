@@ -1,0 +1,176 @@
+"""Finds out which changed parts make tests end otherwise than on the base, by taking them back and trying.
+
+For an engine that trains the project here, if the files of the base can be had. Nothing is done if no test changed.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Final, Literal
+
+from msgspec import structs
+
+from turncheck.causes.parts import changes_between, words_in
+from turncheck.causes.renaming import NewName
+from turncheck.causes.search import search
+from turncheck.causes.trials import AskedTest, Laboratory
+from turncheck.ci.host import exact_commit
+from turncheck.comparison.causes import key_of
+from turncheck.engines.action_server.server import NoActionServer
+from turncheck.evaluation.e2e_case import CaseRun
+from turncheck.messages.errors import UserError
+from turncheck.messages.phrasing import count
+from turncheck.project.model import UserStep
+from turncheck.report.causes import Cause, Causes, CausesOfTest
+from turncheck.run.assistant import action_server
+from turncheck.run.evaluated_project import slot_order_of
+from turncheck.run.reading import read_given
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from turncheck.causes.parts import Changes, Difference
+    from turncheck.comparison.changes import CaseChange, ChangedCases
+    from turncheck.comparison.model import Comparison
+    from turncheck.engines.base import Trained
+    from turncheck.report.model import Report
+    from turncheck.run.under_way import RunInProgress
+
+LEAST_WORK: Final = 2_500
+"""About 5 seconds on two cores: a sentence or a step that is learnt from again takes up to 2 ms."""
+MOST_WORK: Final = 5_000
+
+
+def with_causes(report: Report, base: Report, comparison: Comparison, run: RunInProgress) -> Report:
+    """Return the report with the causes of what changed against this base, as far as they can be proved.
+
+    Args:
+        report: what was measured.
+        base: what it is compared with.
+        comparison: the two compared.
+        run: the run that measured it; its engine trains the project with parts taken back.
+    """
+    asked = list(_asked_tests(comparison, run))
+    commit = exact_commit(base.source.commit)
+    if not asked or commit is None or run.inputs.at_commit is None or not _can_be_tried(run):
+        return report
+    words = f"Looking for the causes of {count(len(asked), 'changed result')}"
+    try:
+        with run.inputs.at_commit(commit) as there, run.screen.step("causes", words):
+            before = read_given(there.inputs.settings)
+            if before.unreadable or run.project.unreadable:
+                return report
+            names = [NewName(one.kind, one.old, one.new, one.location) for one in comparison.renamed]
+            changes = changes_between(before, run.project, names)
+            return structs.replace(report, causes=_found(run, changes, asked, commit)) if changes.parts else report
+    except UserError as error:
+        run.screen.note(f"Causes are not looked for: {error.message}")
+        return report
+
+
+def _can_be_tried(run: RunInProgress) -> bool:
+    """Whether the engine trains the project here, and did: what could not be trained has no results to explain."""
+    trains = run.engines.capabilities.no_mutants is None and not run.engines.capabilities.varies
+    return trains and bool(run.project.stories or run.project.rules) and run.settings.model is None
+
+
+def _found(run: RunInProgress, changes: Changes, asked: Sequence[AskedTest], commit: str) -> Causes:
+    """Try, and say what was found.
+
+    Raises:
+        UserError: the action server does not start.
+    """
+    of_cases = any(test.evaluation == "e2e" for test in asked)
+    understands = of_cases or any(
+        isinstance(step, UserStep) and step.text for s in run.tests.stories for step in s.steps
+    )
+    with action_server(run.inputs, run.project, run.screen) if of_cases else nullcontext(NoActionServer()) as server:
+        laboratory = Laboratory(
+            changes,
+            run.engines.as_trained(run.settings.seed, understands=understands),
+            asked,
+            run.tests.stories,
+            run.cases.cases if of_cases else (),
+            server,
+            CaseRun(slot_order=slot_order_of(run.settings)),
+        )
+        found = search(laboratory.trials(), _budget(run, laboratory.trained))
+    named = {test: [_cause(changes.parts[part]) for part in parts] for test, parts in found.causes.items()}
+    named |= {test: [] for test in found.unexplained}
+    return Causes(
+        base=commit,
+        tests=tuple(
+            CausesOfTest(evaluation=test.evaluation, name=test.name, path=test.path, causes=tuple(named[number]))
+            for number, test in enumerate(asked)
+            if number in named
+        ),
+        trials=found.tried,
+        work=found.spent,
+        all_tried=len(named) == len(asked),
+    )
+
+
+def _cause(part: Difference) -> Cause:
+    return Cause(
+        kind=part.kind,
+        name=part.name,
+        change=part.change,
+        location=part.location,
+        base_location=part.base_location,
+        old_name=part.old_name,
+        proved=True,
+    )
+
+
+def _budget(run: RunInProgress, trained: Trained) -> int:
+    """How much work may be spent: as much as the run itself took, within bounds that hold everywhere."""
+    sentences = len(run.project.nlu.examples)
+    folds = run.settings.folds if run.tests.nlu is None else 0
+    return min(max(LEAST_WORK, (folds + 1) * sentences + trained.size), MOST_WORK)
+
+
+# Which results changed.
+
+
+def _asked_tests(comparison: Comparison, run: RunInProgress) -> Iterator[AskedTest]:
+    """Yield the tests that newly fail, then those that newly pass; what changed for a copy changed for all."""
+    stories = {(story.name, story.location.path): story for story in run.tests.stories}
+    for changed in (_newly_wrong, _newly_right):
+        for case in changed(comparison.stories):
+            name, path = key_of(case)
+            names = frozenset().union(
+                *(words_in(story.steps) for (of, at), story in stories.items() if of in name and at == path)
+            )
+            yield _asked("core", case, names)
+        for case in changed(comparison.e2e):
+            name, path = key_of(case)
+            yield _asked("e2e", case, frozenset(case.rests_on))
+
+
+def _newly_wrong(cases: ChangedCases) -> tuple[CaseChange, ...]:
+    return (*cases.became_wrong, *cases.newly_misunderstood, *cases.added_failing)
+
+
+def _newly_right(cases: ChangedCases) -> tuple[CaseChange, ...]:
+    return tuple(case for case in cases.better if case.passed)
+
+
+def _asked(evaluation: Literal["core", "e2e"], case: CaseChange, names: frozenset[str]) -> AskedTest:
+    name, path = key_of(case)
+    meant = [
+        intent
+        for sentence in case.sentences
+        for intent in (sentence.predicted.intent, sentence.expected.intent)
+        if intent
+    ]
+    near = (*meant, case.actual, case.expected, case.base_actual, *case.rests_on)
+    return AskedTest(
+        evaluation,
+        name,
+        path,
+        passes=not case.passed,
+        misunderstood=case.base_misunderstood,
+        is_of_sentences=bool(case.sentences),
+        near=tuple(dict.fromkeys(word for word in near if word)),
+        names=names,
+    )
