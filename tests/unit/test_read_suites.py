@@ -11,10 +11,12 @@ from documentation import ROOT, fences
 from golden_texts import Golden
 from hypothesis import given
 from hypothesis import strategies as st
+from small_project import write_project
 
+from turncheck.cli import run_command_line
 from turncheck.messages.finding import Finding, Location
 from turncheck.project.batch.model import Suite, SuiteCase, Suites, comparable
-from turncheck.project.batch.reader import HowToRead, decode, find_suites, read_suites
+from turncheck.project.batch.reader import HowToRead, decode, find_mistaken_suites, find_suites, read_suites
 from turncheck.project.batch.rules import brace_for_pipe, components_of, items_of, read_intent
 from turncheck.project.reader import read_project
 from turncheck.validation.catalogue_suites import SUITE_CHECKS
@@ -258,6 +260,44 @@ def test_suites_are_found_by_their_content(tmp_path: Path) -> None:
     assert [Path(path).name for path in find_suites(tmp_path)] == ["a.csv", "smoke.json"]
     assert [suite.name for suite in read_suites(tmp_path, [tmp_path / "batch"]).suites] == ["a"]
     assert not [file for file in read_project(tmp_path).files if file.path.endswith(".csv")]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "hint"),
+    [
+        ("tests/x.csv", "utterance;intnt\nbuy tea;Order Tea\n", "'utterance' should be 'input'."),
+        ("batch/x.csv", '\ufeff"Inptu","intent"\nbuy tea,Order Tea\n', "'Inptu' should be 'input'."),
+        ("tests/deep/x.csv", "text\texpected intent\nbuy tea\tOrder Tea\n", "'text' should be 'input'."),
+        ("tests/x.json", '{"test_cases": [{"input": "x", "intent": "A"}]}', "'test_cases' should be 'testCases'."),
+        ("batch/x.json", '{"testcases": [{"input": "x"}]}', "'testcases' should be 'testCases'."),
+        ("tests/x.csv", "input,intent\nx,A\n", None),
+        ("tests/x.csv", "city,country\nRome,Italy\n", None),
+        ("tests/x.csv", "utterance,label\nhello,greeting\n", None),
+        ("tests/x.csv", "", None),
+        ("tests/x.json", '{"test_cases": [{"name": "x"}]}', None),
+        ("data/x.csv", "utterance;intnt\nbuy tea;Order Tea\n", None),
+    ],
+)
+def test_a_file_that_is_nearly_a_suite_is_reported(tmp_path: Path, name: str, content: str, hint: str | None) -> None:
+    file = tmp_path / name
+    file.parent.mkdir(parents=True)
+    file.write_text(content, encoding="utf-8")
+    found = list(find_mistaken_suites(tmp_path))
+    assert [(one.code, one.severity, one.location.path, one.hint) for one in found] == (
+        [] if hint is None else [("suite-not-recognised", "warning", name, hint)]
+    )
+
+
+def test_a_run_shows_a_file_that_is_nearly_a_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_project(tmp_path)
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "x.csv").write_text("utterance;intnt\nhello;greet\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    run_command_line(["run", "--evaluations", "validate"])
+    report = json.loads((tmp_path / "results" / "report.json").read_bytes())
+    assert [
+        one["location"]["path"] for one in report["validation"]["findings"] if one["code"] == "suite-not-recognised"
+    ] == ["tests/x.csv"]
 
 
 @pytest.mark.parametrize("check", SUITE_CHECKS, ids=lambda check: check.code)

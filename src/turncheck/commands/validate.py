@@ -282,16 +282,21 @@ def _tests(project: Project) -> tuple[ProjectTests, Sequence[Finding]]:
 
 def _of_suites(project: Project) -> Sequence[Finding]:
     """What is wrong with the batch suites in their usual places."""
-    from turncheck.project.batch.reader import find_suites, read_suites  # few projects have some
+    from turncheck.project.batch.reader import (  # few projects have some
+        find_mistaken_suites,
+        find_suites,
+        read_suites,
+    )
 
+    mistaken = tuple(find_mistaken_suites(project.root))
     paths = find_suites(project.root)
     if not paths:
-        return ()
+        return mistaken
     from turncheck.project.batch.known import known_names
     from turncheck.validation.case_names import unknown_names
 
     read = read_suites(project.root, paths)
-    return (*read.findings, *unknown_names(read, known_names(project)))
+    return (*read.findings, *unknown_names(read, known_names(project)), *mistaken)
 
 
 def _cases(project: Project, paths: Sequence[Path]) -> tuple[Sequence[E2ECase], Sequence[Finding]]:

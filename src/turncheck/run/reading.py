@@ -20,7 +20,7 @@ from turncheck.messages.finding import NOWHERE, Finding, Location
 from turncheck.process.foreign_content import FOREIGN
 from turncheck.process.regular_file import file_and_case
 from turncheck.project import testfiles
-from turncheck.project.batch.reader import find_suites
+from turncheck.project.batch.reader import find_mistaken_suites, find_suites
 from turncheck.project.botium.others import suites_without_convos
 from turncheck.project.export import export_of
 from turncheck.project.files import PATH_WITHOUT_DATA
@@ -143,6 +143,7 @@ def read_tests(settings: Settings) -> Tests:
             *(_unreadable(finding) for finding in not_read if finding.code != FOREIGN),
             *_cases_not_run(e2e_elsewhere, is_named=bool(settings.e2e)),
             *suites_without_convos(root),
+            *(() if settings.batch else find_mistaken_suites(root)),
         ),
     )
 

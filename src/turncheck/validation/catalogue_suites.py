@@ -91,6 +91,15 @@ SUITE_CHECKS: Final = (
         about=("place",),
     ),
     _check(
+        "suite-not-recognised",
+        "warning",
+        "A file looks like a suite and is not run",
+        "Below `tests` and `batch`, CSV with a column `input` and JSON with the key `testCases` are suites. This file has"
+        " nearly that. Correct it, move a file that is no suite elsewhere, or name it with `--batch`, to be told more.",
+        "utterance;intnt\nbuy tea;Order Tea",
+        "input;intent\nbuy tea;Order Tea",
+    ),
+    _check(
         "suite-open-quote",
         "error",
         "A quote in CSV is never closed",

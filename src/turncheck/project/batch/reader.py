@@ -6,6 +6,7 @@ intended. Rules and codes: ``docs/kore.md``.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -44,6 +45,41 @@ def find_suites(root: Path) -> tuple[str, ...]:
     folder = ProjectFolder(root)
     paths = [path for name in FOLDERS if is_folder(path := root / name)]
     return tuple(str(path) for path, _ in _below(folder, paths))
+
+
+def find_mistaken_suites(root: Path) -> Iterator[Finding]:
+    """Report each file in these folders that is probably a suite and is not recognised as one, so that it is not run.
+
+    It is CSV with columns for an utterance and an intent under other names, or JSON whose cases have another key.
+    """
+    folder = ProjectFolder(root)
+    paths = [path for name in FOLDERS if is_folder(path := root / name)]
+    for file, fence, _ in folder.files(paths, skip=lambda path: path.name.startswith(".")):
+        if file.suffix.lower() not in {".json", ".csv"} or file.name.startswith("."):
+            continue
+        content = partial(folder.content, file, fence)
+        if recognised(file, content, SUITES) is None and (hint := _mistake_in(file, content())):
+            name = folder.name(file)
+            message = f"'{name}' looks like a batch suite and is not run."
+            yield Finding("suite-not-recognised", "warning", message, Location(name, 1), hint)
+
+
+def _mistake_in(file: Path, content: bytes) -> str:
+    """Return what in a file that looks like a suite keeps it from being one; empty if it does not look like one."""
+    from turncheck.project.batch.rules import meant_for_input, meant_key  # most projects have no such files
+
+    if file.suffix.lower() == ".json":
+        match = _NEARLY_TEST_CASES.search(content)
+        return f"'{match[1].decode()}' should be 'testCases'." if match and _INPUT.search(content) else ""
+    header = content[:_LONGEST_HEADER].decode("utf-8", "replace").lstrip("\ufeff \t\r\n").partition("\n")[0]
+    columns = [column.strip().strip('"').strip() for column in re.split(r"[,;|\t]", header)]
+    hint = meant_for_input(columns)
+    return hint if any(column == "intent" or meant_key(column).endswith("'intent'?") for column in columns) else ""
+
+
+_NEARLY_TEST_CASES: Final = re.compile(rb'"(test[ _-]?cases?)"\s*:', re.IGNORECASE)
+_INPUT: Final = re.compile(rb'"input"\s*:')
+_LONGEST_HEADER: Final = 4096
 
 
 def read_suites(root: Path, paths: Iterable[Path | str], how: HowToRead | None = None) -> Suites:
