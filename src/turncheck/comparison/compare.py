@@ -223,6 +223,7 @@ def _used(baseline: model.Present, hidden: tuple[Unread, ...]) -> model.Baseline
         passed_over=baseline.passed_over,
         warnings=(*baseline.warnings, *cut_short),
         mended=baseline.mended,
+        doubtful=baseline.doubtful,
         hidden=hidden,
     )
 
@@ -300,7 +301,7 @@ def _compare(head: Report, base: Report, used: model.BaselineUsed) -> model.Comp
     responses = matched(response_cases(base), response_cases(head))
     faults = matching.base_faults(base)
     stories, cases, utterances = (
-        matching.without_unknown(matching.changed_tests(tests[name]), name, faults, on_base) for name in TEST_KINDS
+        matching.without_unknown(tests[name], name, faults, on_base, doubtful=used.doubtful) for name in TEST_KINDS
     )
     stories, cases = (changed_parts.with_changed_rules(changed, base, head, removed) for changed in (stories, cases))
     new_findings, gone_findings = changed_parts.changed_findings(base, head, renamed)

@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from turncheck.comparison.cases import Case, newly_wrong_first
@@ -443,31 +443,35 @@ def base_faults(base: Report) -> tuple[OneSided, ...]:
 
 
 def without_unknown(
-    cases: ChangedCases, evaluation: Evaluation, faults: Iterable[OneSided], hidden: Hidden
+    matched: Matched, evaluation: Evaluation, faults: Iterable[OneSided], hidden: Hidden, *, doubtful: bool
 ) -> ChangedCases:
-    """Return the tests without those that fail and may have failed on the base, where a fault kept them from running.
+    """Return what changed for tests, those apart that fail and may have failed on the base or not.
 
     Args:
-        cases: what changed for the tests of an evaluation.
+        matched: the tests of an evaluation.
         evaluation: which it is.
         faults: what kept the base from running tests.
         hidden: what the base cannot show.
+        doubtful: whether what fails on the base says nothing.
     """
+    cases = changed_tests(matched)
     of_this = [fault for fault in faults if fault.evaluation == evaluation]
     files = {file for fault in of_this for file in fault.files} & hidden.paths
-    if not files and all(fault.files for fault in of_this):
-        return cases
+    whole = any(not fault.files for fault in of_this)
 
     def is_unknown(case: CaseChange) -> bool:
-        whole = any(not fault.files for fault in of_this)
         return case.base_passed is None and (whole or (case.location is not None and case.location.path in files))
 
-    found = tuple(case for case in (*cases.added_failing, *cases.misunderstood) if is_unknown(case))
+    found = [case for case in (*cases.added_failing, *cases.misunderstood) if is_unknown(case)]
+    if doubtful:
+        found += [_change(pair) for pair in matched.pairs if pair.base.failed and pair.head.failed]
+    if not found:
+        return cases
     return replace(
         cases,
         added_failing=tuple(case for case in cases.added_failing if not is_unknown(case)),
         misunderstood=tuple(case for case in cases.misunderstood if not is_unknown(case)),
-        unknown=found or UNSET,
+        unknown=tuple(found),
     )
 
 

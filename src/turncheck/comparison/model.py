@@ -52,6 +52,8 @@ class Present(Struct, frozen=True):
     """Whether what is measured is on the branch of its base, so that nobody has to agree to its quarantine."""
     mended: tuple[Unread, ...] = ()
     """What the base could not show, and its report shows nevertheless: it was measured with that repaired."""
+    doubtful: bool = False
+    """Whether a test that fails there may have passed with another repair."""
 
 
 class Missing(Struct, frozen=True):
@@ -105,6 +107,8 @@ class BaselineUsed(Part, frozen=True, kw_only=True):
     """What kept a better one from being found, a sentence each."""
     mended: tuple[Unread, ...] = ()
     """Where it could not be read, and was measured with that repaired as this change repairs it."""
+    doubtful: bool = False
+    """Whether this change has other lines around that repair, too: what fails on the base then says nothing."""
     hidden: tuple[Unread, ...] = ()
     """Where it could not be read, and this side can: what it has there is not known."""
 

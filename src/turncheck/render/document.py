@@ -13,6 +13,7 @@ from turncheck.render.main_metrics import main_metrics
 from turncheck.render.nlu_text import fallback_entry, trust_entry
 from turncheck.render.phrases import moment
 from turncheck.render.spans import Code, Entry, Line, Link, NeutralSection, Prose, Strong, Term, line, listed
+from turncheck.render.wording.tests import joined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,10 +100,10 @@ _WAYS: Final[dict[Way, str]] = {
 """How a baseline was found, in words."""
 
 
-def _places(unread: Sequence[Unread]) -> Line:
-    places = [*dict.fromkeys(f"{one.location.path}:{one.location.line or 1}" for one in unread)]
-    shown = listed([line(Code(place)) for place in places[:_MOST_PLACES]])
-    return line(shown, f" and {len(places) - _MOST_PLACES:,} more places" if len(places) > _MOST_PLACES else "")
+def _places(unread: Sequence[Unread]) -> str:
+    places = [*dict.fromkeys(f"'{one.location.path}:{one.location.line or 1}'" for one in unread)]
+    shown = joined(places[:_MOST_PLACES])
+    return f"{shown} and {len(places) - _MOST_PLACES:,} more places" if len(places) > _MOST_PLACES else shown
 
 
 _MOST_PLACES: Final = 3
@@ -124,11 +125,11 @@ def _baseline(used: BaselineUsed, links: Links) -> Entry:
         parts = line(parts, Link(commit, links.commit_page(used.commit)), ": ")
     parts = line(parts, _WAYS[used.way] if used.way else "a report")
     if used.mended:
-        parts = line(
-            parts, "; it could not be read at ", _places(used.mended), ", and was repaired as this change does"
-        )
+        words = f"; it cannot be read at {_places(used.mended)}, and was repaired there as this change repairs it"
+        parts = line(parts, Prose(words, 400, names_paths=True))
     if used.hidden:
-        parts = line(parts, "; what it has at ", _places(used.hidden), " is not known, since it cannot be read there")
+        words = f"; it cannot be read at {_places(used.hidden)}, so what it has there is not known"
+        parts = line(parts, Prose(words, 400, names_paths=True))
     if used.run_id:
         run = Link(line("run ", Code(used.run_id, 20)), links.run_page(used.run_id))
         parts = line(parts, " (", run, ")")

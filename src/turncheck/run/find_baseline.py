@@ -387,11 +387,12 @@ class BaselineSearch(Struct):
         if not ENGINES[own.engine].from_files or there.lacks(own):
             return found
         inputs = self._inputs_for(there, own, found.report.source)
-        mended = mend(inputs.settings, self.inputs.settings, there.files.folder)
-        measured = self._measured_here(there, found.commit, report) if mended else None
+        repair = mend(inputs.settings, self.inputs.settings, there.files.folder)
+        measured = self._measured_here(there, found.commit, report) if repair.places else None
         if measured is None or not has_all_tests_of(found.report, measured):
             return found
-        return replace(found, report=with_faults(measured, found.report, mended), mended=mended)
+        shown = with_faults(measured, found.report, repair.places)
+        return replace(found, report=shown, mended=repair.places, doubtful=repair.doubtful)
 
     def _has_same_plugins(self, left: PreviousReport, report: Report) -> bool:
         """Whether a report was measured with the same plugins: with others it says nothing of this change."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from difflib import SequenceMatcher
-from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -42,6 +41,8 @@ _MARKER: Final = re.compile(r"(<<<<<<<|=======|>>>>>>>|\|\|\|\|\|\|\|)")
 """What git leaves where two changes conflict: never the base's own words."""
 _WORD: Final = re.compile(r"\w")
 _TOKEN: Final = re.compile(r"\w+|\s+|[^\w\s]")
+_NAMES: Final = re.compile(r"(- *)?[\w./-]+ *:?")
+"""A line of a domain that is nothing but a name: of an intent, of a response …"""
 _DIALOGUE: Final = frozenset({"stories", "sentences", "tests"})
 """The parts whose lines are steps of rules, stories and tests."""
 _READ: Final = frozenset({".yml", ".yaml", ".md", ".json", ".csv"})
@@ -62,8 +63,19 @@ _Fault = tuple[str, str, str, str]
 """A fault as both sides have it: path, code, part, and the line that it is at."""
 
 
-def mend(base: Settings, head: Settings, fence: Path) -> tuple[Unread, ...]:
-    """Repair the files of a base, in place, as far as the change repairs them; return what is readable again.
+class Repair(Struct, frozen=True):
+    """What of a base can be read again: ``places``, none if nothing was repaired.
+
+    ``doubtful``: the lines around the repair are others in the change, too, so that what fails there may have passed
+    with another repair.
+    """
+
+    places: tuple[Unread, ...] = ()
+    doubtful: bool = False
+
+
+def mend(base: Settings, head: Settings, fence: Path) -> Repair:
+    """Repair the files of a base, in place, as far as the change repairs them.
 
     Args:
         base: the settings of the base, whose paths are in its files, which nobody else needs.
@@ -73,7 +85,7 @@ def mend(base: Settings, head: Settings, fence: Path) -> tuple[Unread, ...]:
     try:
         return _Mending(base, head, fence.resolve()).mended()
     except UserError:  # a path that only one side has, say: then nothing is known
-        return ()
+        return Repair()
 
 
 def has_all_tests_of(base: Report, mended: Report) -> bool:
@@ -117,12 +129,13 @@ class _Mending:
         self._root, self._other_root = Path(base.project), Path(head.project)
         self._at_first = unread_now(base)
         self._renamed: dict[str, str] = {}
+        self._doubtful = False
         of_head = unread_now(head) if self._at_first else ()
         self._left = _MOST_TRIALS
         self._left_bytes = _MOST_READ
         self._faults_of_head = _counted(of_head, self._other_root)
 
-    def mended(self) -> tuple[Unread, ...]:
+    def mended(self) -> Repair:
         repaired = _counted(self._at_first, self._root) - self._faults_of_head
         for path in sorted({fault[0] for fault in repaired}):
             self._mend_file(path)
@@ -133,7 +146,7 @@ class _Mending:
                 remaining[_key(one)] -= 1
             else:
                 found.append(one)
-        return tuple(found)
+        return Repair(tuple(found), self._doubtful)
 
     def _mend_file(self, path: str) -> None:
         """Repair one file, or leave it as it is."""
@@ -214,11 +227,18 @@ class _Mending:
             return _bytes(text)
         first = min((one.location.line or 1) for one in self._at_first if one.location.path == path)
         hunks = sorted(_hunks(text, new), key=lambda hunk: _distance(hunk, text, first))
-        steps = _smallest(_enough(hunks, holds), holds)
-        if steps is None or (parts & _DIALOGUE and not _rewrites_only(text, steps)):
+        by_line = _smallest(_enough(hunks, holds), holds)
+        if by_line is None or (parts & _DIALOGUE and not _rewrites_only(text, by_line)):
             return None
-        steps = _smallest([part for step in steps for part in _tokens(text, step)], holds)
-        return None if steps is None else _bytes(_edited(text, steps))
+        parts_of_lines = [part for step in by_line for part in _groups(text, step)]
+        steps = _smallest(parts_of_lines, holds) or by_line
+        repaired = _edited(text, steps)
+        if not _is_the_bases(text, repaired):
+            return None
+        left = [step for hunk in hunks if set(hunk) & set(by_line) for step in hunk if step not in by_line]
+        left += [step for step in parts_of_lines if step not in steps]
+        self._doubtful |= bool(left if parts & _DIALOGUE else parts != {"nlu"} and _name_things(text, left))
+        return _bytes(repaired)
 
     def _read(self) -> tuple[Unread, ...]:
         """What cannot be read now; a bounded number of times."""
@@ -393,8 +413,14 @@ def _rewrites_only(text: str, steps: Iterable[_Step]) -> bool:
     return True
 
 
-def _tokens(text: str, step: _Step) -> Iterator[_Step]:
-    """The parts of a rewritten line, each a step of its own; one that is only indented otherwise stays whole."""
+def _name_things(text: str, steps: Iterable[_Step]) -> bool:
+    """Whether any line is one that the names of a domain are in, and not only the text of a response."""
+    edits = [edit for step in steps for edit in step]
+    return any(_NAMES.fullmatch(side.strip()) for edit in edits for side in (text[edit.start : edit.end], edit.text))
+
+
+def _groups(text: str, step: _Step) -> Iterator[_Step]:
+    """The parts of a rewritten line that differ, each a step of its own: a line may hold several rules."""
     if len(step) > 1 or not (old := text[step[0].start : step[0].end]) or not step[0].text:
         yield step
         return
@@ -404,11 +430,12 @@ def _tokens(text: str, step: _Step) -> Iterator[_Step]:
     for token in before:
         starts.append(starts[-1] + len(token))
     matcher = SequenceMatcher(None, before, after, autojunk=False)
-    number = 0
-    for kind, first, end, start, stop in matcher.get_opcodes():
-        if kind == "equal":
-            continue
-        for place, token in zip_longest(range(first, end), after[start:stop]):
-            number += 1
-            at, until = (starts[end], starts[end]) if place is None else (starts[place], starts[place + 1])
-            yield (_Edit(at, until, token or "", (edit.order[0], number)),)
+    for number, (kind, first, end, start, stop) in enumerate(matcher.get_opcodes()):
+        if kind != "equal":
+            yield (_Edit(starts[first], starts[end], "".join(after[start:stop]), (edit.order[0], number)),)
+
+
+def _is_the_bases(text: str, repaired: str) -> bool:
+    """Whether a repaired file still has half of the words that it had."""
+    before, after = (Counter(line for line in _bare(_lines(side)) if _WORD.search(line)) for side in (text, repaired))
+    return (before & after).total() >= _LIKE * before.total()

@@ -34,9 +34,9 @@ from turncheck.render.assistants import key_of
 from turncheck.render.page.page import NAME as HTML_NAME
 from turncheck.report.model import ProjectInfo
 from turncheck.run.base_projects import BaseTree, paired, path_in_repository
-from turncheck.run.moved_assistants import moved_here
 from turncheck.run.find_baseline import SEARCHED, words_of
 from turncheck.run.folders import ensure_apart_from_project
+from turncheck.run.moved_assistants import moved_here
 from turncheck.run.prepare import baseline_finder, links_of, locate_in_repository, prepare, root_in_repository
 from turncheck.run.report_of import report_of
 from turncheck.run.run import run_and_conclude

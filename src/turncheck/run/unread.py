@@ -47,6 +47,10 @@ def unchecked_of(project: Project) -> tuple[str, ...]:
 
 def _faults(project: Project, tests: Tests, of_cases: Iterable[Finding]) -> Iterator[tuple[str, Finding]]:
     yield from all_unreadable(project)
+    roles = {file.path: file.role for file in project.files if file.role in {"domain", "config"}}
+    for finding in project.findings:  # also of an older Rasa, for which the schemas of these files do not count
+        if finding.severity == "error" and finding.code.startswith("yaml-") and finding.location.path in roles:
+            yield roles[finding.location.path], finding
     for finding in (*tests.findings, *of_cases):
         is_closed = finding.code.startswith(("file-", "yaml-")) and finding.code != _NO_LOSS
         if finding.severity == "error" or is_closed:

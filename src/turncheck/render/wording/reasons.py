@@ -215,8 +215,9 @@ def _hidden_on_base(gate: judged.Judged, run: _Run) -> str:
 
 def hidden_in_words(compared: Comparison | None) -> str:
     """Say where the base cannot be read."""
-    places = dict.fromkeys(str(one.location) for one in compared.baseline.hidden) if compared is not None else {}
-    if places:
+    used = compared.baseline if compared is not None else None
+    unread = (used.hidden or used.mended) if used is not None else ()
+    if places := dict.fromkeys(f"{one.location.path}:{one.location.line or 1}" for one in unread):
         return f"the base cannot be read at {few([*places])}"
     faults = compared.base_faults if compared is not None else ()
     return next((f"the base could not be run: {fault.reason}" for fault in faults), "the base cannot be read")

@@ -1,0 +1,364 @@
+"""A base of which something cannot be read: who repairs it is not blamed for what it hid, nor excused for more."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from in_process import turncheck
+
+Files = dict[str, str | bytes]
+
+CONFIG = """\
+recipe: default.v1
+assistant_id: library
+language: en
+pipeline:
+- name: KeywordIntentClassifier
+policies:
+- name: RulePolicy
+"""
+DOMAIN = """\
+version: "3.1"
+intents: [greet, lend]
+entities: [title]
+responses:
+  utter_greet:
+  - text: Hello.
+  utter_lend:
+  - text: It is yours.
+"""
+NLU = """\
+version: "3.1"
+nlu:
+- intent: greet
+  examples: |
+    - hello
+    - hi there
+- intent: lend
+  examples: |
+    - lend me [Dune](title)
+    - borrow a book
+"""
+RULES = """\
+version: "3.1"
+rules:
+- rule: greet
+  steps:
+  - intent: greet
+  - action: utter_greet
+- rule: lend
+  steps:
+  - intent: lend
+  - action: utter_lend
+"""
+TESTS = """\
+version: "3.1"
+stories:
+- story: greeting
+  steps:
+  - user: hello
+    intent: greet
+  - action: utter_greet
+- story: lending
+  steps:
+  - user: borrow a book
+    intent: lend
+  - action: utter_lend
+"""
+PROJECT: Files = {
+    "config.yml": CONFIG,
+    "domain.yml": DOMAIN,
+    "data/nlu.yml": NLU,
+    "data/rules.yml": RULES,
+    "tests/test_stories.yml": TESTS,
+}
+BROKEN_ANNOTATION = "    - lend me [Emma] (title)\n"
+
+
+@dataclass(frozen=True)
+class Judged:
+    code: int
+    comparison: dict[str, Any]
+    verdict: dict[str, Any]
+
+    @property
+    def new_errors(self) -> list[str]:
+        return [one["code"] for one in self.comparison["new_findings"] if one["severity"] == "error"]
+
+    @property
+    def repaired(self) -> list[str]:
+        return [one["location"]["path"] for one in self.comparison["baseline"].get("mended", ())]
+
+    @property
+    def hidden(self) -> list[str]:
+        return [one["location"]["path"] for one in self.comparison["baseline"].get("hidden", ())]
+
+    @property
+    def newly_failing(self) -> list[str]:
+        stories = self.comparison["stories"]
+        return [one["name"] for one in (*stories["worse"], *stories["added_failing"])]
+
+    def gate(self, name: str) -> str:
+        return next(gate["outcome"] for gate in self.verdict["gates"] if gate["name"] == name)
+
+
+@dataclass(frozen=True)
+class Repository:
+    folder: Path
+
+    def git(self, *arguments: str) -> None:
+        who = ("-c", "user.name=a", "-c", "user.email=a@b.example")
+        subprocess.run(["git", *who, *arguments], check=True, capture_output=True, cwd=self.folder)
+
+    def commit(self, files: Files) -> None:
+        for old in [path for path in self.folder.rglob("*") if path.is_file() and ".git" not in path.parts]:
+            old.unlink()
+        for name, content in files.items():
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        self.git("add", "-A")
+        self.git("commit", "-qm", "change")
+
+    def judged(self, base: Files, change: Files, *flags: str) -> Judged:
+        """What a change is judged to be; ``base`` and ``change``: what differs from the faultless project."""
+        self.git("init", "-q", "-b", "main")
+        self.commit(given(base))
+        self.git("checkout", "-qb", "change")
+        self.commit(given(change))
+        gates = ("--fail-on", "new-errors", "new-failures")
+        evaluations = ("--evaluations", "validate", "core")
+        done = turncheck(
+            "run", "--base", "main", *gates, *evaluations, "--no-cache", "--out", "results", *flags, cwd=self.folder
+        )
+        documents = (
+            json.loads((self.folder / "results" / f"{name}.json").read_bytes()) for name in ("comparison", "verdict")
+        )
+        return Judged(done.returncode, *documents)
+
+
+def given(files: Files) -> Files:
+    return {name: content for name, content in {**PROJECT, **files}.items() if content != ""}
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    return Repository(tmp_path)
+
+
+def replaced(text: str, *pairs: tuple[str, str]) -> str:
+    for old, new in pairs:
+        assert old in text
+        text = text.replace(old, new, 1)
+    return text
+
+
+OLD_ERROR = NLU + BROKEN_ANNOTATION
+UNREADABLE: dict[str, str | bytes] = {
+    "indentation": replaced(OLD_ERROR, ("- intent: lend", "  - intent: lend")),
+    "a quote that is not closed": replaced(OLD_ERROR, ('version: "3.1"', 'version: "3.1')),
+    "a tab": replaced(OLD_ERROR, ("  examples: |\n    - hello", "\texamples: |\n    - hello")),
+    "a key that is unknown": replaced(OLD_ERROR, ("examples: |\n    - hello", "examplse: |\n    - hello")),
+    "a key that appears twice": replaced(
+        OLD_ERROR, ("- intent: lend\n", "  examples: |\n    - good day\n- intent: lend\n")
+    ),
+    "another encoding": replaced(OLD_ERROR, ("hi there", "hi thére")).encode("cp1252"),
+    "markers of a conflict": replaced(
+        OLD_ERROR, ("    - hi there\n", "<<<<<<< HEAD\n    - hi there\n=======\n    - hi you\n>>>>>>> other\n")
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", UNREADABLE)
+def test_who_repairs_a_file_is_not_blamed_for_the_errors_in_it(repository: Repository, fault: str) -> None:
+    repaired = replaced(OLD_ERROR, ("hi there", "hi thére")) if fault == "another encoding" else OLD_ERROR
+
+    judged = repository.judged({"data/nlu.yml": UNREADABLE[fault]}, {"data/nlu.yml": repaired})
+
+    assert judged.code == 0
+    assert judged.new_errors == []
+    assert set(judged.repaired) == {"data/nlu.yml"}
+    assert judged.hidden == []
+    assert judged.gate("gone-tests") == "passed"
+
+
+@pytest.mark.parametrize("fault", UNREADABLE)
+def test_who_repairs_a_file_and_breaks_something_in_it_does_not_pass(repository: Repository, fault: str) -> None:
+    repaired = replaced(OLD_ERROR, ("hi there", "hi thére")) if fault == "another encoding" else OLD_ERROR
+    broken = replaced(repaired, ("    - borrow a book\n", "    - borrow a book\n    - borrow [Ulysses] (title)\n"))
+
+    judged = repository.judged({"data/nlu.yml": UNREADABLE[fault]}, {"data/nlu.yml": broken})
+
+    assert judged.code == 1
+    assert judged.new_errors == ["annotation-broken"]
+
+
+def test_new_errors_in_the_hunk_that_repairs_are_new(repository: Repository) -> None:
+    unreadable = replaced(OLD_ERROR, ("- intent: lend", "  - intent: lend"))
+    broken = replaced(
+        OLD_ERROR, ("- intent: lend\n  examples: |\n", "- intent: lend\n  examples: |\n    - [It (title)\n")
+    )
+
+    judged = repository.judged({"data/nlu.yml": unreadable}, {"data/nlu.yml": broken})
+
+    assert judged.code == 1
+    assert len(judged.new_errors) == 1
+
+
+UNREADABLE_RULES = {
+    "indentation": replaced(RULES, ("- rule: lend", "  - rule: lend")),
+    "a key that is unknown": replaced(RULES, ("- rule: lend\n  steps:", "- rule: lend\n  step:")),
+    "a colon too many": replaced(RULES, ("  - intent: lend", "  - intent: lend: x")),
+}
+
+
+@pytest.mark.parametrize("fault", UNREADABLE_RULES)
+def test_a_test_that_the_base_could_not_run_fails_there_too(repository: Repository, fault: str) -> None:
+    test = replaced(TESTS, ("  - action: utter_lend", "  - action: utter_greet"))
+    base: Files = {"data/rules.yml": UNREADABLE_RULES[fault], "tests/test_stories.yml": test}
+
+    judged = repository.judged(base, {"tests/test_stories.yml": test})
+
+    assert judged.code == 0
+    assert judged.newly_failing == []
+    assert judged.repaired
+
+
+@pytest.mark.parametrize("fault", UNREADABLE_RULES)
+def test_a_rule_that_is_broken_beside_the_repair_newly_fails_its_test(repository: Repository, fault: str) -> None:
+    broken = replaced(RULES, ("  - action: utter_lend", "  - action: utter_greet"))
+
+    judged = repository.judged({"data/rules.yml": UNREADABLE_RULES[fault]}, {"data/rules.yml": broken})
+
+    assert judged.code == 1
+    assert judged.newly_failing == ["lending"]
+
+
+def test_a_rule_in_one_line_is_repaired_by_as_little_as_it_takes(repository: Repository) -> None:
+    rule = "- {rule: lend, steps: [{intent: lend}, {action: utter_lend}]}\n"
+    rules = RULES.partition("- rule: lend")[0]
+    base: Files = {"data/rules.yml": rules + replaced(rule, ("utter_lend}]", "utter_lend}"))}
+    change: Files = {"data/rules.yml": rules + replaced(rule, ("utter_lend", "utter_greet"))}
+
+    judged = repository.judged(base, change)
+
+    assert judged.code == 1
+    assert judged.newly_failing == ["lending"]
+
+
+STEPS_THAT_ARE_NONE = {
+    "a word": "- rule: lend\n  steps: later\n",
+    "a mapping": "- rule: lend\n  steps:\n    intent: lend\n",
+}
+
+
+@pytest.mark.parametrize("steps", STEPS_THAT_ARE_NONE)
+def test_what_a_step_does_that_the_repair_adds_is_not_known_of_the_base(repository: Repository, steps: str) -> None:
+    base: Files = {"data/rules.yml": RULES.partition("- rule: lend")[0] + STEPS_THAT_ARE_NONE[steps]}
+    change: Files = {"data/rules.yml": replaced(RULES, ("  - action: utter_lend", "  - action: utter_greet"))}
+
+    judged = repository.judged(base, change)
+
+    assert judged.newly_failing == []
+    assert [one["name"] for one in judged.comparison["stories"]["unknown"]] == ["lending"]
+    assert judged.gate("new-failures") == "not judged"
+    assert judged.verdict["reservation"] == "although tests fail"
+
+
+def test_another_rule_that_the_change_breaks_is_new_all_the_same(repository: Repository) -> None:
+    base: Files = {"data/rules.yml": RULES.partition("- rule: lend")[0] + STEPS_THAT_ARE_NONE["a word"]}
+    change: Files = {"data/rules.yml": replaced(RULES, ("  - action: utter_greet", "  - action: utter_lend"))}
+
+    judged = repository.judged(base, change)
+
+    assert judged.code == 1
+    assert judged.newly_failing == ["greeting"]
+
+
+def test_tests_that_the_repair_deletes_are_gone(repository: Repository) -> None:
+    unreadable = replaced(TESTS, ("- story: greeting", "  - story: greeting"))
+    left = TESTS.partition("- story: lending")[0]
+
+    judged = repository.judged({"tests/test_stories.yml": unreadable}, {"tests/test_stories.yml": left})
+
+    assert judged.code == 1
+    assert [one["name"] for one in judged.comparison["stories"]["gone"]] == ["lending"]
+
+
+def test_a_repaired_file_may_have_another_name_now(repository: Repository) -> None:
+    unreadable = replaced(OLD_ERROR, ("- intent: lend", "  - intent: lend"))
+
+    judged = repository.judged({"data/nlu.yml": unreadable}, {"data/nlu.yml": "", "data/sentences.yml": OLD_ERROR})
+
+    assert judged.code == 0
+    assert judged.repaired == ["data/nlu.yml"]
+    assert judged.new_errors == []
+
+
+OF_ANOTHER_PROJECT = "nlu: [\n" + "".join(f"- {number} words of another project\n" for number in range(20))
+
+
+def test_what_cannot_be_repaired_is_not_judged(repository: Repository) -> None:
+    """The file is another one now: nothing of it is a repair."""
+    judged = repository.judged({"data/nlu.yml": OF_ANOTHER_PROJECT}, {"data/nlu.yml": OLD_ERROR})
+
+    assert judged.code == 0
+    assert judged.hidden == ["data/nlu.yml"]
+    assert judged.repaired == judged.new_errors == []
+    assert "annotation-broken" in [one["code"] for one in judged.comparison["unknown_findings"]]
+    assert judged.gate("new-errors") == "not judged"
+    assert judged.verdict["reservation"] == "not all gates were judged"
+
+
+def test_an_error_elsewhere_is_new_although_the_base_hides_something(repository: Repository) -> None:
+    rules = replaced(RULES, ("  - action: utter_lend", "  - action: action_lend"))
+
+    judged = repository.judged({"data/nlu.yml": OF_ANOTHER_PROJECT}, {"data/rules.yml": rules})
+
+    assert judged.code == 1
+    assert judged.new_errors
+
+
+def test_a_test_file_that_is_deleted_unread_is_the_only_one_that_is_not_known(repository: Repository) -> None:
+    unreadable = replaced(TESTS, ("- story: lending", "  - story: lending"))
+
+    judged = repository.judged({"tests/test_old_stories.yml": unreadable}, {})
+
+    assert judged.code == 0
+    assert judged.gate("gone-tests") == "not judged"
+    assert [one["files"] for one in judged.comparison["base_faults"]] == [["tests/test_old_stories.yml"]]
+    assert judged.verdict["reservation"] == "not all gates were judged"
+
+
+DOMAINS = {
+    "indentation": replaced(DOMAIN, ("  - text: It is yours.", "    - text: It is yours.\n  x")),
+    "a key that appears twice": DOMAIN + "intents: [greet]\n",
+    "a slot without a type": DOMAIN + "slots:\n  size:\n    mappings: []\n",
+}
+
+
+@pytest.mark.parametrize("fault", DOMAINS)
+def test_nothing_is_removed_because_a_file_cannot_be_read(repository: Repository, fault: str) -> None:
+    judged = repository.judged({}, {"domain.yml": DOMAINS[fault]})
+
+    assert judged.code == 1
+    assert judged.comparison["removed_items"] == []
+    assert judged.comparison["renamed"] == []
+    assert judged.comparison["intents"]["removed"] == judged.comparison["intents"]["added"] == []
+    assert {one["location"]["path"] for one in judged.comparison["new_findings"]} == {"domain.yml"}
+
+
+@pytest.mark.parametrize("fault", DOMAINS)
+def test_nothing_is_new_because_a_file_could_not_be_read(repository: Repository, fault: str) -> None:
+    judged = repository.judged({"domain.yml": DOMAINS[fault]}, {})
+
+    assert judged.code == 0
+    assert judged.comparison["new_findings"] == []
+    assert judged.comparison["intents"]["added"] == []
+    assert judged.comparison["changed_items"] == []
+    assert judged.verdict["reservation"] == ""
