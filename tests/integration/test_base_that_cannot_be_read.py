@@ -104,7 +104,7 @@ class Judged:
         return [one["name"] for one in (*stories["worse"], *stories["added_failing"])]
 
     def gate(self, name: str) -> str:
-        return next(gate["outcome"] for gate in self.verdict["gates"] if gate["name"] == name)
+        return str(next(gate["outcome"] for gate in self.verdict["gates"] if gate["name"] == name))
 
 
 @dataclass(frozen=True)

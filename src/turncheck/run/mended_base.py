@@ -106,7 +106,13 @@ def _cases(report: Report) -> tuple[CaseResult, ...]:
 
 
 def with_faults(mended: Report, base: Report, repaired: Iterable[Unread]) -> Report:
-    """Return the report of a repaired base with the base's findings about what was repaired: it has these, too."""
+    """Return the report of a repaired base with what the base has beside it.
+
+    These are its findings about what was repaired, and what kept evaluations from running that do not run yet.
+    """
+    kept = {one.evaluation: one for one in base.skipped if one.fault and not one.part}
+    skipped = tuple(one if one.no_tests else kept.get(one.evaluation, one) for one in mended.skipped)
+    mended = structs.replace(mended, skipped=skipped)
     if mended.validation is None or base.validation is None:
         return mended
     places = {(one.location, one.code) for one in repaired}
