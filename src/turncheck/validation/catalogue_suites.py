@@ -98,6 +98,7 @@ SUITE_CHECKS: Final = (
         " nearly that. Correct it, move a file that is no suite elsewhere, or name it with `--batch`, to be told more.",
         "utterance;intnt\nbuy tea;Order Tea",
         "input;intent\nbuy tea;Order Tea",
+        about=("file",),
     ),
     _check(
         "suite-open-quote",
