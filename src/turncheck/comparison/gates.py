@@ -118,6 +118,8 @@ def judge_regression(report: Report, comparison: Comparison | None, rule: judged
         return _judge_one_side(report, rule, delta, name)
     if rule.name.startswith("validation.") and is_read_in_part(report) and delta.delta <= rule.limit:
         return judged.Judged(name, "not judged", "files unread", metric=rule.name)
+    if rule.name.startswith("validation.") and comparison.baseline.hidden and delta.delta > rule.limit:
+        return judged.Judged(name, "not judged", "hidden on base", metric=rule.name)
     if delta.agreement is not None:
         return judged.Judged(name, "not judged", "agreement", (judged.Drop(rule, delta),), metric=rule.name)
     examples = comparison.examples

@@ -208,6 +208,8 @@ def _base_faults(gate: judged.Judged, _: _Run) -> str:
 def _hidden_on_base(gate: judged.Judged, run: _Run) -> str:
     tests = sum(isinstance(cause, judged.FailedTest) for cause in gate.causes)
     errors = len(gate.causes) - tests
+    if not gate.causes:
+        return f"{hidden_in_words(run.compared)}, so what it has there is not counted"
     words = [count(tests, "test that fails", "tests that fail")] if tests else []
     words += [count(errors, "error in the data", "errors in the data")] if errors else []
     return f"{wording.joined(words)} may be old: {hidden_in_words(run.compared)}"
