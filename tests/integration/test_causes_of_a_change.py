@@ -312,3 +312,51 @@ def test_nothing_is_tried_if_no_test_changed(judged: Callable[..., Outcome]) -> 
     outcome = judged(NOISE)
 
     assert "causes" not in json.loads(next(one.encoded for one in outcome.renderings() if one.name == "report.json"))
+
+
+# --- contradictions --------------------------------------------------------------------------------------------------
+
+GREETS = {"data/rules.yml": RULES + "- rule: greets\n  steps:\n  - intent: greet\n  - action: utter_greet\n"}
+WAITS_FOR = ("  - intent: greet\n  - action: utter_greet\n", "  - intent: greet\n  - action: utter_wait\n")
+LENDS = "- story: lends\n  steps:\n  - intent: lend\n  - action: utter_lend\n"
+
+
+def contradictions(outcome: Outcome) -> list[tuple[str, str]]:
+    return [
+        (finding.message, str(finding.location))
+        for finding in outcome.comparison.new_findings
+        if finding.code == "rule-contradiction"
+    ]
+
+
+def test_a_changed_rule_is_to_blame_for_the_stories_that_it_contradicts(judged: Callable[..., Outcome]) -> None:
+    changed = {"data/rules.yml": GREETS["data/rules.yml"].replace(*WAITS_FOR)}
+    line = changed["data/rules.yml"].count("\n")
+
+    outcome = judged({**NOISE, **changed}, {**BOT, **GREETS, "data/stories.yml": STORIES.replace("wait", "greet")})
+
+    what = "rule 'greets' was changed and now contradicts 2 stories"
+    assert contradictions(outcome) == [(f"The {what}: 'greet twice', 'greet three times'.", f"data/rules.yml:{line}:5")]
+    assert f"R{what[1:]} (data/rules.yml:{line}:5), so core could not be run" in outcome.verdict.summary
+    assert "data/stories.yml" not in outcome.verdict.summary
+    (finding,) = [one for one in outcome.comparison.new_findings if one.code == "rule-contradiction"]
+    assert {place.path for place in finding.others} == {"data/stories.yml"}
+    assert [cause.name for cause in finding.causes] == ["greets"]
+
+
+def test_a_new_rule_is_to_blame(judged: Callable[..., Outcome]) -> None:
+    rule = "- rule: whoever greets waits\n  steps:\n  - intent: greet\n  - action: utter_wait\n"
+
+    outcome = judged({**NOISE, **added("data/rules.yml", rule)})
+
+    ((message, place),) = contradictions(outcome)
+    assert message.startswith("The rule 'whoever greets waits' was added and now contradicts 2 stories")
+    assert place.startswith("data/rules.yml:")
+
+
+def test_a_story_that_contradicts_an_old_rule_is_to_blame_itself(judged: Callable[..., Outcome]) -> None:
+    outcome = judged({**NOISE, **added("data/stories.yml", LENDS)})
+
+    ((message, place),) = contradictions(outcome)
+    assert message == "The story 'lends' was added and now contradicts 1 rule: 'begin the form'."
+    assert place.startswith("data/stories.yml:")

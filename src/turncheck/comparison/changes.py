@@ -324,6 +324,8 @@ class FindingChange(Part, frozen=True, kw_only=True):
     """The message with the current name of anything that this change renamed; empty if it names no such thing."""
     names: tuple[Name, ...] = ()
     """The names that the message has, in its order, where something depends on them."""
+    causes: tuple[Cause, ...] = ()
+    """The changed parts of the project without which it is gone, together."""
 
 
 class UnseenChange(Part, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ from turncheck.comparison.cases import (
     response_cases,
     story_cases,
 )
-from turncheck.comparison.causes import with_causes
+from turncheck.comparison.causes import by_cause, with_causes, with_faults_by_cause
 from turncheck.comparison.changes import (
     CaseChange,
     ChangedCases,
@@ -182,6 +182,7 @@ def compare(report: Report, baseline: model.Baseline) -> model.Comparison:
                 return _alone(report, model.BaselineUsed(status="missing", reason=reason), agreed=True)
             seen_base, seen = as_both_show(base, report)
             validation, suspects = validation_beside(seen, seen_base), not_yet_recorded(report, base)
+            validation = by_cause(validation or report.validation, report, base) or validation
             messages = tuple(
                 model.CaseMessages(case=number, messages=case_messages) for number, case_messages in suspects.items()
             )
@@ -208,7 +209,7 @@ def as_compared(report: Report, comparison: model.Comparison | None) -> Report:
 
 def _beside(report: Report, validation: Validation | UnsetType, messages: Iterable[model.CaseMessages]) -> Report:
     if not isinstance(validation, UnsetType):
-        report = structs.replace(report, validation=validation)
+        report = with_faults_by_cause(structs.replace(report, validation=validation))
     return with_messages(report, {message.case: message.messages for message in messages})
 
 

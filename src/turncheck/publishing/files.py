@@ -158,7 +158,7 @@ def draw_plots(outcome: Outcome, folder: Path, screen: Console) -> list[Path]:
 def terminal_summary(outcome: Outcome, links: Links) -> str:
     """Return the summary as this terminal shows it, or in plain lines where there is none."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    return str(render_console(outcome.report, outcome.comparison, outcome.verdict, links, width=width).content)
+    return str(render_console(outcome.run.report, outcome.comparison, outcome.verdict, links, width=width).content)
 
 
 def terminal_overview(assistants: Assistants) -> str:

@@ -178,6 +178,15 @@ def _causes(case: changes.CaseChange) -> list[Entry]:
     return [*(_cause(part) for part in others), _cause(last, after=f"; {without_in_words(case)}")]
 
 
+def _causes_of_finding(finding: changes.FindingChange) -> list[Entry]:
+    """The changed parts without which a finding is gone, unless it is at its cause."""
+    if not finding.causes or finding.causes[0].location == finding.location:
+        return []
+    *others, last = finding.causes
+    after = f"; without {'that' if not others else 'these changes'}, it is gone"
+    return [*(_cause(part) for part in others), _cause(last, after=after)]
+
+
 _DONE_TO_PART: Final = {
     "unused": " is still configured, but not run: nothing that the engine trains uses it now",
     "used": " is run now: on the base, nothing that the engine trained used it",
@@ -299,6 +308,7 @@ def findings(
     first, *others = found
     tests = [_named_test(*test) for test in because]
     below = [replace(test, line=line("fails because of it: ", *test.line)) for test in tests]
+    below += _causes_of_finding(first) if isinstance(first, changes.FindingChange) else []
     below += [] if others else [Entry(place=Place(location)) for location in first.others]
     below += [Entry(line(_message(finding)), _at(finding.location)) for finding in others]
     spans = line(_message(first))

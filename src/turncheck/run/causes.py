@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import structs
 
+from turncheck.causes.contradictions import CODES, Contradictions
 from turncheck.causes.parts import changes_between, words_in
 from turncheck.causes.renaming import NewName
 from turncheck.causes.search import search
@@ -21,7 +22,7 @@ from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
 from turncheck.project.model import UserStep
-from turncheck.report.causes import Cause, Causes, CausesOfTest
+from turncheck.report.causes import Cause, Causes, CausesOfFinding, CausesOfTest
 from turncheck.run.assistant import action_server
 from turncheck.run.evaluated_project import slot_order_of
 from turncheck.run.reading import read_given
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from turncheck.comparison.changes import CaseChange, ChangedCases
     from turncheck.comparison.model import Comparison
     from turncheck.engines.base import Trained
+    from turncheck.messages.finding import Finding
     from turncheck.report.model import Report
     from turncheck.run.under_way import RunInProgress
 
@@ -50,11 +52,12 @@ def with_causes(report: Report, base: Report, comparison: Comparison, run: RunIn
         comparison: the two compared.
         run: the run that measured it; its engine trains the project with parts taken back.
     """
-    asked = list(_asked_tests(comparison, run))
+    asked = list(_asked_tests(comparison, run)) if _can_be_tried(run) else []
+    contradictions = _new_contradictions(report, comparison)
     commit = exact_commit(base.source.commit)
-    if not asked or commit is None or run.inputs.at_commit is None or not _can_be_tried(run):
+    if not (asked or contradictions) or commit is None or run.inputs.at_commit is None:
         return report
-    words = f"Looking for the causes of {count(len(asked), 'changed result')}"
+    words = f"Looking for the causes of {count(len(asked) + len(contradictions), 'changed result')}"
     try:
         with run.inputs.at_commit(commit) as there, run.screen.step("causes", words):
             before = read_given(there.inputs.settings)
@@ -62,7 +65,11 @@ def with_causes(report: Report, base: Report, comparison: Comparison, run: RunIn
                 return report
             names = [NewName(one.kind, one.old, one.new, one.location) for one in comparison.renamed]
             changes = changes_between(before, run.project, names)
-            return structs.replace(report, causes=_found(run, changes, asked, commit)) if changes.parts else report
+            if not changes.parts:
+                return report
+            found = _found(run, changes, asked) if asked else _NOTHING
+            of_findings = _causes_of_findings(changes, contradictions)
+            return structs.replace(report, causes=structs.replace(found, base=commit, findings=of_findings))
     except UserError as error:
         run.screen.note(f"Causes are not looked for: {error.message}")
         return report
@@ -74,7 +81,31 @@ def _can_be_tried(run: RunInProgress) -> bool:
     return trains and bool(run.project.stories or run.project.rules) and run.settings.model is None
 
 
-def _found(run: RunInProgress, changes: Changes, asked: Sequence[AskedTest], commit: str) -> Causes:
+_NOTHING: Final = Causes(base="")
+
+
+def _new_contradictions(report: Report, comparison: Comparison) -> list[Finding]:
+    """Return the contradictions of rules and stories that only this side has, as the report has them."""
+    new = {(finding.code, finding.location) for finding in comparison.new_findings if finding.code in CODES}
+    findings = report.validation.findings if report.validation else ()
+    return [finding for finding in findings if (finding.code, finding.location) in new]
+
+
+def _causes_of_findings(changes: Changes, findings: Sequence[Finding]) -> tuple[CausesOfFinding, ...]:
+    if not findings or changes.head.native is not None:
+        return ()
+    found = search(Contradictions(changes, findings).trials(), LEAST_WORK)
+    return tuple(
+        CausesOfFinding(
+            code=findings[number].code,
+            location=findings[number].location,
+            causes=tuple(_cause(changes.parts[part]) for part in parts),
+        )
+        for number, parts in sorted(found.causes.items())
+    )
+
+
+def _found(run: RunInProgress, changes: Changes, asked: Sequence[AskedTest]) -> Causes:
     """Try, and say what was found.
 
     Raises:
@@ -98,7 +129,7 @@ def _found(run: RunInProgress, changes: Changes, asked: Sequence[AskedTest], com
     named = {test: [_cause(changes.parts[part]) for part in parts] for test, parts in found.causes.items()}
     named |= {test: [] for test in found.unexplained}
     return Causes(
-        base=commit,
+        base="",
         tests=tuple(
             CausesOfTest(evaluation=test.evaluation, name=test.name, path=test.path, causes=tuple(named[number]))
             for number, test in enumerate(asked)
