@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from turncheck.causes.parts import Changes, Difference
     from turncheck.comparison.changes import CaseChange, ChangedCases
     from turncheck.comparison.model import Comparison
-    from turncheck.engines.base import Trained
     from turncheck.messages.finding import Finding
+    from turncheck.project.model import Story
     from turncheck.report.model import Report
     from turncheck.run.under_way import RunInProgress
 
@@ -52,7 +52,7 @@ def with_causes(report: Report, base: Report, comparison: Comparison, run: RunIn
         comparison: the two compared.
         run: the run that measured it; its engine trains the project with parts taken back.
     """
-    asked = list(_asked_tests(comparison, run)) if _can_be_tried(run) else []
+    asked = list(asked_tests(comparison, run.tests.stories)) if _can_be_tried(run) else []
     contradictions = _new_contradictions(report, comparison)
     commit = exact_commit(base.source.commit)
     if not (asked or contradictions) or commit is None or run.inputs.at_commit is None:
@@ -125,7 +125,9 @@ def _found(run: RunInProgress, changes: Changes, asked: Sequence[AskedTest]) -> 
             server,
             CaseRun(slot_order=slot_order_of(run.settings)),
         )
-        found = search(laboratory.trials(), _budget(run, laboratory.trained))
+        folds = run.settings.folds if run.tests.nlu is None else 0
+        budget = budget_for(len(run.project.nlu.examples), folds, laboratory.trained.size)
+        found = search(laboratory.trials(), budget)
     named = {test: [_cause(changes.parts[part]) for part in parts] for test, parts in found.causes.items()}
     named |= {test: [] for test in found.unexplained}
     return Causes(
@@ -153,19 +155,23 @@ def _cause(part: Difference) -> Cause:
     )
 
 
-def _budget(run: RunInProgress, trained: Trained) -> int:
-    """How much work may be spent: as much as the run itself took, within bounds that hold everywhere."""
-    sentences = len(run.project.nlu.examples)
-    folds = run.settings.folds if run.tests.nlu is None else 0
-    return min(max(LEAST_WORK, (folds + 1) * sentences + trained.size), MOST_WORK)
+def budget_for(sentences: int, folds: int, size: int) -> int:
+    """Return how much work may be spent: as much as the run itself took, within bounds that hold everywhere.
+
+    Args:
+        sentences: the project's training sentences.
+        folds: how many times the run trained on them; 0 if they were not cross-validated.
+        size: the work of training the policies.
+    """
+    return min(max(LEAST_WORK, (folds + 1) * sentences + size), MOST_WORK)
 
 
 # Which results changed.
 
 
-def _asked_tests(comparison: Comparison, run: RunInProgress) -> Iterator[AskedTest]:
+def asked_tests(comparison: Comparison, test_stories: Sequence[Story]) -> Iterator[AskedTest]:
     """Yield the tests that newly fail, then those that newly pass; what changed for a copy changed for all."""
-    stories = {(story.name, story.location.path): story for story in run.tests.stories}
+    stories = {(story.name, story.location.path): story for story in test_stories}
     for changed in (_newly_wrong, _newly_right):
         for case in changed(comparison.stories):
             name, path = key_of(case)
