@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -119,6 +120,8 @@ def test_a_given_path_that_is_missing_gives_way_to_the_default_as_in_rasa(root: 
 
 def test_a_missing_data_folder_is_no_fault_by_itself(root: Path) -> None:
     (root / "data").rename(root / "elsewhere")
+    assert codes(read_project(root)) == [("data-not-found", "data", "warning")], "there is some elsewhere"
+    shutil.rmtree(root / "elsewhere")
     assert codes(read_project(root)) == []
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.messages.finding import Finding, Location
 from turncheck.process.regular_file import is_folder, is_link, is_there
+from turncheck.project.candidates import candidates
 from turncheck.project.folder import ProjectFolder, absolute_name
 from turncheck.project.formats.format import SUITES, Format, FormatInput, ParsedFile
 from turncheck.project.formats.registry import recognised
@@ -181,12 +182,26 @@ def note_absent(folder: ProjectFolder, path: Path, default: Path, option: str) -
     """Note that a domain or configuration is missing, and how to name one."""
     name = folder.name(path)
     what = "domain" if option == "domain" else "configuration"
-    hint = _how_to_name(folder, default, option)
-    message = f"There is no {what} at '{name}'."
+    seen = candidates(folder.root, "domain" if option == "domain" else "config")
+    hint = _how_to_name(folder, default, option, seen)
+    message = f"There is no {what} at '{name}'.{_seen_elsewhere(option, seen)}"
     folder.findings.append(Finding(f"{option}-not-found", "error", message, Location(name), hint))
 
 
-def _how_to_name(folder: ProjectFolder, default: Path, option: str) -> str:
+def _seen_elsewhere(option: str, seen: Sequence[str]) -> str:
+    if not seen:
+        return ""
+    look = "looks" if len(seen) == 1 else "look"
+    return f" {_quoted(seen)} {look} like one (`{option}: {seen[0]}` in turncheck.yml names it)."
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
+
+
+def _how_to_name(folder: ProjectFolder, default: Path, option: str, seen: Sequence[str]) -> str:
+    if seen:
+        return f"Name it: `{option}: {seen[0]}` in turncheck.yml, or --{option}."
     if option == "domain" and is_folder(folder.root / DEFAULT_DOMAIN_FOLDER):
         return f"Name the folder: --domain {folder.name(folder.root / DEFAULT_DOMAIN_FOLDER)}."
     return f"Put it at '{folder.name(default)}', or name its path with --{option}."
@@ -211,6 +226,15 @@ def existing(folder: ProjectFolder, paths: Iterable[Path]) -> list[Path]:
             message = f"The path '{name}' does not exist; nothing is read from it."
             folder.findings.append(Finding("data-not-found", "warning", message, Location(name), "Correct the path."))
     return there
+
+
+def note_data_elsewhere(folder: ProjectFolder) -> None:
+    """Note that the default folder holds no training data although others do."""
+    if seen := candidates(folder.root, "data"):
+        key = f"`data: [{', '.join(seen)}]` in turncheck.yml names it"
+        message = f"There is no training data below '{DEFAULT_DATA}', but there is in {_quoted(seen)} ({key})."
+        hint = "Name it so, or with --data."
+        folder.findings.append(Finding("data-not-found", "warning", message, Location(DEFAULT_DATA), hint))
 
 
 def path_without_data(name: str, what: str) -> Finding:

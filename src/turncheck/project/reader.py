@@ -282,6 +282,8 @@ def _read_project(
         needed -= {"domain"}  # Rasa NLU 0.x was a program of its own, which knows none
     _note_what_is_absent(folder, absent, needed, domain=domain, config=config)
     below = assistants_in_place(folder, files)
+    if data is None and not data_read and not below:
+        project_files.note_data_elsewhere(folder)
     parts = [data_file.parts for data_file in data_read]
     stories = [story for part in parts for story in part.stories]
     return Project(

@@ -30,7 +30,14 @@ from turncheck.run.assistant import action_server, cache_in_use, opened_engine
 from turncheck.run.base_projects import bot_of_base
 from turncheck.run.inputs import NONE_PRECOMPUTED, Inputs, PrecomputedAnswers
 from turncheck.run.plugin_figures import Subject, evaluate_by_plugins, with_metrics_of_plugins
-from turncheck.run.reading import Tests, ensure_assistant_here, file_of_all, read_given, read_tests
+from turncheck.run.reading import (
+    Tests,
+    ensure_assistant_here,
+    ensure_something_here,
+    file_of_all,
+    read_given,
+    read_tests,
+)
 from turncheck.run.repeats import ensure_repeats_are_possible
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.under_way import RunInProgress
@@ -299,7 +306,9 @@ def read_all(inputs: Inputs, screen: Console) -> tuple[Inputs, Project, Tests]:
     with screen.step("reading", "Reading the project"):
         project = read_given(settings)
         ensure_assistant_here(project, as_argument="turncheck run ", all_too=True)
-        return inputs, project, read_tests(settings)
+        tests = read_tests(settings)
+        ensure_something_here(settings, project, tests)
+        return inputs, project, tests
 
 
 @contextmanager

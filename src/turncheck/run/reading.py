@@ -22,6 +22,7 @@ from turncheck.process.regular_file import file_and_case
 from turncheck.project import testfiles
 from turncheck.project.batch.reader import find_mistaken_suites, find_suites
 from turncheck.project.botium.others import suites_without_convos
+from turncheck.project.candidates import Part, candidates
 from turncheck.project.export import export_of
 from turncheck.project.files import PATH_WITHOUT_DATA
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder, assistants_in_words
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from turncheck.report.evaluations import Evaluation
     from turncheck.settings.options import Settings
 
+_PARTS: Final[tuple[Part, ...]] = ("domain", "config", "data")
 CASES_BELOW: Final = " or ".join(f"{name}/" for name in testfiles.E2E_FOLDERS)
 """Where end-to-end cases are looked for."""
 
@@ -332,6 +334,23 @@ def ensure_assistant_here(project: Project, *, as_argument: str = "--project ", 
         )
 
 
+def ensure_something_here(settings: Settings, project: Project, tests: Tests) -> None:
+    """Refuse a folder in which nothing was found that a run could measure.
+
+    Raises:
+        UserError: says what an assistant is.
+    """
+    absent = before_training.NOT_THERE.keys() <= {finding.code for finding in project.findings}
+    named = (settings.domain, settings.config, settings.nlu, *settings.data, *settings.stories)
+    found = (project.files, tests.nlu, tests.stories, tests.e2e, tests.batch, tests.findings)
+    if absent and not any(named) and not any(found) and not any(candidates(project.root, part) for part in _PARTS):
+        raise UserError(
+            f"there is no assistant in '{project.root}'",
+            hint="An assistant has a domain.yml beside its config.yml and its folder data/. Name its folder: "
+            "turncheck run FOLDER.",
+        )
+
+
 def _or_all(below: Iterable[Path]) -> str:
     """How to name all of them: by a pattern for each folder that they are in."""
     patterns = dict.fromkeys((path.parent / "*").as_posix() for path in below)
@@ -466,8 +485,11 @@ def elsewhere(evaluation: Evaluation, project: Project, engines: Engine) -> Skip
 
 def in_vain(project: Project) -> str:
     """Which of the paths that were named hold no training data, to be put behind what is missing; else nothing."""
-    said = [finding.message.rstrip(".") for finding in project.findings if finding.code == PATH_WITHOUT_DATA]
+    said = [finding.message.rstrip(".") for finding in project.findings if finding.code in _MISSES]
     return f" ({'; '.join(said)})" if said else ""
+
+
+_MISSES: Final = frozenset({PATH_WITHOUT_DATA, "data-not-found"})
 
 
 def impossible(

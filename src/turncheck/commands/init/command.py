@@ -10,6 +10,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import wrap
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.commands.flags.shared import existing_folder, not_negative
@@ -171,8 +172,8 @@ _ELSEWHERE: Final = ("project", "projects")
 """Keys of a file that is not in the assistant's own folder."""
 
 
-def settings_text() -> str:
-    """Return the file's text."""
+def settings_text(chosen: Mapping[str, str | tuple[str, ...]] = MappingProxyType({})) -> str:
+    """Return the file's text; ``chosen``: the values of keys that have not their defaults."""
     parts = ["# Settings of turncheck: every key, explained. A key that is commented out has its default.\n"]
     for name, option in options().items():
         if not option.file_key or name in _ELSEWHERE:
@@ -181,8 +182,8 @@ def settings_text() -> str:
         if not all(choice in about for choice in option.choices):
             about += f" ({', '.join(option.choices)})"
         lines = [f"# {line}" for line in wrap(f"{about}.", _WIDTH, break_long_words=False, break_on_hyphens=False)]
-        mark = "" if name in _SAID else "# "
-        parts.append("\n".join([*lines, f"{mark}{name}: {_value(default_of(name))}"]) + "\n")
+        mark = "" if name in _SAID or name in chosen else "# "
+        parts.append("\n".join([*lines, f"{mark}{name}: {_value(chosen.get(name, default_of(name)))}"]) + "\n")
     return "\n".join(parts)
 
 
@@ -229,6 +230,7 @@ def look_at(folder: Path, host: str | None = None) -> Repository:
         return export_of(one) is not None or imported(one) is not None
 
     paths: Sequence[Path] = [folder] if is_assistant(folder) or is_bot(folder) else assistants_below(folder)
+    paths = paths or ([folder] if kept_elsewhere(folder) else [])
     paths = paths or assistants_below(folder, is_bot)  # one run cannot test a bot over HTTP and other assistants
     if not paths:
         raise unreadable(folder) or UserError(
@@ -241,6 +243,27 @@ def look_at(folder: Path, host: str | None = None) -> Repository:
     branch = checkout.main_branch() if checkout is not None else "main"
     name, known_by = (host, "as named") if host is not None else _host_of(top, checkout)
     return Repository(top, projects, name, known_by, branch)
+
+
+def kept_elsewhere(folder: Path) -> Mapping[str, str | tuple[str, ...]]:
+    """Return the settings that name the parts of an assistant which are not where Rasa looks for them."""
+    from turncheck.project.candidates import candidates
+    from turncheck.project.export import export_of
+    from turncheck.project.reader import read_project
+
+    if export_of(folder) is not None:
+        return {}
+    project = read_project(folder)
+    codes = {finding.code for finding in project.findings}
+    found: dict[str, str | tuple[str, ...]] = {}
+    for part in _PARTS:
+        seen = candidates(folder, part) if f"{part}-not-found" in codes and not project.below else ()
+        if seen:
+            found[part] = seen if part == "data" else seen[0]
+    return found
+
+
+_PARTS: Final = ("domain", "config", "data")
 
 
 def _host_of(top: Path, checkout: Checkout | None) -> tuple[str, str]:
@@ -480,6 +503,10 @@ def _state_of(repository: Repository, project: str, screen: Console, until: floa
             yield f"  To do: {botium.notes[0]}"
         return
     yield f"{'This repository' if project == '.' else project} has {counted(folder)}."
+    if elsewhere := kept_elsewhere(folder):
+        named = ", ".join(f"`{name}: {_value(value)}`" for name, value in elsewhere.items())
+        yield f"  Not where Rasa looks for it: {named} in {FILE_NAME} names it, and a run shows what fails today."
+        return
     left = None if until is None else max(until - time.monotonic(), 0)
     if read_project(folder).platform.engine:
         yield "  What fails today is shown by a run that is told where the bot is: turncheck run --bot-url URL."
@@ -495,18 +522,31 @@ def _state_of(repository: Repository, project: str, screen: Console, until: floa
 def files_of(repository: Repository, place: str) -> Iterator[Proposed]:
     """Yield every file that is proposed, whether it exists or not; ``place``: where the host has its own."""
     from turncheck.commands.init.botium import imported
-    from turncheck.project.reader import read_project
 
     text = workflow(repository.host, repository.projects, repository.branch, _bots_ask(repository))
     yield Proposed(place, text)
     for project in repository.projects:
         below = f"{project}/" if project != "." else ""
         botium = imported(repository.top / project)
-        yield Proposed(f"{below}{FILE_NAME}", settings_text() + (f"\n{botium.text}" if botium else ""))
+        elsewhere = kept_elsewhere(repository.top / project) if botium is None else {}
+        yield Proposed(f"{below}{FILE_NAME}", settings_text(elsewhere) + (f"\n{botium.text}" if botium else ""))
         if botium is not None:
             continue
-        for name, text in first_tests(read_project(repository.top / project)).items():
+        for name, text in first_tests(_read(repository.top / project, elsewhere)).items():
             yield Proposed(f"{below}{name}", text)
+
+
+def _read(folder: Path, elsewhere: Mapping[str, str | tuple[str, ...]]) -> Project:
+    from turncheck.project.reader import read_project
+
+    domain, config = (elsewhere.get(part) for part in ("domain", "config"))
+    data = elsewhere.get("data")
+    return read_project(
+        folder,
+        domain=folder / domain if isinstance(domain, str) else None,
+        config=folder / config if isinstance(config, str) else None,
+        data=[folder / path for path in data] if isinstance(data, tuple) else None,
+    )
 
 
 def _bots_ask(repository: Repository) -> bool | None:

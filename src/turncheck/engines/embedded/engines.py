@@ -75,7 +75,10 @@ class EmbeddedEngine(Engine):
     @property
     def capabilities(self) -> Capabilities:
         """It does not run flows, and learns dialogues from stories and rules, unless there is a model."""
-        calm = self.project.calm and f"{self.project.calm}: the embedded engine does not run CALM assistants"
+        calm = self.project.calm and (
+            f"{self.project.calm}: the embedded engine does not run CALM assistants"
+            " (`engine: rasa` with `--rasa-url` tests a running one; `evaluations: validate` checks only the data)"
+        )
         learns = self.models is not None or self.project.stories or self.project.rules
         none = None if self.models is not None else calm
         unjudged = none or self._unjudged
@@ -328,8 +331,12 @@ class EmbeddedEngine(Engine):
         return replaced_recipe(self.project.config) if self._model is None else ()
 
     def _configured(self) -> tuple[ConfiguredComponent, ...] | None:
-        """Return what is done with each component; not known of a model, which was trained before."""
-        if self._model is not None:
+        """Return what is done with each component; not known of a model, which was trained before.
+
+        Nor is it if the configuration cannot be read, or is missing: nobody has chosen what takes its place.
+        """
+        is_missing = any(finding.code == "config-not-found" for finding in self.project.findings)
+        if self._model is not None or is_missing or "config" in self.project.unreadable:
             return None
         from turncheck.engines.embedded.configured import configured_components
 

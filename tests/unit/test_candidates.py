@@ -1,0 +1,82 @@
+"""Parts of a project that are kept under another name: the message names them, and the key that chooses one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from small_project import write_project
+
+from turncheck.commands.init.command import kept_elsewhere, settings_text
+from turncheck.messages.errors import UserError
+from turncheck.project.reader import read_project
+from turncheck.run.reading import ensure_something_here, read_tests
+from turncheck.settings.options import Settings
+
+KEPT = [
+    ("domain.yml", "domains/bp.yml", "domain", "domain: domains/bp.yml"),
+    ("domain.yml", "domain.yaml", "domain", "domain: domain.yaml"),
+    ("domain.yml", "data/domain.yaml", "domain", "domain: data/domain.yaml"),
+    ("config.yml", "config.yaml", "config", "config: config.yaml"),
+    ("config.yml", "configs/en/spacy.yml", "config", "config: configs/en/spacy.yml"),
+    ("data", "chatbot/data", "data", "data: [chatbot/data]"),
+    ("data", "training", "data", "data: [training]"),
+]
+
+
+def moved(root: Path, old: str, new: str) -> Path:
+    write_project(root)
+    (root / new).parent.mkdir(parents=True, exist_ok=True)
+    (root / old).rename(root / new)
+    return root
+
+
+@pytest.mark.parametrize(("old", "new", "part", "key"), KEPT)
+def test_a_part_under_another_name_is_named_with_its_key(
+    tmp_path: Path, old: str, new: str, part: str, key: str
+) -> None:
+    found = {one.code: one for one in read_project(moved(tmp_path, old, new)).findings}
+    assert f"'{new}'" in found[f"{part}-not-found"].message
+    assert f"`{key}` in turncheck.yml" in found[f"{part}-not-found"].message
+
+
+@pytest.mark.parametrize(("old", "new", "part", "key"), KEPT)
+def test_init_proposes_the_key(tmp_path: Path, old: str, new: str, part: str, key: str) -> None:
+    chosen = kept_elsewhere(moved(tmp_path, old, new))
+    assert list(chosen) == [part]
+    assert f"\n{key}\n" in settings_text(chosen)
+
+
+def test_a_file_of_another_tool_is_no_candidate(tmp_path: Path) -> None:
+    write_project(tmp_path)
+    (tmp_path / "domain.yml").rename(tmp_path / "domain.txt")
+    (tmp_path / "docker-compose.yml").write_text("version: '3'\nservices: {}\nactions: {}\n", encoding="utf-8")
+    (tmp_path / "tests").mkdir(exist_ok=True)
+    (found,) = [one for one in read_project(tmp_path).findings if one.code == "domain-not-found"]
+    assert found.message == "There is no domain at 'domain.yml'."
+
+
+def test_a_part_that_is_in_its_place_is_not_looked_for(tmp_path: Path) -> None:
+    assert kept_elsewhere(write_project(tmp_path)) == {}
+
+
+def nothing_here(root: Path) -> None:
+    settings = Settings(project=str(root))
+    ensure_something_here(settings, read_project(root), read_tests(settings))
+
+
+@pytest.mark.parametrize("files", [(), ("README.md",), ("src/app.py", "data/cities.csv"), ("docker-compose.yml",)])
+def test_a_folder_without_an_assistant_is_refused(tmp_path: Path, files: tuple[str, ...]) -> None:
+    for name in files:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("a: 1\n", encoding="utf-8")
+    with pytest.raises(UserError, match="there is no assistant in"):
+        nothing_here(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["domain.yml", "config.yml", "data/nlu.yml", "domains/x.yml", "tests/test_x.yml"])
+def test_any_part_of_one_is_an_assistant(tmp_path: Path, name: str) -> None:
+    texts = {"config.yml": "pipeline: []\n", "data/nlu.yml": "nlu: []\n", "tests/test_x.yml": "stories: []\n"}
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_text(texts.get(name, "intents: [a]\nslots: {}\n"), encoding="utf-8")
+    nothing_here(tmp_path)
