@@ -33,6 +33,8 @@ PATTERNS: Final = frozenset({"match", "search", "fullmatch", "findall", "findite
 PARSERS: Final = {
     "ci/bitbucket/host.py": "the Markdown of a rendered comment, whose marks a report of Bitbucket shows as they are",
     "ci/github/client.py": "what GitHub's API answers: it has no other sign of these refusals",
+    "ci/rest.py": "OpenSSL's message: a certificate that is refused has no type of its own",
+    "engines/action_server/server.py": "OpenSSL's message: a certificate that is refused has no type of its own",
     "ci/gitlab/host.py": "what GitLab's API answers: the scope that a token lacks is only named in words",
     "cli.py": "the system's own message: an ImportError says in no other way that memory was lacking",
     "commands/flags/parser.py": "argparse's own messages, which it hands on as text alone",

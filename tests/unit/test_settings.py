@@ -40,6 +40,22 @@ def test_an_empty_input_is_unset() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *[("PROJECT", "bot"), ("CONFIG", "c.yml"), ("DOMAIN", "d.yml"), ("NLU", "n.yml"), ("OUT", "results")],
+        *[("STRICT", "true"), ("COMMENT", "never"), ("BASELINE", "git"), ("ENGINE", "http"), ("FOLDS", "4")],
+        *[("BOT-URL", "http://127.0.0.1:8766"), ("ARTIFACT-NAME", "turncheck"), ("CACHE-FOLDER", "cache")],
+        *[("NOT-JUDGED", "fail"), ("CHECK-RUN", "true"), ("JUNIT-FLAVOUR", "jenkins"), ("SLOT-ORDER", "any")],
+        ("DATA", "one\ntwo"),
+    ],
+)
+@pytest.mark.parametrize("around", ["{}\n", " {}", "\n{}\r\n", "\t{} "])
+def test_white_space_around_an_input_does_not_count(name: str, value: str, around: str) -> None:
+    plain = from_inputs({f"INPUT_{name}": value})
+    assert from_inputs({f"INPUT_{name}": around.format(value)}) == plain
+
+
+@pytest.mark.parametrize(
     ("name", "text", "value"),
     [
         ("FAIL-ON", "errors, test-failures", ("errors", "test-failures")),

@@ -444,6 +444,16 @@ class RestClient:
             raise RestError(f"{self.host}'s answer to {request.called} is not what it should be: {error}") from None
 
     def _unreachable(self, request: Request, error: Exception) -> str:
+        """Say that there was no answer.
+
+        Raises:
+            RestError: the certificate is not trusted: nothing was sent, and trying again does not help.
+        """
+        if "CERTIFICATE_VERIFY_FAILED" in str(error):
+            raise RestError(
+                f"the certificate of {self.host} is not trusted, so {request.called} cannot be sent: name the file of"
+                " your certificates in the environment variable SSL_CERT_FILE"
+            ) from None
         return f"{self.host} cannot be reached for {request.called} ({type(error).__name__})"
 
     def _words_of(self, answer: requests.Response) -> str:

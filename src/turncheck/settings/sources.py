@@ -47,11 +47,15 @@ def from_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def from_inputs(environment: Mapping[str, str]) -> dict[str, Any]:
-    """Read the action's inputs (``INPUT_FAIL-ON``); an empty one is unset, as GitHub passes it."""
+    """Read the action's inputs (``INPUT_FAIL-ON``); an empty one is unset, as GitHub passes it.
+
+    White space around them is removed, as ``core.getInput`` of actions in JavaScript does: a block of YAML and a pasted
+    variable end in a line break.
+    """
     values = {}
     for name, option in options().items():
-        text = environment.get(f"INPUT_{name.upper()}", "")
-        if option.action_input and text.strip():
+        text = environment.get(f"INPUT_{name.upper()}", "").strip()
+        if option.action_input and text:
             values[name] = text
     return _parse(values, lambda name: f"input '{name}'")
 

@@ -178,6 +178,9 @@ class HttpActionServer:
                 return CallFailedError("failed", f"'{name}' failed, {reason}")
             case requests.exceptions.InvalidURL():
                 return CallFailedError("failed", f"calling {self.place}: {error}")
+            case requests.exceptions.SSLError() if "CERTIFICATE_VERIFY_FAILED" in str(error):
+                remedy = "name the file of your certificates as `cafile` of the endpoint or in SSL_CERT_FILE"
+                return CallFailedError("unreachable", f"the certificate of {self.place} is not trusted: {remedy}")
             case requests.ConnectionError():
                 return self._without_answer(name, error)
             case requests.exceptions.ContentDecodingError():

@@ -335,7 +335,7 @@ def _why(error: Exception) -> str:
     from turncheck.web.timed import was_refused
 
     if isinstance(error, requests.exceptions.SSLError):
-        return "its certificate is not trusted, or it does not speak TLS"
+        return "its certificate is not trusted (SSL_CERT_FILE names the file of your own), or it does not speak TLS"
     if isinstance(error, requests.Timeout):
         return "there was no answer in time"
     if isinstance(error, requests.ConnectionError):
