@@ -87,6 +87,14 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
         ],
         "domain.yml:36:13",
     ),
+    "response-variable-undefined": ([(D, "Your {size} pizza", "Your {sise} pizza")], "domain.yml:35:11"),
+    "response-variable-unknown": (
+        [
+            (D, "  utter_goodbye:", "  utter_told:\n  - text: It is {number}.\n  utter_goodbye:"),
+            ("actions/a.py", "", 'dispatcher.utter_message(response="utter_told", number=1)\n'),
+        ],
+        "domain.yml:33:11",
+    ),
     "button-payload-invalid": ([(D, '"large"}', '"large"')], "domain.yml:31:16"),
     "button-intent-undefined": ([(D, "'/order{", "'/ordr{")], "domain.yml:31:16"),
     "button-entity-undefined": ([(D, '{"size": "large"}', '{"sise": "large"}')], "domain.yml:31:16"),
@@ -638,3 +646,83 @@ def test_a_default_file_that_is_missed_matters_in_every_run(tmp_path: Path) -> N
     found = validate(read_project(root, config=root / "other.yml")).findings
 
     assert {one.severity for one in found if one.code == "config-not-measured"} == {"warning"}
+
+
+SAYS: list[tuple[str, bool]] = [
+    ('  - text: "Hi {customer}"', True),
+    ('  - text: "Hi {size}"', False),
+    ('  - text: "Hi {{customer}}"', False),
+    ('  - text: "Hi {requested_slot}"', False),
+    ("  - text: hi\n    image: https://example.org/{customer}.png", True),
+    ("  - custom:\n      blocks:\n      - text: for {customer}", True),
+    ('  - text: hi\n    buttons:\n    - title: "{customer}?"\n      payload: /greet', True),
+    ('  - text: hi\n    buttons:\n    - title: yes\n      payload: "/order{{\\"size\\": \\"{customer}\\"}}"', True),
+    ('  - text: hi\n    buttons:\n    - title: yes\n      payload: \'/order{"size": "large"}\'', False),
+    ("  - text: hi\n    attachment: {name: '{customer}'}", True),
+    ("  - text: |\n      Hi!\n      You are {customer}.", True),
+    ("  - text: hi\n    metadata: {note: '{customer}'}", False),
+    ('  - text: "{ customer } {0} {a b} {}"', False),
+    ("  - text: hi\n  - text: Grüß Gott, {Käufer}", True),
+]
+
+
+@pytest.mark.parametrize(("says", "is_undefined"), SAYS)
+def test_the_variables_of_a_response_are_slots(says: str, is_undefined: bool, tmp_path: Path) -> None:
+    found = checked(tmp_path, (D, '  - text: "Bye!"', says)).findings
+    assert ("response-variable-undefined" in {one.code for one in found}) == is_undefined
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("dispatcher.utter_message(response='utter_told', number=1)", "response-variable-unknown"),
+        ("dispatcher.utter_message(text='hi')", "response-variable-undefined"),
+    ],
+)
+def test_a_custom_action_may_pass_what_no_slot_has(code: str, expected: str, tmp_path: Path) -> None:
+    told = (D, "  utter_goodbye:", "  utter_told:\n  - text: It is {number}.\n  utter_goodbye:")
+    found = checked(tmp_path, told, ("actions/a.py", "", f"{code}\n")).findings
+    assert {one.code for one in found if one.code.startswith("response-variable")} == {expected}
+
+
+@pytest.mark.parametrize("name", ["utter_default", "utter_restart", "utter_back", "utter_ask_rephrase", "utter_sorry"])
+def test_what_default_actions_and_policies_say_is_used(name: str, tmp_path: Path) -> None:
+    fallback = (C, "- name: RulePolicy", "- name: RulePolicy\n  core_fallback_action_name: utter_sorry")
+    response = (D, "  utter_goodbye:", f"  {name}:\n  - text: Sorry.\n  utter_goodbye:")
+    sorry = () if name == "utter_sorry" else ((D, "  utter_goodbye:", "  utter_sorry:\n  - text: x\n  utter_goodbye:"),)
+    assert places(checked(tmp_path, response, *sorry, fallback), "response-unused") == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "is_held"),
+    [
+        *[("bool", "yes", False), ("bool", "true", True), ("bool", "'False'", True), ("bool", "1", True)],
+        *[("bool", "maybe", False), ("bool", "null", True), ("float", "cheap", False), ("float", "0", True)],
+        *[("float", "'2.5'", True), ("float", "2,5", False), ("float", "[1]", False), ("text", "yes", True)],
+    ],
+)
+def test_a_slot_holds_values_of_its_type(kind: str, value: str, is_held: bool, tmp_path: Path) -> None:
+    slot = (D, "slots:\n", f"slots:\n  milk:\n    type: {kind}\n    mappings:\n    - type: from_text\n")
+    step = (S, "  - action: utter_done\n", f"  - slot_was_set:\n    - milk: {value}\n  - action: utter_done\n")
+    assert (places(checked(tmp_path, slot, step), "slot-value-undefined") == []) == is_held
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "is_seen"),
+    [("zh", "我想去[北京](city)看看", True), ("ja", "東京に行きたい", False), ("en", "I want 北京看看", False)],
+)
+def test_entries_of_lookup_tables_are_seen_where_words_have_no_spaces(
+    language: str, text: str, is_seen: bool, tmp_path: Path
+) -> None:
+    lookup = (N, "", "- lookup: city\n  examples: |\n    - 北京\n")
+    example = (N, "    - see you later\n", f"    - see you later\n    - {text}\n")
+    found = checked(tmp_path, (C, "language: en", f"language: {language}"), lookup, example)
+    assert (places(found, "lookup-entry-unseen") == []) == is_seen
+
+
+def test_an_entry_may_be_inside_of_a_word_without_word_boundaries(tmp_path: Path) -> None:
+    edits = (
+        (N, "", "- lookup: city\n  examples: |\n    - orni\n"),
+        (C, "- name: DIETClassifier", "- name: RegexFeaturizer\n  use_word_boundaries: false\n- name: DIETClassifier"),
+    )
+    assert places(checked(tmp_path, *edits), "lookup-entry-unseen") == []

@@ -67,6 +67,9 @@ DEFAULT_ACTIONS: Final = (
 )
 """In Rasa's order: the first of them is taken when no policy predicts anything."""
 
+SAID_BY_DEFAULT_ACTIONS: Final = frozenset({"utter_restart", "utter_back", "utter_default", "utter_ask_rephrase"})
+"""Responses that default actions say if the domain has them."""
+
 SLOT_REQUESTED: Final = "requested_slot"
 SLOT_SESSION_METADATA: Final = "session_started_metadata"
 KNOWLEDGE_BASE_SLOTS: Final = (

@@ -230,7 +230,8 @@ def existing(folder: ProjectFolder, paths: Iterable[Path]) -> list[Path]:
 
 def note_data_elsewhere(folder: ProjectFolder) -> None:
     """Note that the default folder holds no training data although others do."""
-    if seen := candidates(folder.root, "data"):
+    seen = [name for name in candidates(folder.root, "data") if name.split("/")[0] != DEFAULT_DATA]
+    if seen:
         key = f"`data: [{', '.join(seen)}]` in turncheck.yml names it"
         message = f"There is no training data below '{DEFAULT_DATA}', but there is in {_quoted(seen)} ({key})."
         hint = "Name it so, or with --data."

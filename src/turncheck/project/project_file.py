@@ -98,15 +98,11 @@ class ProjectFile(NamedTuple):
         return self.role == "data" and not self.kinds.isdisjoint(STORY_KEYS)
 
 
-_NEEDED: Final = frozenset({"domain", "config"})
-"""Files without which nothing is trained, so that they must not be empty."""
-
-
 def unreadable_parts(files: Iterable[ProjectFile]) -> frozenset[str]:
     """Return the parts of a project that are not read completely; see :class:`~turncheck.project.model.Project`."""
     parts: set[str] = set()
     for file in files:
-        if file.is_complete and not (file.is_empty and file.role in _NEEDED):
+        if file.is_complete and not (file.is_empty and file.role == "config"):
             continue
         if file.role != "data":
             parts.add(file.role)

@@ -344,6 +344,8 @@ def _files_that_should_hold_data(
     folder: ProjectFolder, data: Iterable[project_files.DataFile], domain: Domain
 ) -> list[ProjectFile]:
     """Return the empty files without which nothing can be learned, which is an error; others may be placeholders."""
+    if domain.is_empty:
+        return []
     parts = [data_file.parts for data_file in data]
     there = {"nlu": any(part.nlu.examples for part in parts), "stories": any(part.stories for part in parts)}
     if not domain.responses and not domain.actions:

@@ -60,8 +60,9 @@ UNDEFINED = (
     _check(
         "slot-value-undefined",
         "warning",
-        "A story or rule sets a categorical slot to a value that the domain does not list",
-        "It counts as “some other value”. Add the value to the slot's `values`, or correct it.",
+        "A story or rule sets a slot to a value that it does not hold",
+        "One that a categorical slot does not list counts as “some other value”; a bool slot that is neither true nor false,"
+        " and a float slot that is no number, count as not set. Correct the value, or add it to the slot's `values`.",
         "- slot_was_set:\n  - pizza_size: huge   # values: small, large",
         "- slot_was_set:\n  - pizza_size: large",
         matters_always=True,
@@ -208,6 +209,29 @@ UNDEFINED = (
         "condition:\n- type: slot\n  name: logged_in\n  value: true",
         matters_always=True,
         needs=("domain",),
+        about=("response", "slot"),
+    ),
+    _check(
+        "response-variable-undefined",
+        "warning",
+        "A variable of a response is not a slot",
+        "Nothing fills it in, and one such variable leaves all others of the response unfilled, too: the bot says the"
+        " names in braces. Double the braces (`{{name}}`) to say them on purpose.",
+        "utter_hello:\n  - text: Hi {custmer}!",
+        "utter_hello:\n  - text: Hi {customer}!",
+        matters_always=True,
+        needs=("domain", "stories"),
+        about=("response", "slot"),
+    ),
+    _check(
+        "response-variable-unknown",
+        "info",
+        "A variable of a response that only a custom action says is not a slot",
+        "The action must pass its value: `dispatcher.utter_message(response=…, name=…)`. Otherwise the bot says the names"
+        " of all variables of the response in braces.",
+        "utter_order:\n  - text: Order {nmuber} is on its way.",
+        "utter_order:\n  - text: Order {number} is on its way.",
+        needs=("domain", "stories"),
         about=("response", "slot"),
     ),
     _check(

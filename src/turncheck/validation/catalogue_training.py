@@ -198,8 +198,8 @@ EXAMPLES = (
         "synonym-unreached",
         "warning",
         "A synonym is never reached",
-        "No example annotates its text, and no RegexEntityExtractor finds it by a lookup table or a regex, so nothing"
-        " extracts it; or the pipeline has no EntitySynonymMapper.",
+        "No example annotates its text, and no RegexEntityExtractor finds it by a lookup table or a regex: nothing, or only"
+        " what an extractor learned from other words, extracts it; or the pipeline has no EntitySynonymMapper.",
         "- synonym: large\n  examples: |\n    - humongous",
         "- synonym: large\n  examples: |\n    - humongous\n- intent: order\n  examples: |\n    - a [humongous](size) pizza",
         needs=("nlu", "config"),

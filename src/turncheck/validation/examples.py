@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import Name
 from turncheck.messages.phrasing import count as counted
-from turncheck.project.config import is_custom, short_name
+from turncheck.project.config import LEARNING_EXTRACTORS, is_custom, short_name
 from turncheck.project.model import Domain, Project, Story, UserStep
-from turncheck.project.nlu_data import EntityAnnotation, Example, whitespace_words, word_borders
+from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, whitespace_words, word_borders
 from turncheck.validation.findings import Places, found, gathered, places_of
 from turncheck.validation.names import pretrained_entities
 from turncheck.validation.similarity import normalised, shown, splits_word, word_spans
@@ -279,6 +279,8 @@ def check_synonyms(facts: Facts) -> Iterator[Finding]:
     named = {entity.entity for example in nlu.examples for entity in example.entities}
     listed = {element.casefold() for table in nlu.lookups if table.name in named for element in table.elements}
     by_table, by_pattern, anything = _matching(project, named)
+    extractors = [name for c in pipeline or () if (name := short_name(c.name)) in LEARNING_EXTRACTORS]
+    learning = extractors if named else []
     values = {synonym.synonym.casefold(): str(synonym.value) for synonym in nlu.synonyms}
     for synonym in nlu.synonyms:
         text = synonym.synonym.casefold()
@@ -286,9 +288,11 @@ def check_synonyms(facts: Facts) -> Iterator[Finding]:
         if text == value:
             continue
         if text not in annotated and not (by_table and text in listed) and not by_pattern and not anything:
+            learned = f": whether {learning[0]} extracts it depends on what it learned from other words"
+            then = learned if learning else ", so nothing extracts it"
             yield found(
                 "synonym-unreached",
-                f"The synonym '{synonym.synonym}' for '{synonym.value}' is annotated nowhere, so nothing extracts it.",
+                f"No example annotates the synonym '{synonym.synonym}' for '{synonym.value}'{then}.",
                 synonym.location,
                 about=(Name("synonym", synonym.synonym),),
             )
@@ -307,6 +311,9 @@ def check_lookups(facts: Facts) -> Iterator[Finding]:
     project = facts.project
     if not project.nlu.lookups:
         return
+    if project.config.language in _SPACELESS or _within_words(project):
+        yield from _unseen_within(project)
+        return
     longest = max((len(normalised(e)) for table in project.nlu.lookups for e in table.elements), default=0)
     phrases: set[tuple[str, ...]] = set()
     for example in project.nlu.examples:
@@ -317,15 +324,35 @@ def check_lookups(facts: Facts) -> Iterator[Finding]:
         entries = [element for table in tables for element in table.elements]
         unseen = sorted(e for e in entries if 0 < len(normalised(e)) <= 6 and normalised(e) not in phrases)
         if unseen:
-            yield found(
-                "lookup-entry-unseen",
-                f"{len(unseen)} of {len(entries)} entries of the lookup '{name}' occur in no example:"
-                f" {', '.join(unseen[:3])}{' …' if len(unseen) > 3 else ''}.",
-                tables[0].location,
-                others=places_of(tables[1:]),
-                subject=name,
-                about=(Name("lookup", name),),
-            )
+            yield _never_seen(name, tables, entries, unseen)
+
+
+def _never_seen(name: str, tables: Sequence[Lookup], entries: Sequence[str], unseen: Sequence[str]) -> Finding:
+    return found(
+        "lookup-entry-unseen",
+        f"{len(unseen)} of {len(entries)} entries of the lookup '{name}' occur in no example:"
+        f" {', '.join(unseen[:3])}{' …' if len(unseen) > 3 else ''}.",
+        tables[0].location,
+        others=places_of(tables[1:]),
+        subject=name,
+        about=(Name("lookup", name),),
+    )
+
+
+def _within_words(project: Project) -> bool:
+    """Whether a lookup table also matches inside of words."""
+    pipeline = project.config.pipeline or ()
+    return any(component.parameters.get("use_word_boundaries") is False for component in pipeline)
+
+
+def _unseen_within(project: Project) -> Iterator[Finding]:
+    """Yield the same where an entry may be anywhere in an example."""
+    text = "\n".join(example.text.casefold() for example in project.nlu.examples)
+    for name, tables in gathered((table.name, table) for table in project.nlu.lookups).items():
+        entries = [element for table in tables for element in table.elements]
+        unseen = sorted(entry for entry in entries if entry.strip() and entry.casefold() not in text)
+        if unseen:
+            yield _never_seen(name, tables, entries, unseen)
 
 
 # Misspelt annotations: Rasa reads them as plain text, and the entity is lost.

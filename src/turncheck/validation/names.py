@@ -10,13 +10,14 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.dialogue.domain import ACTION_VALIDATE_SLOT_MAPPINGS, DEFAULT_ACTIONS, DEFAULT_SLOTS
-from turncheck.dialogue.situation import influences
+from turncheck.dialogue.situation import features_of, influences
 from turncheck.dialogue.story_steps import EVENT_NAMES, entities_of_command
 from turncheck.messages.finding import Finding, Location, Name
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.config import DUCKLING_DIMENSIONS, LEARNING_EXTRACTORS, SPACY_DIMENSIONS, is_custom, short_name
 from turncheck.validation.facts import UTTER, Facts
 from turncheck.validation.findings import Places, found, of_blocks
+from turncheck.validation.response_variables import check_variables, variables_of
 from turncheck.yaml_tree.tree import YamlMapping, YamlSequence
 
 if TYPE_CHECKING:
@@ -153,6 +154,7 @@ def check_undefined(facts: Facts) -> Iterator[Finding]:
     yield from check_mappings(facts)
     yield from _domain_lists(facts)
     yield from _conditions(facts)
+    yield from check_variables(facts)
     yield from _undefined_retrieval_responses(facts)
 
 
@@ -232,6 +234,7 @@ def _slot_values(facts: Facts) -> Iterator[Finding]:
         if slot.type == "categorical" and slot.values
     }
     seen: set[tuple[str, str]] = set()
+    yield from _values_without_effect(facts)
     for block, step in facts.slot_steps():
         values = listed.get(step.slot)
         value = str(step.value).lower()
@@ -246,6 +249,30 @@ def _slot_values(facts: Facts) -> Iterator[Finding]:
                 step.location,
                 suggestion(value, values),
                 about=(Name("slot", step.slot), Name("value", value)),
+            )
+
+
+_HELD: Final = frozenset({"bool", "float"})
+"""Types of slots that turn a value of another type into nothing."""
+
+
+def _values_without_effect(facts: Facts) -> Iterator[Finding]:
+    """Values that policies see as if the slot was not set, since it does not hold them."""
+    seen: set[tuple[str, str]] = set()
+    for block, step in facts.slot_steps():
+        slot = facts.domain.slots.get(step.slot)
+        if slot is None or step.value is None or step.named_only or slot.type not in _HELD or not influences(slot):
+            continue
+        key = (step.slot, str(step.value))
+        if key not in seen and not any(features_of(slot, step.value)):
+            seen.add(key)
+            what = "neither true nor false" if slot.type == "bool" else "not a number"
+            yield found(
+                "slot-value-undefined",
+                f"The {block.kind} '{block.name}' sets the {slot.type} slot '{step.slot}' to '{step.value}', which is"
+                f" {what}: policies see it as not set.",
+                step.location,
+                about=(Name("slot", step.slot), Name("value", key[1])),
             )
 
 
@@ -389,7 +416,6 @@ def _undefined_retrieval_responses(facts: Facts) -> Iterator[Finding]:
             )
 
 
-_PLACEHOLDER = re.compile(r"\{([^{}\s]+)\}")
 _RESPONSE_NAME = re.compile(r"utter_[A-Za-z0-9_]+(?:/[A-Za-z0-9_]+)?")
 
 
@@ -456,7 +482,7 @@ def _unused_slots(facts: Facts) -> Iterator[model.Slot]:
     used |= {step.slot for _, step in facts.slot_steps()}
     for response in facts.domain.responses.values():
         for variation in response.variations:
-            used.update(_PLACEHOLDER.findall(str(dict(variation.content))))
+            used.update(variables_of(variation.content))
             used.update(str(condition.get("name")) for condition in variation.conditions if isinstance(condition, dict))
     for slot in facts.domain.slots.values():
         if slot.name not in used and slot.name not in DEFAULT_SLOTS and not _influences_by_itself(slot):

@@ -37,6 +37,7 @@ from turncheck.validation.names import check_buttons, check_definitions, check_u
 
 if TYPE_CHECKING:
     from turncheck.project.e2e.model import E2ECase
+    from turncheck.project.nlu_data import Example
     from turncheck.project.rasa_version import RasaVersion
 
 
@@ -57,7 +58,11 @@ def check_test_names(facts: Facts) -> Iterator[Finding]:
         "form": facts.forms,
         "slot": facts.slots | facts.default_slots | {SLOT_REQUESTED},
     }
+    labels = {label for example in facts.project.nlu.examples if (label := example.intent) and "/" in label}
+    known["label"] = labels
     named = [*_of_stories(tests.stories, intents), *_of_cases(tests.cases)]
+    if facts.project.nlu.examples:
+        named += _keys_of_tests(tests, intents)
     named += [
         ("test-intent-undefined", "intent", example.base_intent, example.location)
         for example in tests.examples
@@ -68,10 +73,20 @@ def check_test_names(facts: Facts) -> Iterator[Finding]:
         if name not in known[kind]:
             places.setdefault((code, kind, name, location.path), []).append(location)
     for (code, kind, name, _), (first, *others) in places.items():
-        called = "response" if kind == "action" and name.startswith("utter_") else kind
+        is_response = kind == "action" and name.startswith("utter_")
+        called = "response" if is_response else "intent" if kind == "label" else kind
         message = f"A test names the {called} '{name}', which is not defined."
         near = suggestion(name, known[kind])
         yield found(code, message, first, near, others, names=(Name(called, name),))
+
+
+def _keys_of_tests(tests: ProjectTests, intents: Collection[str]) -> Iterator[_Named]:
+    """Keys of retrieval intents that are known themselves; without text nothing has to be understood."""
+    steps = (step for story in tests.stories for step in story.steps if isinstance(step, model.UserStep) and step.text)
+    labelled: list[Example | model.UserStep] = [*tests.examples, *steps]
+    for one in labelled:
+        if one.intent and "/" in one.intent and one.base_intent in intents:
+            yield "test-intent-undefined", "label", one.intent, one.location
 
 
 def _of_stories(stories: Iterable[model.Story], intents: Collection[str]) -> Iterator[_Named]:

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from msgspec.structs import replace
 
-from turncheck.dialogue.domain import DEFAULT_INTENTS
+from turncheck.dialogue.domain import DEFAULT_INTENTS, SAID_BY_DEFAULT_ACTIONS
 from turncheck.messages.finding import Finding, Location, Name
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.model import OrStep, Story, UserStep
 from turncheck.validation.facts import UTTER, Facts
 from turncheck.validation.findings import Places, found, gathered, of_blocks, places_of
+from turncheck.validation.response_variables import asked_by_forms
 from turncheck.yaml_tree.tree import YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
@@ -127,9 +128,9 @@ def check_repeated_examples(facts: Facts) -> Iterator[Finding]:
 
 
 def check_responses(facts: Facts) -> Iterator[Finding]:
-    """Responses that stories use and nothing defines, and those that no story, form or custom action uses.
+    """Responses that stories use and nothing defines, and those that no story, form, policy or action uses.
 
-    Rasa does not look into forms and custom actions.
+    Rasa does not look into forms, policies and actions.
     """
     used = gathered((step.action, step) for _, step in facts.action_steps() if step.action.startswith(UTTER))
     for name, steps in used.items():
@@ -146,8 +147,8 @@ def check_responses(facts: Facts) -> Iterator[Finding]:
             action, is_key, _ = name.partition("/")
             selects = f" '{name}' is chosen by the response selector: write '{action}'."
             yield replace(finding, hint=finding.hint + selects) if is_key else finding
-    asked = {f"{UTTER}ask_{slot}" for form in facts.domain.forms.values() for slot in form.required_slots}
-    asked |= {f"{UTTER}ask_{form.name}_{slot}" for form in facts.domain.forms.values() for slot in form.required_slots}
+    asked = asked_by_forms(facts) | SAID_BY_DEFAULT_ACTIONS | _named_in_policies(facts)
+    asked |= {intent.triggers for intent in facts.domain.intents.values() if intent.triggers}
     unused: dict[str, Location] = {}
     for response in facts.domain.responses.values():
         name = response.name.partition("/")[0]
@@ -158,6 +159,12 @@ def check_responses(facts: Facts) -> Iterator[Finding]:
         if name not in in_code:
             message = f"The response '{name}' is used in no story or rule."
             yield found("response-unused", message, location, names=(Name("response", name),))
+
+
+def _named_in_policies(facts: Facts) -> set[str]:
+    """Responses that a policy falls back to, such as those of ``core_fallback_action_name``."""
+    values = (value for policy in facts.project.config.policies or () for value in policy.parameters.values())
+    return {value for value in values if isinstance(value, str) and value.startswith(UTTER)}
 
 
 def check_listed_responses(facts: Facts) -> Iterator[Finding]:

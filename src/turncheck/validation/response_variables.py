@@ -1,0 +1,109 @@
+"""Variables of responses, such as ``{customer}`` in a text, that no slot of the domain fills.
+
+Rasa fills in a response as a whole: if one variable has no value, all of them are said with their braces.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.dialogue.domain import DEFAULT_SLOTS
+from turncheck.messages.finding import Name
+from turncheck.messages.phrasing import suggestion
+from turncheck.validation.facts import UTTER, Facts
+from turncheck.validation.findings import found
+from turncheck.yaml_tree.source import ScalarLines
+from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from turncheck.messages.finding import Finding, Location
+    from turncheck.project import model
+
+_VARIABLE: Final = re.compile(r"(?<!\{)\{([^\W\d][\w-]*)\}(?!\})")
+"""A name in braces; in doubled ones it is text. JSON in a payload has more than a name between them."""
+_FILLED: Final = ("text", "image", "custom", "buttons", "attachment", "quick_replies")
+"""The keys of a response in which Rasa fills in variables."""
+_DEEPEST: Final = 50
+
+
+def check_variables(facts: Facts) -> Iterator[Finding]:
+    """Variables of responses that are no slots: wrong, unless a custom action may pass a value for them."""
+    if facts.project.calm is not None:
+        return  # Rasa Pro has variables of its own
+    known = {*facts.domain.slots, *facts.default_slots, *DEFAULT_SLOTS}
+    said = {step.action for _, step in facts.action_steps()} | asked_by_forms(facts)
+    for response in facts.domain.responses.values():
+        unknown: dict[str, list[Location]] = {}
+        for variation in response.variations:
+            for name in dict.fromkeys(variables_of(variation.content)):
+                if name not in known:
+                    unknown.setdefault(name, []).append(_place(facts, response, variation, name))
+        for name, (first, *others) in unknown.items():
+            names = (Name("response", response.name), Name("slot", name))
+            near = suggestion(name, facts.slots)
+            if _may_be_passed(facts, response.name.partition("/")[0], said):
+                message = f"The response '{response.name}' names {{{name}}}, which is no slot: an action must pass it."
+                yield found("response-variable-unknown", message, first, near, others, names=names)
+            else:
+                message = f"The response '{response.name}' names {{{name}}}, which is no slot: it is said in braces."
+                yield found("response-variable-undefined", message, first, near, others, names=names)
+
+
+def variables_of(content: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the variables that Rasa fills in when it says this variation of a response."""
+    for key in _FILLED:
+        yield from _variables(content.get(key), 0)
+
+
+def _variables(value: Any, depth: int) -> Iterator[str]:
+    if isinstance(value, str):
+        yield from _VARIABLE.findall(value)
+    elif depth < _DEEPEST:
+        parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+        for part in parts:
+            yield from _variables(part, depth + 1)
+
+
+def asked_by_forms(facts: Facts) -> set[str]:
+    """Return the responses with which forms ask for their slots."""
+    return {
+        f"{UTTER}ask_{name}"
+        for form in facts.domain.forms.values()
+        for slot in form.required_slots
+        for name in (slot, f"{form.name}_{slot}")
+    }
+
+
+def _may_be_passed(facts: Facts, name: str, said: set[str]) -> bool:
+    """Whether only custom actions say a response, so that they may pass values with it."""
+    if name in said:
+        return False
+    return any(quoted.partition("/")[0] == name for quoted in facts.code.quoted)
+
+
+def _place(facts: Facts, response: model.Response, variation: model.ResponseVariation, name: str) -> Location:
+    """Where a variable is: the value with it, or its line in a block of text."""
+    document = next((file.document for file in facts.project.files if file.path == variation.location.path), None)
+    if document is None or not isinstance(document.root, YamlMapping):
+        return variation.location
+    written = document.root.at("responses", response.name)
+    for node in written.items if isinstance(written, YamlSequence) else ():
+        if node.location == variation.location:
+            return _place_in(node, f"{{{name}}}", 0) or variation.location
+    return variation.location
+
+
+def _place_in(node: YamlNode, text: str, depth: int) -> Location | None:
+    if isinstance(node, YamlScalar):
+        if not isinstance(node.value, str) or text not in node.value:
+            return None
+        number = node.value[: node.value.index(text)].count("\n")
+        return ScalarLines(node).locate(number) if number else node.location
+    if depth >= _DEEPEST:
+        return None
+    parts: Iterable[YamlNode] = node.items.values() if isinstance(node, YamlMapping) else ()
+    parts = node.items if isinstance(node, YamlSequence) else parts
+    return next((place for part in parts if (place := _place_in(part, text, depth + 1)) is not None), None)
