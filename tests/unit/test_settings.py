@@ -45,7 +45,7 @@ def test_an_empty_input_is_unset() -> None:
         *[("PROJECT", "bot"), ("CONFIG", "c.yml"), ("DOMAIN", "d.yml"), ("NLU", "n.yml"), ("OUT", "results")],
         *[("STRICT", "true"), ("COMMENT", "never"), ("BASELINE", "git"), ("ENGINE", "http"), ("FOLDS", "4")],
         *[("BOT-URL", "http://127.0.0.1:8766"), ("ARTIFACT-NAME", "turncheck"), ("CACHE-FOLDER", "cache")],
-        *[("NOT-JUDGED", "fail"), ("CHECK-RUN", "true"), ("JUNIT-FLAVOUR", "jenkins"), ("SLOT-ORDER", "any")],
+        *[("NOT-JUDGED", "fail"), ("CHECK-RUN", "true"), ("SLOT-ORDER", "any")],
         ("DATA", "one\ntwo"),
     ],
 )

@@ -288,8 +288,9 @@ def check_synonyms(facts: Facts) -> Iterator[Finding]:
         if text == value:
             continue
         if text not in annotated and not (by_table and text in listed) and not by_pattern and not anything:
-            learned = f": whether {learning[0]} extracts it depends on what it learned from other words"
-            then = learned if learning else ", so nothing extracts it"
+            then = ", so nothing extracts it"
+            if learning:
+                then = f": whether {learning[0]} extracts it depends on what it learned from other words"
             yield found(
                 "synonym-unreached",
                 f"No example annotates the synonym '{synonym.synonym}' for '{synonym.value}'{then}.",
