@@ -27,6 +27,7 @@ from turncheck.comparison.explanations import LEADING, changed_steps, paired
 from turncheck.comparison.recognised import without_partners
 from turncheck.comparison.recognised_by_words import unnamed
 from turncheck.comparison.renames import message_of, renamed_on_both
+from turncheck.messages.finding import Name
 from turncheck.report.causes import Cause
 from turncheck.report.model import COVERAGE_KINDS, ConfiguredComponent, CoverageItem, IgnoredParameter, Report
 
@@ -176,7 +177,36 @@ def changed_findings(
     before, after = without_partners(of_base, findings_worst_first(head), renamed_on_both(base, head, renamed))
     after = _not_of_parts(after, of_base)
     gone = () if is_read_in_part(head) else before
-    return tuple(_finding_change(finding, renamed) for finding in after), tuple(map(_finding_change, gone))
+    component = _removed_own_component(base, head)
+    new = (_with_cause(_finding_change(finding, renamed), component) for finding in after)
+    return tuple(new), tuple(map(_finding_change, gone))
+
+
+_UNLESS_OWN: Final = frozenset(
+    {"annotation-misaligned", "component-order", "entity-unused", "synonym-unreached", "test-entity-not-extractable"}
+)
+"""The codes that are never found while the pipeline has a component of the project's own, which may do anything."""
+
+
+def _removed_own_component(base: Report, head: Report) -> str:
+    """The last component of the project's own that this side removed from the pipeline; empty if it has one still."""
+    before, after = (
+        [part.name for part in (side.engine.configured if side.engine else None) or () if _is_own(part)]
+        for side in (base, head)
+    )
+    return before[-1] if before and not after else ""
+
+
+def _is_own(part: ConfiguredComponent) -> bool:
+    return part.section == "pipeline" and "." in part.name and not part.name.startswith("rasa")
+
+
+def _with_cause(change: FindingChange, component: str) -> FindingChange:
+    """A finding that the base could not have, since a component of its own may have seen to it: say which one."""
+    if not component or change.code not in _UNLESS_OWN:
+        return change
+    said = f"{change.message_now or change.message} '{component}' was removed in this change; it may have seen to that."
+    return msgspec.structs.replace(change, message_now=said, names=(Name("component", component), *change.names))
 
 
 class NewSuppressions(Struct, frozen=True):

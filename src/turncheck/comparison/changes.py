@@ -12,7 +12,9 @@ from turncheck.report.model import Misunderstanding, Repeats
 from turncheck.report.part import Part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+    from turncheck.messages.finding import Finding
 
 Edit = Literal["edited", "renamed", "moved"]
 PartChange = Literal["changed", "removed", "added", "moved", "unused", "used"]
@@ -326,6 +328,12 @@ class FindingChange(Part, frozen=True, kw_only=True):
     """The names that the message has, in its order, where something depends on them."""
     causes: tuple[Cause, ...] = ()
     """The changed parts of the project without which it is gone, together."""
+
+
+def listed_in(changes: Iterable[FindingChange]) -> Callable[[Finding], bool]:
+    """Return whether a finding of a report, as it is shown beside its base, is one of these changes."""
+    known = {(change.code, change.message, change.location) for change in changes}
+    return lambda finding: (finding.code, finding.message, finding.location) in known
 
 
 class UnseenChange(Part, frozen=True, kw_only=True):

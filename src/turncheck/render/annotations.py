@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from msgspec import Struct
 
+from turncheck.comparison.changes import listed_in
 from turncheck.comparison.gates_on_tests import newly_failing_tests
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.messages.phrasing import count
@@ -155,24 +156,16 @@ def _finding_remarks(report: Report, compared: Comparison | None) -> tuple[list[
 
     Notes are only in the report: beside somebody's lines they would be noise.
     """
-    news = (
-        {
-            (finding_change.code, finding_change.message, finding_change.location)
-            for finding_change in compared.new_findings
-        }
-        if compared
-        else set()
-    )
+    is_new = listed_in(compared.new_findings) if compared else lambda _: True
     new: list[Remark] = []
     old: list[Remark] = []
     for finding in report.validation.findings if report.validation else ():
         if finding.severity != "info":
-            is_new = compared is None or (finding.code, finding.message, finding.location) in news
             text = _sentence(finding.message, finding.hint)
             remark = Remark(
                 _SEVERITIES[finding.severity], finding.code, text, finding.location, finding.code, finding.message
             )
-            (new if is_new else old).append(remark)
+            (new if is_new(finding) else old).append(remark)
     return new, old
 
 

@@ -18,6 +18,7 @@ from turncheck.comparison.changes import (
     FallbackChange,
     LessUnderstood,
     StrippedIntent,
+    listed_in,
 )
 from turncheck.comparison.gates_on_tests import newly_failing_tests, no_longer_checked, tests_because_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
@@ -252,10 +253,8 @@ def _constants(lists: Lists, report: Report, compared: Comparison) -> Iterable[N
     title = "Misclassified sentences" if compared.other_mode else "Sentences misclassified on the base too"
     title = f"{title} ({len(wrong)})"
     yield lists.listed("still_wrong", title, wrong, entries.sentence, unfolded=0)
-    apart = (*compared.new_findings, *compared.unknown_findings)
-    found_now = {(finding.code, finding.message, finding.location) for finding in apart}
-    known_or_new = findings_worst_first(report)
-    known = [finding for finding in known_or_new if (finding.code, finding.message, finding.location) not in found_now]
+    is_apart = listed_in((*compared.new_findings, *compared.unknown_findings))
+    known = [finding for finding in findings_worst_first(report) if not is_apart(finding)]
     title = f"In the data of the base too ({len(known)})"
     groups = findings_by_cause(known)
     section = lists.listed(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 import jinja2
 from msgspec import Struct
 
+from turncheck.comparison.changes import listed_in
 from turncheck.messages.phrasing import count
 from turncheck.render.assistants import FailedAssistant, Run, worst_first
 from turncheck.render.case_keys import CaseKeys
@@ -101,7 +102,7 @@ def _base_confusions(compared: Comparison | None, labels: model.Labels) -> list[
 def _findings(
     report: Report, compared: Comparison | None, files: model.Files, rooted: PathResolver
 ) -> list[model.Finding]:
-    new = {(finding.code, finding.message, finding.location) for finding in (compared.new_findings if compared else ())}
+    is_new = listed_in(compared.new_findings if compared else ())
     return [
         model.Finding(
             code=finding.code,
@@ -110,7 +111,7 @@ def _findings(
             hint=rooted.text(finding.hint),
             place=files.place(finding.location),
             others=[files.place(location) for location in finding.others],
-            new=(finding.code, finding.message, finding.location) in new,
+            new=is_new(finding),
         )
         for finding in (report.validation.findings if report.validation else ())
     ]
