@@ -147,7 +147,7 @@ OLD: dict[str, tuple[list[Edit], list[Edit]]] = {
         ],
         [(N, "  - yes\n", "  - true\n")],
     ),
-    "a value of the wrong type that is another one": (
+    "a value of an unexpected type that is another one": (
         [(D, "    - size\nresponses", "    - size\n    ignored_intents: 3\nresponses")],
         [(D, "ignored_intents: 3", "ignored_intents: 4.5")],
     ),
@@ -176,6 +176,7 @@ _FAULTY = {
     "a test": "test-action-undefined",
     "annotation": "annotation-broken",
     "wrong type": "schema-violation",
+    "unexpected type": "type-unexpected",
     "example": "example-in-several-intents",
 }
 
