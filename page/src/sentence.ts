@@ -34,7 +34,15 @@ export function isUnclear({ sentences }: Assistant, number: number): boolean {
 export function shownOutcome(assistant: Assistant, number: number): Child[] {
   const repeated = assistant.sentences.repeated[number];
   const runs = runsOf(assistant, number);
-  return [outcome(repeated && repeated !== "failed" ? repeated : outcomeOf(assistant, number)), tally([runs.filter(Boolean).length, runs.length])];
+  const word = repeated && repeated !== "failed" ? repeated : outcomeOf(assistant, number);
+  return [outcome(word, word === "not understood" ? unsure(assistant, number) : word), tally([runs.filter(Boolean).length, runs.length])];
+}
+
+/** Of a sentence that the fallback answers: that its intent is right nevertheless, and why that does not help. */
+function unsure(assistant: Assistant, number: number): string {
+  if (!isRight(assistant, number)) return "not understood";
+  const now = assistant.threshold?.now ?? null;
+  return now !== null && (assistant.sentences.confidence[number] ?? 0) < now ? `right, below ${now.toFixed(2)}` : "right, too unsure";
 }
 
 function runsOf({ sentences }: Assistant, number: number): boolean[] {

@@ -192,9 +192,9 @@ function both(expected: string, actual: string): HTMLElement {
   return h(
     "dl",
     { class: "both" },
-    h("dt", {}, h("span", { "aria-hidden": "true" }, "+ "), "expected"),
+    h("dt", {}, "expected"),
     h("dd", { class: "expected" }, wanted),
-    h("dt", {}, h("span", { "aria-hidden": "true" }, "− "), "got"),
+    h("dt", {}, "got"),
     h("dd", { class: "got" }, got),
   );
 }

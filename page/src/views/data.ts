@@ -58,10 +58,15 @@ function groupPart(context: Context, key: string, group: Finding[], byCode: bool
     "details",
     { class: "group", open: severity === "error" },
     h("summary", {}, outcome(severity, severity === "info" ? "note" : severity), " ", code(key), " ", h("span", { class: "note" }, count(group.length, "finding"))),
-    manual && h("p", { class: "manual" }, said(manual)),
+    manual && h("p", { class: "manual" }, ...prose(manual)),
     h("ul", { class: "entries" }, ...group.slice(0, MOST_LISTED).map((one) => finding(context, one, byCode))),
     group.length > MOST_LISTED && h("p", { class: "note" }, `… and ${count(group.length - MOST_LISTED, "more finding")} in report.json`),
   );
+}
+
+/** Our own text, in which what is between backticks is code. */
+function prose(text: string): Child[] {
+  return text.split(/`([^`]+)`/).map((part, number) => (number % 2 ? code(part) : said(part)));
 }
 
 function finding(context: Context, one: Finding, byCode: boolean): HTMLElement {
@@ -75,7 +80,7 @@ function finding(context: Context, one: Finding, byCode: boolean): HTMLElement {
     place(assistant, one.place),
     one.new && assistant.compared && h("span", { class: "flag" }, "new"),
     one.others.length > 0 && h("ul", {}, ...one.others.slice(0, 20).map((other) => h("li", {}, "also ", place(assistant, other)))),
-    !byCode && one.hint && h("p", { class: "hint" }, said(one.hint)),
+    !byCode && one.hint && h("p", { class: "hint" }, ...prose(one.hint)),
   );
 }
 

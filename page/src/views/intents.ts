@@ -39,7 +39,7 @@ function figures(context: Context): HTMLElement {
       title: "intent",
       key: (row) => label(assistant, row.name),
       cell: (row) =>
-        h("a", { href: viewAddress(context, "sentences", { intent: label(assistant, row.name) }) }, code(label(assistant, row.name))),
+        h("span", {}, h("a", { href: viewAddress(context, "sentences", { intent: label(assistant, row.name) }) }, code(label(assistant, row.name))), row.shared && "*"),
     },
     { title: "support", number: true, key: (row) => row.support ?? -1, cell: (row) => row.support ?? "–" },
     { title: "precision", number: true, key: (row) => row.precision ?? -1, cell: (row) => figure(row.precision) },
@@ -55,9 +55,9 @@ function figures(context: Context): HTMLElement {
   const sorted = (by: string): void => context.remember({ sort: by });
   return h(
     "section",
-    {},
+    { class: "figures" },
     sortable("Figures of each intent", columns, rows, { sort: route.query.get("sort") ?? (compared ? "change" : "F1"), sorted }),
-    rows.some((row) => row.shared) && h("p", { class: "note" }, "F1, base and change of intents marked * are those of the sentences that both sides judged."),
+    rows.some((row) => row.shared) && h("p", { class: "note" }, "The figures of intents marked * are of the sentences that both sides judged."),
   );
 }
 
@@ -72,7 +72,7 @@ function changed(row: Intent): boolean {
 function changeCell(row: Intent): HTMLElement {
   if (row.f1 === null || row.base_f1 === null) return h("span", {}, "not judged on both sides");
   if (!row.change) return h("span", {}, "not comparable");
-  return change(`${row.change}${row.shared ? "*" : ""}`, row.judgement, row.worth === "unchanged" ? "" : row.worth);
+  return change(row.change, row.judgement, row.worth === "unchanged" ? "" : row.worth);
 }
 
 // --- pairs -----------------------------------------------------------------------------------------------------------

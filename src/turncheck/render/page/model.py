@@ -58,7 +58,7 @@ class Intent(_Part, frozen=True, kw_only=True):
     judgement: str
     """As in ``comparison.json``: ``better``, ``worse``, ``noise``, ``same``, ``not judged``; empty without a base."""
     shared: bool
-    """Whether base and change are about the sentences that both sides judged."""
+    """Whether the figures are of the sentences that both sides judged only."""
 
 
 class Training(_Part, frozen=True, kw_only=True):

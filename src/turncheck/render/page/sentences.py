@@ -154,28 +154,42 @@ def intent_rows(nlu: Nlu | None, comparison: Comparison | None, labels: Labels) 
     scores: Mapping[str, Any] = nlu.intents.report if nlu and nlu.intents else {}
     deltas = {metric.name: metric for metric in (comparison.metrics if comparison and comparison.judged else ())}
     rows = [
-        _row(labels.number(name), figures, deltas.get(f"nlu.intents[{name}].f1"), comparison)
+        _row(
+            labels.number(name),
+            figures,
+            {one: deltas.get(f"nlu.intents[{name}].{one}") for one in ("precision", "recall", "f1")},
+            comparison,
+        )
         for name, figures in scores.items()
         if name not in _AVERAGES and isinstance(figures, dict)
     ]
     return sorted(rows, key=lambda row: (row.f1 if row.f1 is not None else 2.0, row.name))
 
 
-def _row(name: int, figures: Mapping[str, Any], delta: MetricDelta | None, comparison: Comparison | None) -> Intent:
-    base, now = delta.sides if delta else (None, _score(figures, "f1-score"))
+def _row(
+    name: int, figures: Mapping[str, Any], deltas: Mapping[str, MetricDelta | None], comparison: Comparison | None
+) -> Intent:
+    """Return a row; with a base all three figures are those that are compared, so that they belong together."""
+    delta = deltas["f1"]
+    base = delta.sides[0] if delta else None
+    now = {
+        "f1": _score(figures, "f1-score"),
+        **{one: _score(figures, one) for one in ("precision", "recall")},
+        **{one: compared.sides[1] for one, compared in deltas.items() if delta and compared},
+    }
     comparable = delta if comparison is None or not comparison.other_mode else None
     support = _score(figures, "support")
     return Intent(
         name=name,
         support=int(support) if support is not None else None,
-        precision=_score(figures, "precision"),
-        recall=_score(figures, "recall"),
-        f1=now if delta else _score(figures, "f1-score"),
+        precision=now["precision"],
+        recall=now["recall"],
+        f1=now["f1"],
         base_f1=base,
         change=change_of(comparable) if comparable else "",
         worth=f"{mark(comparable)}{sample_size_note(comparable)}" if comparable else "",
         judgement=delta.judgement if delta else "",
-        shared=bool(delta and is_on_shared(delta)),
+        shared=bool(delta) and any(one is not None and is_on_shared(one) for one in deltas.values()),
     )
 
 
