@@ -92,7 +92,7 @@ def test_the_action_runs_the_main_job_on_an_example(runner: Runner) -> None:
 def test_a_gate_that_fails_fails_the_step(runner: Runner) -> None:
     shutil.copytree(ROOT / "examples" / "pizzeria", runner.workspace, dirs_exist_ok=True)
 
-    done = runner.run("INPUT_THRESHOLDS=nlu.intents.f1 >= 1.01", "INPUT_EVALUATIONS=nlu", "INPUT_BASELINE=none")
+    done = runner.run("INPUT_THRESHOLDS=nlu.intents.f1 > 1", "INPUT_EVALUATIONS=nlu", "INPUT_BASELINE=none")
 
     assert done.returncode == 1, done.stdout + done.stderr
     assert runner.outputs["verdict"] == "failed"

@@ -173,6 +173,9 @@ def test_every_healthy_recorded_project_is_measured(project: Path, tmp_path: Pat
         (["--rasa-url", "http://127.0.0.1:1"], "--rasa-url is for the engine 'rasa'"),
         (["--model", "nothing.tar.gz"], "--model is for the engine 'rasa'"),
         (["--baseline", "nothing.json"], "baseline: no such file: nothing.json"),
+        (["--baseline", "main"], "To compare with a branch: --base main"),
+        (["--baseline", "feature/x"], "To compare with a branch: --base feature/x"),
+        (["--thresholds", "nlu.intents.f1 >= 85"], "Write 0.85 or 85%."),
         (["--baseline", "broken.json"], "baseline: broken.json is not a report of turncheck"),
         (["--thresholds", "nlu.intents.f2 >= 0.5"], "nlu.intents.f2"),
         (["--folds", "one"], "--folds: expected a whole number"),
@@ -332,7 +335,7 @@ def test_asking_for_validation_alone_is_a_test_of_the_data(tmp_path: Path) -> No
 def test_the_settings_file_of_the_project_counts(tmp_path: Path) -> None:
     project = tmp_path / "bot"
     shutil.copytree(PIZZERIA, project)
-    (project / "turncheck.yml").write_text("thresholds: nlu.intents.f1 >= 1.01\nevaluations: nlu\n")
+    (project / "turncheck.yml").write_text("thresholds: nlu.intents.f1 > 1\nevaluations: nlu\n")
 
     failed = turncheck("run", project, "--out", tmp_path / "out")
     overruled = turncheck("run", project, "--out", tmp_path / "out", "--thresholds", "nlu.intents.f1 >= 0.1")

@@ -273,3 +273,24 @@ def test_a_project_of_rasa_3_says_so_and_what_shows_it(capsys: pytest.CaptureFix
     write("domain.yml", DOMAIN)
     run_command_line(["run", "--baseline", "none", "-q"])
     assert capsys.readouterr().out.startswith("Rasa 3.x project (domain.yml:1:10: version '3.1'; and ")
+
+
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        ("bott", "Did you mean 'bot1'?"),
+        ("other", "Assistants in '.': bot1, bots/two."),
+        ("bots/tow", "Did you mean 'two'? Assistants in 'bots': bots/two."),
+        ("nowhere/at/all", "Correct the path."),
+    ],
+)
+def test_a_folder_that_is_not_there_leads_to_those_that_are(
+    named: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("bot1", "bots/two"):
+        (tmp_path / name).mkdir(parents=True)
+        for file in ("config.yml", "domain.yml"):
+            (tmp_path / name / file).write_text("", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert run_command_line(["run", named]) == 2
+    assert told in capsys.readouterr().err

@@ -262,12 +262,23 @@ def test_an_unknown_metric_is_an_error_that_lists_those_near_to_it(rule: str, kn
 
 
 @pytest.mark.parametrize(
+    "rule", ["nlu.intents.f1 >= 85%", "nlu.intents.f1 <= 1", "nlu.examples >= 2", "validation.warnings <= 12"]
+)
+def test_limits_of_shares_and_of_counts_are_read(rule: str) -> None:
+    made = report(examples=[example("hi", "greet"), example("b", "y")])
+    assert any(gate.name == f"threshold: {rule}" for gate in verdict_of(made, thresholds=[rule]).gates)
+
+
+@pytest.mark.parametrize(
     ("settings", "words"),
     [
         ({"thresholds": ["nlu.intents.f1"]}, "thresholds: cannot read 'nlu.intents.f1'"),
         ({"thresholds": ["nlu.intents.f1 => 0.5"]}, "thresholds: cannot read"),
         ({"thresholds": ["nlu.intents.f1 >= good"]}, "thresholds: cannot read"),
         ({"thresholds": ["nlu" + " " * 1_000_000 + ">="]}, "thresholds: cannot read"),
+        ({"thresholds": ["nlu.intents.f1 >= 85"]}, "nlu.intents.f1 is a share, and '85' is above 1"),
+        ({"thresholds": ["core.conversation_accuracy > 1.5"]}, "is a share, and '1.5' is above 1"),
+        ({"thresholds": ["nlu.intents[greet].recall >= 850%"]}, "is a share, and '850%' is above 1"),
         ({"max_regression": ["nlu.intents.f1"]}, "max-regression: cannot read"),
         ({"max_regression": ["nlu.intents.f1: -0.01"]}, "is negative"),
         ({"max_regression": ["nlu.examples: 3"]}, "cannot become worse"),

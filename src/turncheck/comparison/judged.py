@@ -341,6 +341,7 @@ def read_threshold(line: str, ensure_known: Callable[[str], object] = metric_of)
             else "Write a metric, one of >= <= > < ==, and a number: nlu.intents.f1 >= 0.85",
         )
     ensure_known(match["name"])
+    _ensure_within(match)
     sign = next(known for known in get_args(Operator) if known == match["operator"])
     return Threshold(line.strip(), match["name"], sign, _limit(match))
 
@@ -364,6 +365,30 @@ def _regression(line: str) -> Regression:
             f"max-regression: the drop in '{line[:200]}' is negative", hint="Write it as 0.01, for example."
         )
     return Regression(line.strip(), match["name"], limit, bool(match["significant"]))
+
+
+def _ensure_within(match: re.Match[str]) -> None:
+    """Refuse a limit above 1 for a share, which is always reached or never.
+
+    Raises:
+        UserError: the hint has the share that is probably meant.
+    """
+    limit = _limit(match)
+    if limit <= 1 or _is_count(match["name"]):
+        return
+    raise UserError(
+        f"thresholds: {match['name'][:200]} is a share, and '{match['limit']}{match['percent']}' is above 1",
+        hint=f"Write {limit / 100:g} or {limit:g}%." if limit <= 100 else "Write it as 0.85 or 85%.",
+    )
+
+
+def _is_count(name: str) -> bool:
+    """Whether a figure is anything else than a share; a plugin's may be."""
+    try:
+        metric = metric_of(name)
+    except UserError:
+        return True
+    return metric.kind == "count" or metric.section not in EVALUATIONS or metric.noise == "as it says"
 
 
 def _limit(match: re.Match[str]) -> float:

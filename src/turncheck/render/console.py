@@ -128,7 +128,7 @@ class _Printer(Struct, frozen=True):
             self._indented(self.writer.entry(entry), 2)
             self._below(entry)
         if section.left_out:
-            self.console.print(f"  … and {section.left_out:,} more in report.json")
+            self.console.print(f"  … and {section.left_out:,} more in report.html")
         self.console.print()
 
     def all_of(self, name: str) -> None:

@@ -400,7 +400,8 @@ def consequences(gates: Sequence[GateResult]) -> Entry:
     names = listed(line(Code(gate.name)) for gate in gates)
     locations = {cause.location for gate in gates for cause in gate.failed_by}
     location = locations.pop() if len(locations) == 1 else None
-    because = line("because of ", Place(location), ", above") if location else line("because of what failed above")
+    followed = listed(line(Code(name)) for name in dict.fromkeys(gate.follows for gate in gates if gate.follows))
+    because = line("because of ", Place(location), ", above") if location else line("because of ", followed, ", above")
     verb = "fails" if len(gates) == 1 else "fail"
     return Entry(line(names, f" {verb} ", because), sign="failed")
 

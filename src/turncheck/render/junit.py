@@ -1,8 +1,9 @@
 """JUnit XML as GitHub's reporters, GitLab and Jenkins read it.
 
-A suite for each evaluation. A case for each code of findings in a file, each intent, story, end-to-end case, batch case
-and gate: a wrong sentence within an intent whose gates pass is not a failure, it is listed in the intent's output. A
-sentence that was run several times and did not pass each time is a case of its own.
+A suite for each evaluation, and one for the gates. A case for each code of findings in a file, each intent, story,
+end-to-end case, batch case and gate; a gate that fails by what these show is only a property of its suite, so that a
+broken story is one failure. A wrong sentence within an intent whose gates pass is not a failure, it is listed in the
+intent's output. A sentence that was run several times and did not pass each time is a case of its own.
 
 Readers put the files of several assistants together and take cases of equal names for the same test:
 publish-unit-test-result-action and GitLab by ``classname`` and ``name``, action-junit-report by both and ``file``,
@@ -493,11 +494,18 @@ class SuiteWriter:
             _skip(written, self._rooted.text(entry.reason))
             yield self._suite(entry.evaluation, [written])
 
-    def gates(self, verdict: Verdict) -> Suite:
+    def gates(self, verdict: Verdict, others: Sequence[Suite]) -> Suite:
+        """Each gate as a property; as a case too, unless ``others`` show what it fails by."""
+        shown = any(suite.counts["failures"] or suite.counts["errors"] for suite in others)
+        gates = [
+            gate for gate in verdict.gates if not (shown and gate.outcome == "failed" and gate.name in _FAIL_BY_CASES)
+        ]
         # A gate that the file does not set has no line to show.
         whole = Location(self._whole.path) if self._whole is not None else None
-        cases = distinct([Named(self._class("gates"), gate.name, gate.location or whole) for gate in verdict.gates])
-        return self._suite("gates", [self._gate(case, gate) for case, gate in zip(cases, verdict.gates, strict=True)])
+        cases = distinct([Named(self._class("gates"), gate.name, gate.location or whole) for gate in gates])
+        facts = {f"gate {gate.name}": f"{gate.outcome}: {self._rooted.text(gate.reason)}" for gate in verdict.gates}
+        written = [self._gate(case, gate) for case, gate in zip(cases, gates, strict=True)]
+        return self._suite("gates", written, facts=facts)
 
     def _gate(self, case: Named, gate: GateResult) -> TestCase:
         written = self._case(case)
@@ -515,6 +523,10 @@ class SuiteWriter:
         else:
             written.stdout = element(reason)
         return written
+
+
+_FAIL_BY_CASES: Final = frozenset({"errors", "new-errors", "test-failures", "new-failures"})
+"""Gates that fail by findings and tests, which are cases of their own."""
 
 
 def _runs(result: CaseResult | BatchCase | NluPrediction, flavour: JunitFlavour) -> dict[str, str]:
@@ -561,15 +573,15 @@ def _suites(
     report: Report, comparison: Comparison | None, verdict: Verdict, links: Links, flavour: JunitFlavour
 ) -> list[Suite]:
     writer = SuiteWriter(report, comparison, flavour, links)
-    return [
+    suites = [
         *writer.validation(),
         *writer.intents(verdict),
         *writer.stories(),
         *writer.end_to_end(),
         *writer.batch(),
         *writer.skipped(),
-        writer.gates(verdict),
     ]
+    return [*suites, writer.gates(verdict, suites)]
 
 
 def _not_measured(broken: FailedAssistant) -> Suite:

@@ -83,7 +83,8 @@ def _from_file(path: Path) -> Baseline:
     if path.is_dir():
         path = path / REPORT_NAME
     if not path.exists():
-        raise UserError(f"baseline: no such file: {path}", hint=_HINT)
+        branch = "" if path.suffix == ".json" else f" To compare with a branch: --base {path.as_posix()}"
+        raise UserError(f"baseline: no such file: {path}", hint=f"{_HINT}{branch}")
     try:
         report = read_report(path)
     except UserError as error:

@@ -16,11 +16,13 @@ from turncheck.ci.hosts import find_host
 from turncheck.comparison.model import Baseline, Missing
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location, shown_path
+from turncheck.messages.phrasing import suggestion
 from turncheck.process.cache import RunCache
 from turncheck.process.environment import FileVariables
 from turncheck.process.output_files import ensure_replaceable
-from turncheck.process.regular_file import is_there
+from turncheck.process.regular_file import is_folder, is_there
 from turncheck.project.export import ensure_export
+from turncheck.project.folder import assistants_below, assistants_in_words
 from turncheck.render.links import Links
 from turncheck.render.page.page import NAME as HTML_NAME
 from turncheck.report.model import Report, Source
@@ -125,6 +127,17 @@ def prepare(
     return replace(prepared, inputs=inputs)
 
 
+def _there_instead(folder: Path) -> str:
+    """Say which folder is probably meant, and which assistants there are beside it."""
+    beside = folder.parent
+    if not is_folder(beside):
+        return "Correct the path."
+    meant = suggestion(folder.name, [path.name for path in sorted(beside.iterdir()) if is_folder(path)])
+    below = assistants_below(beside)
+    there = f"Assistants in '{beside}': {assistants_in_words(below)}." if below else ""
+    return " ".join(filter(None, (meant, there))) or "Correct the path."
+
+
 def _folder_of_one(settings: Settings, host: Host, *, by_file: bool) -> Path:
     """Return the project's folder.
 
@@ -144,7 +157,7 @@ def _folder_of_one(settings: Settings, host: Host, *, by_file: bool) -> Path:
         )
     folder = Path(settings.project)
     if not folder.is_dir():
-        raise UserError(f"no such project folder: {folder}", hint="Name it with --project, or as PROJECT.")
+        raise UserError(f"no such project folder: {folder}", hint=_there_instead(folder))
     if (host.name or by_file) and _leads_out(folder, host, by_file=by_file):
         raise UserError(
             f"the project folder {folder} leads out of the repository",
