@@ -236,3 +236,34 @@ def test_each_scalar_stands_where_it_says(words: list[str]) -> None:
         assert place.line is not None
         assert place.column is not None
         assert lines[place.line - 1][place.column - 1 :].startswith(str(scalar.value))
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "lines"),
+    [
+        ("responses:\n  utter_a:\n  -text: Good day!\n", "text", [3]),
+        ("responses:\n  utter_a:\n  -text: Good day!\n  -text: Hello!\n", "text", [3, 4]),
+        ("rules:\n- rule: a\n  steps:\n  -intent: hello\n  - action: utter_a\n", "intent", [4]),
+        ("rules:\n- rule: a\n  steps:\n  - intent: hello\n  -action: utter_a\n", "action", [5]),
+        ("nlu:\n- intent: a\n  examples: |\n    - b\n-intent: b\n  examples: |\n    - c\n", "intent", [5]),
+        ("pipeline:\n-name: A\n", "name", [2]),
+        ("pipeline:\r\n- name: A\r\n-name: B\r\n", "name", [3]),
+    ],
+)
+def test_a_dash_without_a_space_is_named(text: str, key: str, lines: list[int]) -> None:
+    findings = parse_yaml(YamlSource("a.yml", text)).findings
+    assert [one.location.line for one in findings] == lines
+    assert {(one.code, one.message, one.hint) for one in findings} == {
+        (
+            "yaml-syntax",
+            f"A space is missing after the dash: '-{key}:' is read as a key of that name.",
+            f"Write `- {key}:`.",
+        )
+    }
+
+
+@pytest.mark.parametrize(
+    "text", ["a: -1\n", "-1: a\n", "'-text': a\n", "a: |\n  -text: b\n", "-foo: a\n", "a: -text\n"]
+)
+def test_other_dashes_are_no_slip(text: str) -> None:
+    assert parse_yaml(YamlSource("a.yml", text)).findings == ()

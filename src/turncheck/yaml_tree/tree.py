@@ -115,6 +115,31 @@ _HINTS: Final = (
 )
 
 
+_ITEM_KEYS: Final = frozenset(
+    {
+        *("action", "active_loop", "bot", "checkpoint", "entity", "fixture", "id", "intent", "link", "lookup", "name"),
+        *("or", "payload", "regex", "rule", "slot_was_set", "story", "synonym", "test_case", "text", "title", "type"),
+        *("user", "utter"),
+    }
+)
+"""Keys with which items of lists begin in an assistant's files."""
+_WITHOUT_SPACE: Final = re.compile(r"^[ \t]*-(\w+):(?:[ \t]|\r?$)", re.MULTILINE)
+"""``-text:``, which YAML reads as a key of that name."""
+_LINES_ABOVE: Final = 2
+"""A parser only sees such a key as a fault at the next item."""
+
+
+def _without_space(source: YamlSource, start: int, end: int) -> Finding | None:
+    """Return the fault of the last item between two offsets whose dash has no space after it."""
+    slips = [match for match in _WITHOUT_SPACE.finditer(source.text, start, end) if match[1] in _ITEM_KEYS]
+    return None if not slips else _no_space(source, slips[-1].start(1) - 1, slips[-1][1])
+
+
+def _no_space(source: YamlSource, offset: int, key: str) -> Finding:
+    message = f"A space is missing after the dash: '-{key}:' is read as a key of that name."
+    return fault_at("yaml-syntax", message, source, offset, f"Write `- {key}:`.")
+
+
 class YamlFaultError(Exception):
     """Ends the parsing of a file; never leaves :func:`turncheck.yaml_tree.tree.parse_yaml`."""
 
@@ -143,6 +168,12 @@ def describe_syntax_error(source: YamlSource, error: yaml.YAMLError) -> Finding:
         offset = match.start() if match else 0
         problem = f"the character U+{ord(match[0]):04X} is not allowed" if match else str(error)
         return fault_at("yaml-syntax", f"This is not YAML: {problem}.", source, offset, "Remove the character.")
+    above = offset
+    for _ in range(_LINES_ABOVE + 1):
+        above = source.text.rfind("\n", 0, max(above, 0))
+    line_end = source.text.find("\n", offset)
+    if slip := _without_space(source, above + 1, line_end if line_end >= 0 else len(source.text)):
+        return slip
     where = f" ({error.context}, line {error.context_mark.line + 1})" if error.context and error.context_mark else ""
     if "\t" in source.text[offset : offset + 1] or "tab" in problem:
         return fault_at(
@@ -280,7 +311,9 @@ def parse_yaml(source: YamlSource) -> YamlDocument:
     except YamlFaultError as error:
         return YamlDocument(source, None, (*builder.findings, error.finding))
     except yaml.YAMLError as error:
-        return YamlDocument(source, None, (*builder.findings, describe_syntax_error(source, error)))
+        return YamlDocument(
+            source, None, tuple(dict.fromkeys((*builder.findings, describe_syntax_error(source, error))))
+        )
     root = builder.root
     is_empty = (isinstance(root, YamlScalar) and not root.value) or (isinstance(root, YamlSequence) and not root.items)
     if root is None or is_empty:  # as Rasa, which takes any empty value for an empty mapping
@@ -483,6 +516,12 @@ class _TreeBuilder:
                 "a key must be a string or a number, but here it is a list or a mapping",
                 "A text that begins with '{' or '[' needs quotes.",
             )
+        elif isinstance(key.value, str) and not key.style and key.value[:1] == "-" and key.value[1:] in _ITEM_KEYS:
+            if len(self.findings) < MAX_DUPLICATES:
+                self.findings.append(_no_space(self.source, key.start, key.value[1:]))
+            mapping.items.setdefault(key.value, value)
+            if len(mapping.items) > len(frame.keys):
+                frame.keys.append(key)
         elif key.value in mapping.items:
             if len(self.findings) >= MAX_DUPLICATES:
                 raise self._limit(key.start, f"more than {MAX_DUPLICATES} keys appear twice")
