@@ -249,9 +249,10 @@ RULES = 'version: "3.1"\nrules:\n- rule: a\n  steps:\n  - intent: greet\n'
         ("config.yml", "- a\n", "nlu", "the configuration cannot be read completely: config.yml:1:1: "),
         ("domain.yml", None, "core", "There is no domain at 'domain.yml'"),
         ("data/nlu.yml", "nul:\n- intent: greet\n  examples: |\n    - hi\n", "core", "Did you mean 'nlu'?"),
-        ("data/nlu.yml", "", "core", "no NLU examples to understand the test sentences with"),
-        ("data/nlu.yml", "", "nlu", "no NLU examples to understand the test sentences with"),
-        ("data/nlu.yml", "", "e2e", "no NLU examples to understand the test sentences with"),
+        ("data/nlu.yml", "", "core", "data/nlu.yml:1:1: 'data/nlu.yml' is empty"),
+        ("data/nlu.yml", "", "nlu", "data/nlu.yml:1:1: 'data/nlu.yml' is empty"),
+        ("data/nlu.yml", "", "e2e", "data/nlu.yml:1:1: 'data/nlu.yml' is empty"),
+        ("data/nlu.yml", "nlu: []\n", "core", "no NLU examples to understand the test sentences with"),
         (
             "config.yml",
             "language: en\npipeline:\n- name: WhitespaceTokenizer\n- name: DIETClassifier\npolicies: []\n",
