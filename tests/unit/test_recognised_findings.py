@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 from pathlib import Path
@@ -16,6 +17,7 @@ from test_domain_load_faults import REFUSED
 from test_own_checks import FAULTS
 from test_story_load_faults import ERRORS, WARNINGS
 
+import turncheck
 from turncheck.commands.validate import Request, check_project
 from turncheck.comparison.changed_parts import changed_findings
 from turncheck.evaluations.validate.measure import validation_of
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.changes import FindingChange
 
+SOURCE = Path(turncheck.__file__).parent
 ORACLE = Path(__file__).parents[1] / "oracle" / "validate"
 LINE = ("1a" * 6, "2b" * 6, "3c" * 6)
 OTHER_LINE = ("4d" * 6, "5e" * 6, "6f" * 6)
@@ -110,6 +113,45 @@ def test_no_check_is_declared_that_does_not_say_what_it_is_about() -> None:
         declared(Check("x", "error", "always", "own", "A title", "A text."))
     with pytest.raises(TypeError, match="does not say what a finding of it is about"):
         check("x", "error", title="A title", text="A text.", about=())
+
+
+def _calls() -> list[tuple[str, str, set[str]]]:
+    """Where findings are made: the place, the code, and the arguments that are given by name."""
+    found = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        constants = {
+            target.id: node.value.value
+            for node in tree.body
+            if isinstance(node, ast.AnnAssign | ast.Assign) and isinstance(node.value, ast.Constant)
+            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+            if isinstance(target, ast.Name)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"found", "Finding"}:
+                code = node.args[0] if node.args else None
+                value = constants.get(code.id) if isinstance(code, ast.Name) else getattr(code, "value", None)
+                if value in CHECKS:
+                    named = {keyword.arg or "" for keyword in node.keywords}
+                    found.append((f"{path.relative_to(SOURCE)}:{node.lineno}", str(value), named))
+    return found
+
+
+def test_whatever_makes_a_finding_about_names_gives_them() -> None:
+    calls = _calls()
+    about_names = {code for code in CHECKS if not {FILE, PLACE} >= {*CHECKS[code].about}}
+    assert len(calls) > 100
+    assert [call for call in calls if call[1] in about_names and not call[2] & {"about", "names"}] == []
+    made_by_groups = {"story-intent-undefined", "form-not-in-domain", "action-undefined"}  # of_blocks gives theirs
+    others = about_names - {code for _, code, _ in calls} - made_by_groups
+    assert others <= MADE_WITH_A_VARIABLE_CODE
+
+
+MADE_WITH_A_VARIABLE_CODE = {
+    *("mapping-form-undefined", "mapping-slot-not-required"),
+    *("test-action-undefined", "test-intent-undefined", "test-name-undefined"),
+}
+"""The code depends on what is found; the examples below have them."""
 
 
 # --- each code, as found in files ------------------------------------------------------------------------------------

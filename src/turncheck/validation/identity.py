@@ -15,6 +15,7 @@ from turncheck.messages.finding import Finding, Name
 from turncheck.project.folder import ProjectFolder
 from turncheck.validation.checks import FILE, PLACE
 from turncheck.validation.findings import CHECKS
+from turncheck.validation.loading import HIDDEN
 from turncheck.yaml_tree.json_tree import parse_json
 from turncheck.yaml_tree.source import EscapeError, Source, YamlSource
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence, parse_yaml
@@ -54,7 +55,7 @@ def identified(findings: Iterable[Finding], project: Project | None) -> list[Fin
 
 
 def _identified(finding: Finding, files: _Files) -> Finding:
-    kinds = CHECKS[finding.code].about if finding.code in CHECKS else (PLACE,)
+    kinds = _kinds(finding)
     about = {_shortened(name) for name in finding.about or finding.names if name.kind in kinds}
     in_place = PLACE in kinds or (not about and FILE not in kinds)
     return replace(
@@ -63,6 +64,14 @@ def _identified(finding: Finding, files: _Files) -> Finding:
         stands_in=files.stands_in(finding.location) if in_place else (),
         lines=files.lines(finding.location),
     )
+
+
+def _kinds(finding: Finding) -> tuple[str, ...]:
+    """What a finding is recognised by; one that Rasa does not get to see, by what the hidden one is, and its code."""
+    if finding.code == HIDDEN:
+        hidden = next((CHECKS[name.name].about for name in finding.names[:1] if name.name in CHECKS), (PLACE,))
+        return ("code", *hidden)
+    return CHECKS[finding.code].about if finding.code in CHECKS else (PLACE,)
 
 
 def _shortened(name: Name) -> Name:

@@ -404,7 +404,8 @@ def as_hidden(finding: Finding) -> Finding:
     """Return the finding under the code for what Rasa does not see."""
     message = f"{finding.code}: {finding.message}"
     names = (Name("code", finding.code), *finding.names)
-    return Finding(HIDDEN, "info", message, finding.location, finding.hint, names=names)
+    about = (names[0], *(finding.about or finding.names))
+    return Finding(HIDDEN, "info", message, finding.location, finding.hint, names=names, about=about)
 
 
 def with_emptied_domain(project: Project) -> Project:

@@ -293,9 +293,8 @@ def _unused(suppression: Suppression, severity: Severity) -> Finding:
         message, near = f"'{code}' cannot be suppressed: something is not read because of it.", ""
     else:
         message, near = f"The suppression of '{code}' suppresses nothing.", ""
-    finding = found("suppression-unused", message, suppression.location, near)
-    about = (Name("code", code),)
-    return Finding(finding.code, severity, finding.message, finding.location, finding.hint, about=about)
+    finding = found("suppression-unused", message, suppression.location, near, about=(Name("code", code),))
+    return Finding(finding.code, severity, finding.message, finding.location, finding.hint, about=finding.about)
 
 
 def _documents_of_tests(root: Path, files: Iterable[str]) -> dict[str, YamlDocument]:
