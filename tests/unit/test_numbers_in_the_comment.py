@@ -213,7 +213,7 @@ def shown_sections(text: str) -> Iterator[tuple[int, int, int]]:
             alike = sum(int(number.replace(",", "")) for number in re.findall(r"\d+", group[1])) if group else 1
             copies = re.search(r"`(?: \([a-z ,]+\))? and (\d+) cop", entry)
             stand_for += alike + (int(copies[1]) if copies and not group else 0)
-        left = re.search(r"(?:… and ([\d,]+) more|^All ([\d,]+)), in the", part, re.MULTILINE)
+        left = re.search(r"(?:… and ([\d,]+) more, in the|^([\d,]+) (?:is|are) in the)", part, re.MULTILINE)
         number = (left[1] or left[2]).replace(",", "") if left else 0
         yield int(title["number"].replace(",", "")), stand_for, int(number)
 

@@ -296,6 +296,19 @@ class Checkout(Struct, frozen=True, dict=True):
                 changed[name] = LinesOfChange(frozenset(range(1, number + 2)))
         return {self.top / name: lines for name, lines in changed.items()}
 
+    def number_of_changed_lines(self, commit: str, folder: Path) -> int:
+        """Return how many lines below a folder were added and removed since a commit, as ``git diff --numstat`` counts.
+
+        Files that git does not know are not counted.
+
+        Raises:
+            GitError: the commit is not here.
+        """
+        how = ("--numstat", "--find-renames", "--text", "--no-ext-diff", "--no-textconv")
+        counted = self._run("diff", *how, commit, "--", str(folder.resolve()))
+        numbers = (line.split("\t", 2)[:2] for line in counted.splitlines())
+        return sum(int(number) for both in numbers for number in both if number.isdigit())
+
     def differing(self, commit: str) -> list[str]:
         """Return the paths of files that are not as in a commit: others, gone, new, or with another mode.
 

@@ -466,12 +466,20 @@ def _baseline_beside(path: Path) -> Baseline:
     compared, beside = path / "comparison.json", path / BASELINE_NAME
     if not compared.exists():
         return Missing("none was given")
-    used = _read_document(compared, Comparison).baseline
+    comparison = _read_document(compared, Comparison)
+    used = comparison.baseline
     if used.status != "present":
         if used.status == "unreadable":
             return Unreadable(used.reason)
         return Unreachable(used.reason) if used.status == "unreachable" else Missing(used.reason)
-    return Present(read_report(beside), used.way or "file", used.commit, used.run_id, used.passed_over)
+    return Present(
+        read_report(beside),
+        used.way or "file",
+        used.commit,
+        used.run_id,
+        used.passed_over,
+        changed_lines=comparison.changed_lines or None,
+    )
 
 
 def _outcome(report: Report, baseline: Baseline) -> Outcome:

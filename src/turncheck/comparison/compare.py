@@ -193,6 +193,7 @@ def compare(report: Report, baseline: model.Baseline) -> model.Comparison:
                 compared,
                 settings_changed=(*baseline.settings_changed, *compared.settings_changed),
                 gone_assistants=baseline.gone,
+                changed_lines=UNSET if baseline.changed_lines is None else baseline.changed_lines,
                 validation=validation or UNSET,
                 messages=messages or UNSET,
             )

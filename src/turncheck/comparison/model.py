@@ -50,6 +50,8 @@ class Present(Struct, frozen=True):
     """Assistants that the base measures, too, and this run does not: their paths in the repository."""
     agreed: bool = False
     """Whether what is measured is on the branch of its base, so that nobody has to agree to its quarantine."""
+    changed_lines: int | None = None
+    """How many lines of the project the change added and removed since ``commit``; ``None``: not known."""
     mended: tuple[Unread, ...] = ()
     """What the base could not show, and its report shows nevertheless: it was measured with that repaired."""
     doubtful: bool = False
@@ -296,6 +298,8 @@ class Comparison(Part, frozen=True, kw_only=True):
     """The entries of the quarantine that count; left out if there is no such file."""
     base_tests: BaseTests = BaseTests()
     """The base's results of the tests that changed, step by step."""
+    changed_lines: Count | UnsetType = UNSET
+    """How many lines of the project the change added and removed, as git counts; left out if that is not known."""
     many_losses: ManyLosses | UnsetType = UNSET
     """Whether more runs fail over all end-to-end cases, if these were run several times on both sides."""
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from turncheck.comparison.model import Comparison
     from turncheck.messages.finding import Location
     from turncheck.render.wording.verdict import GateResult, Verdict
-    from turncheck.report.model import BatchNumbers, CaseResult, Report
+    from turncheck.report.model import BatchNumbers, CaseResult, Confusion, Report
     from turncheck.report.understanding import CoveredKind
 
 
@@ -176,13 +176,26 @@ def _all_intents(report: Report) -> NeutralSection:
 
 def confusion_table(report: Report) -> NeutralSection:
     """Which intents were expected and which predicted instead, the most frequent first."""
-    scores = report.nlu.intents if report.nlu else None
-    confusions = scores.confusions if scores else ()
+    return _confused(_confusions(report), "Confused intents")
+
+
+def _more_confused(report: Report, compared: Comparison) -> NeutralSection:
+    """The same, but only what the base has not, or less often."""
+    base = {(pair.expected, pair.predicted): pair.count for pair in compared.base_confusions}
+    more = [pair for pair in _confusions(report) if pair.count > base.get((pair.expected, pair.predicted), 0)]
+    return _confused(more, "Intents confused more often than on the base")
+
+
+def _confusions(report: Report) -> Sequence[Confusion]:
+    return report.nlu.intents.confusions if report.nlu and report.nlu.intents else ()
+
+
+def _confused(confusions: Sequence[Confusion], words: str) -> NeutralSection:
     rows = tuple(
         Row((line(_code(pair.expected)), line(_code(pair.predicted)), line(f"{pair.count:,}")))
         for pair in confusions[:BUILT]
     )
-    title = f"Confused intents ({count(len(confusions), 'pair')})"
+    title = f"{words} ({count(len(confusions), 'pair')})"
     columns = (Column("expected"), Column("got"), Column("times", "right"))
     return Section("confusions", title, rows, len(confusions), 0, columns)
 
@@ -292,15 +305,14 @@ def _figure(metric: MetricDelta) -> Line:
 
 DEGRADATION: Final = (
     "method", "covered", "confusions", "intents", "suites", "still_found", "still_wrong", "still_misunderstood",
-    "still_misunderstood_cases", "still_failing", "quarantined", "substituted", "survivors", "noise", "flips", "edited",
-    "right", "gone", "gone_elsewhere", "names", "notes", "reached", "uncovered", "skipped", "remarks", "findings",
+    "still_misunderstood_cases", "still_failing", "substituted", "survivors", "noise", "flips", "right", "gone",
+    "gone_elsewhere", "names", "notes", "reached", "uncovered", "skipped", "remarks", "findings", "unknown_found",
     "labels", "relabelled", "wrong", "removed", "components", "fallback", "stripped", "cut", "gone_tests", "collisions",
-    "misunderstood", "misunderstood_cases", "failing", "errors", "gates", "worse", "unseen", "metrics", "settings",
-    "suppressions",
+    "misunderstood", "misunderstood_cases", "unknown_failing", "failing", "errors", "gates", "worse", "unseen",
+    "metrics", "edited", "quarantined", "settings", "suppressions",
 )  # fmt: skip
-"""The order in which lists give up entries: details, what was wrong already, became right, became wrong, the gates."""
-DETAILS: Final = DEGRADATION[: DEGRADATION.index("uncovered")]
-"""The lists that a short document gives up: they do not say what the change broke."""
+"""The order in which lists give up entries: details, what was wrong already, became right, became wrong, the gates; and
+last how the change alters what it is judged by."""
 _OLD: Final = {
     "still_failing": ("failing test", "failing tests"),
     "still_misunderstood": ("misunderstood sentence", "misunderstood sentences"),
@@ -310,13 +322,18 @@ _OLD: Final = {
 }
 """Lists of what the base has too, and what they count."""
 ORDER: Final = (
-    "remarks", "errors", "cut", "stripped", "relabelled", "fallback", "components", "collisions", "failing",
-    "misunderstood", "misunderstood_cases", "gone_tests", "wrong", "labels", "removed", "findings", "uncovered",
-    "reached", "survivors", "noise", "notes", "flips", "right", "edited", "gone", "gone_elsewhere", "names",
-    "quarantined", "still_failing", "still_misunderstood", "still_misunderstood_cases", "still_wrong", "still_found",
-    "suites", "intents", "confusions", "covered", "gates", "skipped", "substituted", "method",
+    "remarks", "edited", "quarantined", "errors", "cut", "stripped", "relabelled", "fallback", "components",
+    "collisions", "failing", "unknown_failing", "misunderstood", "misunderstood_cases", "gone_tests", "wrong", "labels",
+    "removed", "findings", "unknown_found", "uncovered", "reached", "survivors", "noise", "notes", "flips", "right",
+    "gone", "gone_elsewhere", "names", "still_failing", "still_misunderstood", "still_misunderstood_cases",
+    "still_wrong", "still_found", "suites", "intents", "confusions", "covered", "gates", "skipped", "substituted",
+    "method",
 )  # fmt: skip
 """How a document shows the sections that are below its figures."""
+_WHOLE: Final = frozenset({"suppressions", "settings", "edited", "quarantined", "metrics", "gates"})
+"""What alters the judgement, and the judgement: these lists end only where the document is full."""
+_NO_NEWS: Final = frozenset({"confusions", "intents", "covered", "suites", "skipped", "substituted", "method"})
+"""What there is to know about a run, but not about a change that changed nothing."""
 
 
 def all_sections(
@@ -342,23 +359,61 @@ def all_sections(
     return tuple(section for section in sections if section.total)
 
 
-def without_old(
+def shortened(
+    sections: Iterable[NeutralSection], report: Report, compared: Comparison | None, most: int, most_below: int
+) -> tuple[tuple[NeutralSection, ...], Line]:
+    """Return what a short document shows, and what the base has too as one line of numbers.
+
+    Old failures that fail the run stay a list, and so do sentences that the base judged in another mode. If nothing
+    changed, the figures are all there is.
+
+    Args:
+        sections: all that there is to say.
+        report: the report.
+        compared: the same beside its base, if there is one.
+        most: the most entries of a list.
+        most_below: of more entries below an entry, so many are shown.
+    """
+    kept, old = (sections, ()) if compared is None else _without_old(sections, report, compared)
+    if compared is not None and not compared.changed:
+        kept = [_not_passed(section) for section in kept if section.name not in _NO_NEWS]
+    short = (section if section.name in _WHOLE else section.cut(most) for section in kept if section.total)
+    return tuple(replace(section, entries=_briefly(section.entries, most_below)) for section in short), old
+
+
+def _not_passed(section: NeutralSection) -> NeutralSection:
+    """The section; of the gates those that did not pass."""
+    if section.name != "gates":
+        return section
+    entries = tuple(entry for entry in section.entries if isinstance(entry, Entry) and entry.sign != "passed")
+    return replace(section, entries=entries, total=len(entries))
+
+
+def _without_old(
     sections: Iterable[NeutralSection], report: Report, compared: Comparison
 ) -> tuple[tuple[NeutralSection, ...], Line]:
-    """Separate what the base has too, as one line of numbers.
-
-    Old failures that fail the run stay a list, and so do sentences that the base judged in another mode.
-    """
     kept, counts = [], []
     listed = {"still_failing"} if "test-failures" in report.settings.fail_on else set()
     listed |= {"still_wrong"} if compared.other_mode else set()
     for section in sections:
         if section.name in _OLD and section.name not in listed:
             counts.append(count(section.total, *_OLD[section.name]))
+        elif section.name == "confusions":
+            kept += [table for table in [_more_confused(report, compared)] if table.total]
         else:
             kept.append(section)
     words = f"On the base too, and not listed here: {', '.join(counts)}."
     return tuple(kept), line(words) if counts else ()
+
+
+def _briefly(entries: tuple[Entry | Row, ...], most: int) -> tuple[Entry | Row, ...]:
+    """Entries with the first of what is below them, if that are many."""
+    return tuple(
+        replace(entry, below=entry.below[:most], in_sight=None, left_out=entry.left_out + len(entry.below) - most)
+        if isinstance(entry, Entry) and entry.in_sight is not None
+        else entry
+        for entry in entries
+    )
 
 
 def _remarks(report: Report, compared: Comparison | None) -> list[Entry]:

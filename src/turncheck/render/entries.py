@@ -13,7 +13,7 @@ from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import count
 from turncheck.render import phrases
 from turncheck.render.case_keys import key_of_sentence, key_of_test, key_of_text
-from turncheck.render.spans import Code, Entry, Line, Place, Prose, Said, line, listed
+from turncheck.render.spans import PROSE_LIMIT, Code, Entry, Line, Place, Prose, Said, line, listed
 from turncheck.render.strength_text import variant_line
 from turncheck.render.wording.causes import is_proved, without_in_words
 from turncheck.render.wording.repeats import runs_in_words
@@ -301,6 +301,14 @@ def collision(collision: changes.Collision) -> Entry:
     return Entry(line(head, words), below=tuple(below))
 
 
+_TOGETHER: Final = {
+    "rule-contradiction": "rules and stories contradict each other",
+    "story-conflict": "conflicts of the same stories",
+}
+"""What many findings of a code are together, if each of them names the others."""
+_LONGEST_OF_MANY: Final = 160
+
+
 def findings(
     found: Sequence[Finding | changes.FindingChange], *, advises: bool = True, because: Sequence[Test] = ()
 ) -> Entry:
@@ -310,8 +318,10 @@ def findings(
     below = [replace(test, line=line("fails because of it: ", *test.line)) for test in tests]
     below += _causes_of_finding(first) if isinstance(first, changes.FindingChange) else []
     below += [] if others else [Entry(place=Place(location)) for location in first.others]
-    below += [Entry(line(_message(finding)), _at(finding.location)) for finding in others]
-    spans = line(_message(first))
+    together = _TOGETHER.get(first.code) if len(found) > _MOST_SHOWN else None
+    limit = _LONGEST_OF_MANY if together else PROSE_LIMIT
+    below += [Entry(line(_message(finding, limit)), _at(finding.location)) for finding in others]
+    spans = line(f"{len(found):,} {together}: " if together else (), _message(first, limit))
     hint = first.hint if advises else ""
     entry = Entry(spans, _at(first.location), sign=first.severity, label=first.code, hint=hint)
     return _with_below(entry, below)
@@ -456,10 +466,10 @@ def _side(passed: bool | None, misunderstood: bool) -> str:
     return {True: "right", False: "wrong", None: "not there"}[passed]
 
 
-def _message(finding: Finding | changes.FindingChange) -> Prose:
+def _message(finding: Finding | changes.FindingChange, limit: int = PROSE_LIMIT) -> Prose:
     """What is wrong, with the new name of anything in it that the change renamed."""
     words = finding.message if isinstance(finding, Finding) else finding.message_now or finding.message
-    return Prose(words, names_paths=True)
+    return Prose(words, limit, names_paths=True)
 
 
 # Failures with one cause are one entry: what is broken once is reported once, what fails because of it below.
@@ -521,13 +531,36 @@ def number_of_tests(tests: Iterable[Test]) -> int:
 def findings_by_cause(
     findings: Sequence[Finding | changes.FindingChange],
 ) -> list[tuple[Finding | changes.FindingChange, ...]]:
-    """Gather the findings of one code whose first name is the same, in the order of the first of each."""
-    return _grouped(findings, _subject)
+    """Gather the findings of one code that have one cause, in the order of the first of each.
+
+    Their first name is the same, or a key of the same retrieval intent; or they share places: of thirty rules that
+    contradict each other, each names the others.
+    """
+    groups = _grouped(findings, _subject)
+    first: dict[Hashable, int] = {}
+    together = list(range(len(groups)))  # of each group, another one with the same cause
+
+    def cause(number: int) -> int:
+        while together[number] != number:
+            number = together[number]
+        return number
+
+    for number, group in enumerate(groups):
+        for finding in group:
+            for place in (finding.location, *finding.others) if finding.others else ():
+                other = cause(first.setdefault((finding.severity, finding.code, place), number))
+                together[max(other, cause(number))] = min(other, cause(number))
+    joined: dict[int, list[Finding | changes.FindingChange]] = {}
+    for number, group in enumerate(groups):
+        joined.setdefault(cause(number), []).extend(group)
+    return [tuple(group) for group in joined.values()]
 
 
 def _subject(finding: Finding | changes.FindingChange) -> Hashable:
-    name = finding.location.path if finding.code in _BY_FILE else next(iter(finding.names), finding.message)
-    return finding.severity, finding.code, name
+    if finding.code in _BY_FILE:
+        return finding.severity, finding.code, finding.location.path
+    name = next(iter(finding.names), None)
+    return finding.severity, finding.code, finding.message if name is None else (name.kind, name.name.partition("/")[0])
 
 
 def _grouped(items: Iterable[_Item], cause: Callable[[_Item], Hashable | None]) -> list[tuple[_Item, ...]]:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 import turncheck
 from turncheck.messages.phrasing import count, on_one_line
 from turncheck.render.assistants import Assistants, Run, comment_key
-from turncheck.render.content import DEGRADATION, DETAILS, ORDER, without_old
+from turncheck.render.content import DEGRADATION, ORDER, shortened
 from turncheck.render.document import Document, build_document
 from turncheck.render.links import Links, PathResolver, base_places
 from turncheck.render.main_metrics import first_figures
@@ -36,13 +36,14 @@ from turncheck.render.sinks.markdown import (
     table_head,
     trusted,
 )
-from turncheck.render.spans import Column, Line, Section, Sign, cut_to_fit, fit
+from turncheck.render.spans import Column, Section, Sign, fit
 from turncheck.render.wording.changes import suppressed_in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from turncheck.comparison.model import Comparison
+    from turncheck.render.spans import Line
     from turncheck.render.wording.verdict import Verdict
     from turncheck.report.model import Report
 
@@ -50,9 +51,15 @@ COMMENT_LIMIT: Final = 60_000
 """GitHub refuses a comment beyond 65,536 characters; how it counts those beyond the Basic Multilingual Plane is not
 documented, so they count twice here, with a margin."""
 _SHORT: Final = 8_000
-"""A comment on a change is read between two others; the summary and the page have the details."""
-_MOST_MOVED: Final = 20
-"""Of sentences that were moved together, some say it; the wrong ones among them are listed as such."""
+"""A comment is read between two others; the summary and the page have the details."""
+_LONG: Final = 16_000
+"""One on a change of many lines has more to say."""
+_SMALL_CHANGE: Final = 20
+"""A change of fewer lines is a small one, and so is one of which nobody knows how many it has."""
+_MOST_LISTED: Final = 10
+"""The most entries of a list in a comment."""
+_MOST_BELOW: Final = 3
+"""The most entries below an entry of a comment, if there are many."""
 NOTHING: Final = trusted("")
 SUMMARY_LIMIT: Final = 1024 * 1024 - 1024
 """GitHub shows nothing at all of a summary beyond 1 MiB; room for a page by other steps is left."""
@@ -65,8 +72,8 @@ class Size(Struct, frozen=True):
     limit: int
     measure: Callable[[str], int]
     unfolded: int
-    short: int | None = None
-    """With a base, details are left out beyond this many bytes, and what is old is counted."""
+    short: bool = False
+    """Whether lists and what is below their entries end after a few, and what the base has too is counted."""
 
 
 def render_comment(
@@ -85,12 +92,20 @@ def render_comment(
         key: what distinguishes this assistant's comment from those of others in the repository, for the hidden first
             line; by default :func:`comment_key`.
         fork: whose run measured it, if it was a fork's.
-        limit: the longest comment that its host takes, in UTF-16 code units.
+        limit: the longest comment that its host takes, in UTF-16 code units; a comment has at most 8,000 bytes, or
+            16,000 on a change of at least 20 lines.
     """
-    size = Size("comment.md.j2", limit, utf16_units, unfolded=8, short=_SHORT)
+    size = _of_comment("comment.md.j2", [comparison], limit)
     first_line = marker(fork.key, of_fork=True) if fork else marker(key or comment_key(report))
     text = draw(report, comparison, verdict, links, size=size, first_line=first_line, fork=fork)
     return Rendered("comment.md", "text/markdown", text)
+
+
+def _of_comment(template: str, comparisons: Iterable[Comparison | None], limit: int) -> Size:
+    """The size of a comment on a change; no text has more UTF-16 code units than bytes."""
+    lines = sum(one.changed_lines or 0 for one in comparisons if one is not None)
+    most = _LONG if lines >= _SMALL_CHANGE else _SHORT
+    return Size(template, min(limit, most), utf8_bytes, unfolded=8, short=True)
 
 
 def render_summary(
@@ -118,10 +133,10 @@ def draw(
     writer = MarkdownWriter(report.project.root, links, rooted, compared.baseline.commit or "" if compared else "")
     template = environment().get_template(size.template)
 
-    sections, short = document.sections, size.short if compared else None
+    sections = document.sections
     known: Line = ()
-    if compared is not None and short is not None:
-        sections, known = without_old(sections, report, compared)
+    if size.short:
+        sections, known = shortened(sections, report, compared, _MOST_LISTED, _MOST_BELOW)
     view = _view(document, writer, known)
 
     def drawn(sections: Mapping[str, Section[Markdown]]) -> str:
@@ -131,9 +146,6 @@ def draw(
         return text.strip() + "\n"
 
     written = [section.written(writer.item, within=size.limit) for section in sections]
-    if short is not None:
-        written = [one.cut(_MOST_MOVED) if one.name == "relabelled" else one for one in written]
-        written = list(cut_to_fit(written, DETAILS, drawn, utf8_bytes, short).values())
     return fit(written, DEGRADATION, drawn, size.measure, size.limit)
 
 
@@ -206,7 +218,7 @@ class _SectionView(Struct, frozen=True):
         number = self.section.left_out
         if number <= 0:
             return trusted("")
-        words = "in the " if not self.unfolded else f"All {number:,}, in the "
+        words = "in the " if not self.unfolded else f"{number:,} {'is' if number == 1 else 'are'} in the "
         if self.section.entries:
             words = f"… and {number:,} more, in the "
         return join([trusted(words), link(trusted("results"), self.writer.links.artifact_url)])
@@ -270,7 +282,7 @@ def render_overview_comment(
     assistants: Assistants, links: Links, *, fork: Fork | None = None, limit: int = COMMENT_LIMIT
 ) -> Rendered:
     """Render the one comment about all assistants; within ``limit`` the worst keep their fold, others are counted."""
-    size = Size("fold.md.j2", limit, utf16_units, unfolded=8, short=_SHORT)
+    size = _of_comment("fold.md.j2", [run.comparison for run in assistants.runs], limit)
     first_line = marker(fork.key, of_fork=True) if fork else marker(assistants.key)
     return Rendered("comment.md", "text/markdown", _text(assistants, links, size, "###", first_line, fork=fork))
 

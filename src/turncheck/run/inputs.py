@@ -65,6 +65,7 @@ class Inputs:
     chooser: Path | None = None
     projects: tuple[str, ...] = ()
     changed: Callable[[], ChangedLines] | None = None
+    size: Callable[[str], int | None] | None = None
     cache: Cache | None = None
     at_commit: Callable[[str], AbstractContextManager[AtCommit]] | None = None
 
@@ -140,6 +141,15 @@ def changed_lines(settings: Settings, host: Host) -> ChangedLines:
         return ChangedLines(unknown=f"git: {error}")
     project = ProjectFolder(folder)
     return ChangedLines({project.name(path): touched_lines(changed, path) for path, changed in lines.items()})
+
+
+def number_of_changed_lines(folder: Path, commit: str) -> int | None:
+    """Return how many lines of a project a change added and removed since a commit; ``None`` if nobody can say."""
+    checkout = find_checkout(folder)
+    try:
+        return checkout.number_of_changed_lines(commit, folder) if checkout is not None else None
+    except GitError:
+        return None
 
 
 def touched_lines(change: LinesOfChange, path: Path) -> frozenset[int]:

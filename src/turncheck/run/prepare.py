@@ -29,7 +29,7 @@ from turncheck.report.model import Report, Source
 from turncheck.run.base_projects import path_in_repository
 from turncheck.run.find_baseline import SEARCHED, BaselineSearch, is_tracked, read_baseline
 from turncheck.run.folders import cache_of, ensure_apart_from_project
-from turncheck.run.inputs import Inputs, changed_lines
+from turncheck.run.inputs import Inputs, changed_lines, number_of_changed_lines
 from turncheck.run.report_of import now
 from turncheck.settings.file import SettingsFile, read_settings_file
 from turncheck.settings.gates import named_projects
@@ -121,7 +121,8 @@ def prepare(
         artifact_url=host.results_url(settings.out),
         html_url=host.results_url(settings.out, HTML_NAME),
     )
-    inputs = dataclasses.replace(inputs, changed=partial(changed_lines, settings, host))
+    size = partial(number_of_changed_lines, Path(settings.project))
+    inputs = dataclasses.replace(inputs, changed=partial(changed_lines, settings, host), size=size)
     prepared = Prepared(settings, overrides, inputs, links, host, past)
     inputs = dataclasses.replace(inputs, at_commit=lambda commit: _search(prepared).at_commit(commit))
     return replace(prepared, inputs=inputs)

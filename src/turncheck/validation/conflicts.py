@@ -5,10 +5,11 @@ Stories that disagree about what comes next, loose checkpoints, contradicting ru
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from turncheck.dialogue import states as s
 from turncheck.dialogue.domain import ACTION_LISTEN, ACTION_UNLIKELY_INTENT
@@ -25,7 +26,7 @@ from turncheck.validation.names import learnable
 from turncheck.validation.similarity import plain_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
     from turncheck.dialogue.states import State
     from turncheck.dialogue.training import StoryTracker
@@ -227,17 +228,43 @@ def check_rules(facts: Facts) -> Iterator[Finding]:
         names = (Name("action", settings.fallback_action),)
         yield found("fallback-action-undefined", f"{error.message}.", location, names=names)
         return
+    keys = _keys_of_blocks(facts) if conflicts else {}
     for conflict in conflicts:
         others = "".join(f" ('{place.name}': {place.location})" for place in conflict.others if place.location)
         locations = [place.location for place in conflict.others if place.location]
         message = conflict.message[:1].upper() + conflict.message[1:]
-        yield found(
+        finding = found(
             "rule-contradiction",
             f"{message}{others}.",
             conflict.place.location or Location(""),
             others=locations,
             about=tuple(Name("story", place.name) for place in (conflict.place, *conflict.others)),
         )
+        shared = _retrieval_intent(keys, [conflict.place.name, *(place.name for place in conflict.others)])
+        yield replace(finding, hint=_ONE_RULE.format(intent=shared)) if shared else finding
+
+
+_ONE_RULE: Final = (
+    "Rasa refuses to train (RulePolicy): rules see only `{intent}`, not `{intent}/…`. Write one rule for the intent"
+    " `{intent}`, with the action `utter_{intent}`."
+)
+
+
+def _keys_of_blocks(facts: Facts) -> dict[str, set[tuple[str, str]]]:
+    """The retrieval intents that a story or rule of a name begins with, each with its key."""
+    keys: dict[str, set[tuple[str, str]]] = {}
+    for block, step in facts.steps:
+        if isinstance(step, model.UserStep) and step.intent and "/" in step.intent:
+            intent, _, key = step.intent.partition("/")
+            keys.setdefault(block.name, set()).add((intent, key))
+    return keys
+
+
+def _retrieval_intent(keys: Mapping[str, set[tuple[str, str]]], names: Iterable[str]) -> str:
+    """The retrieval intent of which these blocks name several keys; "" if there is none."""
+    named = set[tuple[str, str]]().union(*(keys.get(name, set()) for name in names))
+    times = Counter(intent for intent, _ in named)
+    return next((intent for intent, number in times.most_common(1) if number > 1), "")
 
 
 def check_repeated_stories(facts: Facts) -> Iterator[Finding]:

@@ -232,7 +232,7 @@ class MarkdownWriter(Struct, frozen=True):
     def _below(self, entry: spans.Entry) -> list[Markdown]:
         """What is below an entry: some in plain sight, the rest folded."""
         items = [join([trusted("\n  - "), self.entry(one)]) for one in entry.below]
-        more = trusted(f"\n  - … and {entry.left_out:,} more in report.json" if entry.left_out else "")
+        more = trusted(f"\n  - … and {entry.left_out:,} more on the page" if entry.left_out else "")
         if entry.in_sight is None:
             return [*items, more]
         shown, folded = items[: entry.in_sight], items[entry.in_sight :]
