@@ -473,23 +473,24 @@ def test_if_nothing_changed_a_comment_says_that_in_a_few_lines(golden: Golden) -
 
 
 @pytest.mark.parametrize(
-    ("messages", "entries"),
+    ("names", "entries"),
     [
-        ([f"The version 3.0 of 'data/{name}.yml' is lower than 3.1." for name in "abcdef"], 1),
-        ([f"A story names 'faq/{name}'; stories use 'faq'." for name in "abcdef"], 1),
-        ([f"The slot '{name}' is used by nothing." for name in "abcdef"], 6),
-        ([*(f"The version {number} of 'data/a.yml' is lower than 3.1." for number in ("2.0", "3.0"))], 2),
+        ([{"version": "3.0"}] * 6, 1),
+        ([{"version": "2.0"}, {"version": "3.0"}], 2),
+        ([{"intent": f"faq/{key}"} for key in "abcdef"], 1),
+        ([{"intent": f"{intent}/a"} for intent in "abcdef"], 6),
+        ([{"slot": name} for name in "abcdef"], 6),
     ],
 )
-def test_findings_with_one_cause_are_one_entry(messages: list[str], entries: int) -> None:
+def test_findings_with_one_cause_are_one_entry(names: list[dict[str, Any]], entries: int) -> None:
     found = [
-        finding("a-code", message, "warning", path=f"data/{name}.yml")
-        for name, message in zip("abcdef", messages, strict=False)
+        finding("a-code", f"It is wrong with {name}.", "warning", path=f"data/{number}.yml", **name)
+        for number, name in enumerate(names)
     ]
     head = report(findings=found, stories=[story("s", "utter_a")])
     text = comment_of(head, report(commit=BASE_COMMIT, stories=[story("s", "utter_a")]))
     assert len(re.findall(r"^- ⚠️ `a-code`", text, re.MULTILINE)) == entries
-    assert f"New warnings in the data ({len(messages)})" in text
+    assert f"New warnings in the data ({len(names)})" in text
 
 
 @pytest.mark.parametrize("number", [4, 30])

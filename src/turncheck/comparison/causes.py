@@ -106,11 +106,17 @@ def _of_cause(cause: Cause, findings: Sequence[Finding], rules: Collection[str])
         place for finding in findings for place in ((finding.location,) if of_rule else finding.others)
     )
     location = cause.location or findings[0].location
+    message = f"The {_in_short(cause)} and now contradicts {' and '.join(counted)}: {named}{more}."
+    hint, intents = _ADVICE, {finding.names for finding in findings}
+    if len(intents) == 1 and (of_keys := intents.pop()):  # whichever of them is the cause: there is one for all
+        intent, number = of_keys[0].name, count(len(contradicted) + 1, "rule")
+        message = f"Rules see only '{intent}', not '{intent}/…': {number} contradict each other."
+        hint = f"Write one rule for the intent '{intent}', with the action 'utter_{intent}'."
     return msgspec.structs.replace(
         findings[0],
-        message=f"The {_in_short(cause)} and now contradicts {' and '.join(counted)}: {named}{more}.",
+        message=message,
         location=location,
-        hint=_ADVICE,
+        hint=hint,
         others=tuple(sorted((place for place in places if place != location), key=lambda place: place.sort_key)),
         about=(Name("cause", cause.name), *(Name("story", name) for name in sorted(contradicted))),
     )
@@ -128,7 +134,7 @@ def with_faults_by_cause(report: Report) -> Report:
     caused = {
         place: finding
         for finding in findings
-        if finding.code == CONTRADICTION and finding.hint == _ADVICE
+        if finding.code == CONTRADICTION and any(name.kind == "cause" for name in finding.about)
         for place in finding.others
     }
     if not caused:

@@ -241,7 +241,8 @@ def check_rules(facts: Facts) -> Iterator[Finding]:
             about=tuple(Name("story", place.name) for place in (conflict.place, *conflict.others)),
         )
         shared = _retrieval_intent(keys, [conflict.place.name, *(place.name for place in conflict.others)])
-        yield replace(finding, hint=_ONE_RULE.format(intent=shared)) if shared else finding
+        names = (Name("intent", shared),)
+        yield replace(finding, hint=_ONE_RULE.format(intent=shared), names=names) if shared else finding
 
 
 _ONE_RULE: Final = (

@@ -131,7 +131,7 @@ def _version(root: YamlMapping) -> Iterator[Finding]:
             yield found("version-invalid", f"'{written}' in '{path}' is not a version.", node.location)
         elif version < SUPPORTED or (version == SUPPORTED and re.search(_BEFORE_RELEASE, written)):
             message = f"The version {written} of '{path}' is lower than 3.1; it is read as 3.1."
-            yield found("version-too-low", message, node.location)
+            yield found("version-too-low", message, node.location, names=(Name("version", written),))
 
 
 def _top_keys(root: YamlMapping, file: ProjectFile) -> Iterator[Finding]:
@@ -190,7 +190,8 @@ def check_story_loading(facts: Facts) -> Iterator[Finding]:
     for (name, _), steps in full_names.items():
         message = f"A story or rule names '{name}'; stories use '{name.partition('/')[0]}'."
         first, *others = sorted(places_of(steps), key=lambda place: place.sort_key)
-        yield found("retrieval-intent-full-name", message, first, others=others, about=(Name("intent", name),))
+        named = (Name("intent", name),)
+        yield found("retrieval-intent-full-name", message, first, others=others, names=named, about=named)
     yield from _ignored_conditions(facts)
     for name, (step, *_) in gathered((step.slot, step) for _, step in facts.slot_steps() if step.named_only).items():
         location = step.location
