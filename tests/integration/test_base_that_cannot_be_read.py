@@ -362,3 +362,80 @@ def test_nothing_is_new_because_a_file_could_not_be_read(repository: Repository,
     assert judged.comparison["intents"]["added"] == []
     assert judged.comparison["changed_items"] == []
     assert judged.verdict["reservation"] == ""
+
+
+FORMS = """\
+slots:
+  size:
+    type: text
+    mappings:
+    - type: from_text
+forms:
+  size_form:
+    required_slots: [size]
+"""
+AGAIN = """\
+- rule: lend again
+  steps:
+  - intent: lend
+  - action: utter_lend
+"""
+UNTRAINABLE: dict[str, tuple[Files, Files]] = {
+    "forms without a policy": (
+        {
+            "domain.yml": DOMAIN + FORMS,
+            "config.yml": replaced(CONFIG, ("- name: RulePolicy", "- name: MemoizationPolicy")),
+        },
+        {"domain.yml": DOMAIN + FORMS},
+    ),
+    "a component that is unknown": ({"config.yml": replaced(CONFIG, ("KeywordIntentC", "KeywordIntntC"))}, {}),
+    "rules that contradict each other": (
+        {"data/rules.yml": RULES + replaced(AGAIN, ("utter_lend", "utter_greet"))},
+        {"data/rules.yml": RULES + AGAIN},
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", UNTRAINABLE)
+def test_a_base_that_cannot_be_trained_is_repaired_and_its_tests_are_compared(
+    repository: Repository, fault: str
+) -> None:
+    base, change = UNTRAINABLE[fault]
+    rules = str(given(change)["data/rules.yml"])
+    broken = replaced(rules, ("  - action: utter_greet", "  - action: utter_lend"))
+
+    judged = repository.judged(base, {**change, "data/rules.yml": broken})
+
+    assert judged.code == 1
+    assert judged.newly_failing == ["greeting"]
+    assert judged.repaired
+
+
+@pytest.mark.parametrize("fault", UNTRAINABLE)
+def test_a_test_that_an_untrainable_base_could_not_run_fails_there_too(repository: Repository, fault: str) -> None:
+    base, change = UNTRAINABLE[fault]
+    tests: Files = {"tests/test_stories.yml": replaced(TESTS, ("  - action: utter_greet", "  - action: utter_lend"))}
+
+    judged = repository.judged({**base, **tests}, {**change, **tests})
+
+    assert judged.code == 0
+    assert judged.newly_failing == []
+    assert judged.verdict["reservation"] == "old failures only"
+
+
+def test_beside_a_report_alone_what_the_base_hides_is_not_judged(repository: Repository) -> None:
+    base: Files = {"data/nlu.yml": UNREADABLE["indentation"]}
+    repository.judged(base, {**base, "domain.yml": DOMAIN + "\n"})
+    report = (repository.folder / "results" / "baseline.json").read_bytes()
+    (repository.folder / "results").rename(repository.folder.parent / f"{repository.folder.name}-of-base")
+    (repository.folder.parent / "base.json").write_bytes(report)
+    repository.commit(given({"data/nlu.yml": OLD_ERROR}))
+
+    gates = ("--fail-on", "new-errors", "new-failures")
+    measured = ("--evaluations", "validate", "core", "--no-cache")
+    done = turncheck("run", "--baseline", "../base.json", *gates, *measured, cwd=repository.folder)
+
+    verdict = json.loads((repository.folder / "results" / "verdict.json").read_bytes())
+    assert done.returncode == 0
+    assert {gate["name"]: gate["outcome"] for gate in verdict["gates"]}["new-errors"] == "not judged"
+    assert verdict["reservation"] == "not all gates were judged"

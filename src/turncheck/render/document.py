@@ -107,6 +107,7 @@ def _places(unread: Sequence[Unread]) -> str:
 
 
 _MOST_PLACES: Final = 3
+_TRAINING_REFUSED: Final = "training-refused"
 
 
 def _baseline(used: BaselineUsed, links: Links) -> Entry:
@@ -125,7 +126,9 @@ def _baseline(used: BaselineUsed, links: Links) -> Entry:
         parts = line(parts, Link(commit, links.commit_page(used.commit)), ": ")
     parts = line(parts, _WAYS[used.way] if used.way else "a report")
     if used.mended:
-        words = f"; it cannot be read at {_places(used.mended)}, and was repaired there as this change repairs it"
+        trained = all(one.code == _TRAINING_REFUSED for one in used.mended)
+        what = "trained because of" if trained else "read at"
+        words = f"; it cannot be {what} {_places(used.mended)}, and was repaired there as this change repairs it"
         parts = line(parts, Prose(words, 400, names_paths=True))
     if used.hidden:
         words = f"; it cannot be read at {_places(used.hidden)}, so what it has there is not known"

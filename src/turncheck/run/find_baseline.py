@@ -37,7 +37,7 @@ from turncheck.run.assistant import asked_at_base, is_same_bot
 from turncheck.run.base_projects import BaseProject, BaseTree, paired
 from turncheck.run.evaluated_project import report_of_project
 from turncheck.run.inputs import AtCommit, Inputs, differing_files
-from turncheck.run.mended_base import has_all_tests_of, mend, with_faults
+from turncheck.run.mended_base import needs_repair, repaired
 from turncheck.run.moved_assistants import moved_here
 from turncheck.run.report_of import REPORT_NAME, read_report, report_of
 from turncheck.settings.engines import ENGINES
@@ -380,19 +380,21 @@ class BaselineSearch(Struct):
         return Missing(reason)
 
     def _with_repairs(self, found: Present, base: Base, there: _There | None, report: Report) -> Present:
-        """The base as far as it can be read; where only this change makes it readable, measured with that repair."""
-        unread = found.report.unread
-        if there is None or not unread or found.commit is None or found.commit != base.commit:
+        """The base as far as it can be read and trained; where only this change makes it so, measured repaired."""
+        if there is None or found.commit is None or found.commit != base.commit or not needs_repair(found.report):
             return found
         own = self._settings_there(there)
         if not ENGINES[own.engine].from_files or there.lacks(own):
             return found
-        inputs = self._inputs_for(there, own, found.report.source)
-        repair = mend(inputs.settings, self.inputs.settings, there.files.folder)
-        measured = self._measured_here(there, found.commit, report) if repair.places else None
-        if measured is None or not has_all_tests_of(found.report, measured):
-            return found
-        shown = with_faults(measured, found.report, repair.places)
+        commit, inputs = found.commit, self._inputs_for(there, own, found.report.source)
+
+        def measured(*evaluations: Evaluation) -> Report | None:
+            if not evaluations:
+                return self._measured_here(there, commit, report)
+            asked = dataclasses.replace(inputs.settings, evaluations=evaluations)
+            return self.measure(dataclasses.replace(inputs, settings=asked), Console(quiet=True, stream=StringIO()))
+
+        shown, repair = repaired(found.report, inputs.settings, self.inputs.settings, there.files.folder, measured)
         return replace(found, report=shown, mended=repair.places, doubtful=repair.doubtful)
 
     def _has_same_plugins(self, left: PreviousReport, report: Report) -> bool:

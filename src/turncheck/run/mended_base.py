@@ -17,18 +17,21 @@ from msgspec import Struct, structs
 
 from turncheck.messages.errors import UserError
 from turncheck.process.regular_file import read_regular
-from turncheck.project.folder import MAX_FILE_BYTES
-from turncheck.report.model import FindingCounts
+from turncheck.project.files import DEFAULT_CONFIG
+from turncheck.project.folder import MAX_FILE_BYTES, ProjectFolder
+from turncheck.report.model import FindingCounts, Unread
 from turncheck.run.unread import unread_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from turncheck.report.model import CaseResult, Report, StoryResult, Unread
+    from turncheck.report.model import CaseResult, Report, StoryResult
     from turncheck.settings.options import Settings
 
 _MOST_TRIALS: Final = 120
 """How often the base may be read while it is repaired."""
+_MOST_TRAININGS: Final = 12
+"""How often it may be trained for that."""
 _MOST_READ: Final = 64 * 1024 * 1024
 """How many bytes of the project may be read for that."""
 _LIKE: Final = 0.5
@@ -43,6 +46,7 @@ _WORD: Final = re.compile(r"\w")
 _TOKEN: Final = re.compile(r"\w+|\s+|[^\w\s]")
 _NAMES: Final = re.compile(r"(- *)?[\w./-]+ *:?")
 """A line of a domain that is nothing but a name: of an intent, of a response …"""
+_REFUSED: Final = "training-refused"
 _DIALOGUE: Final = frozenset({"stories", "sentences", "tests"})
 """The parts whose lines are steps of rules, stories and tests."""
 _READ: Final = frozenset({".yml", ".yaml", ".md", ".json", ".csv"})
@@ -74,21 +78,74 @@ class Repair(Struct, frozen=True):
     doubtful: bool = False
 
 
-def mend(base: Settings, head: Settings, fence: Path) -> Repair:
-    """Repair the files of a base, in place, as far as the change repairs them.
+def needs_repair(base: Report) -> bool:
+    """Whether anything of a base cannot be read or trained."""
+    return bool(base.unread or _refusals_in(base))
+
+
+def repaired(
+    report: Report, base: Settings, head: Settings, fence: Path, measure: Callable[..., Report | None]
+) -> tuple[Report, Repair]:
+    """Return the report of a base as far as a change repairs it, and what of it is repaired.
 
     Args:
+        report: the base's own.
         base: the settings of the base, whose paths are in its files, which nobody else needs.
         head: those of the change.
         fence: the folder with the base's files; nothing outside it is written.
+        measure: measures the base's files as they are now, only these evaluations if any are named.
     """
+    known = Repair()
+    if report.unread:
+        report, known = _measured(report, known, _mend(base, head, fence), measure)
+    if refused := _refusals_in(report):
+        evaluation = next(one.evaluation for one in report.skipped if one.location == refused[0].location)
+        repair = _mend_training(base, head, fence, lambda: _refusals_in(measure(evaluation) or report))
+        report, known = _measured(report, known, repair, measure)
+    return report, known
+
+
+def _measured(
+    report: Report, known: Repair, repair: Repair, measure: Callable[..., Report | None]
+) -> tuple[Report, Repair]:
+    """Measure the base once more, unless its repair loses tests."""
+    measured = measure() if repair.places else None
+    if measured is None or not _has_all_tests_of(report, measured):
+        return report, known
+    shown = _with_faults(measured, report, repair.places)
+    return shown, Repair((*known.places, *repair.places), known.doubtful or repair.doubtful)
+
+
+def _mend(base: Settings, head: Settings, fence: Path) -> Repair:
+    """Repair the files of a base, in place, as far as the change repairs them."""
     try:
-        return _Mending(base, head, fence.resolve()).mended()
+        return _Mending(base, head, fence.resolve(), lambda: unread_now(base), unread_now(head)).mended()
     except UserError:  # a path that only one side has, say: then nothing is known
         return Repair()
 
 
-def has_all_tests_of(base: Report, mended: Report) -> bool:
+def _mend_training(base: Settings, head: Settings, fence: Path, refused: Callable[[], tuple[Unread, ...]]) -> Repair:
+    """Do the same for a base that can be read and not trained; ``refused`` trains it, and says what keeps it from that.
+
+    The cause may be in the configuration, wherever it shows: forms without a policy for them, say.
+    """
+    try:
+        return _Mending(base, head, fence.resolve(), refused, (), _MOST_TRAININGS).trained()
+    except (UserError, _TooMuchError):
+        return Repair()
+
+
+def _refusals_in(report: Report) -> tuple[Unread, ...]:
+    """Return what keeps a project from being trained, although it can be read."""
+    unread = {one.location for one in report.unread}
+    return tuple(
+        Unread(location=one.location, code=_REFUSED, part="pipeline" if one.evaluation == "nlu" else "policies")
+        for one in report.skipped
+        if one.fault and not one.part and one.location is not None and one.location not in unread
+    )
+
+
+def _has_all_tests_of(base: Report, mended: Report) -> bool:
     """Whether a repair left all tests that the base ran."""
     return all(
         {(test.name, test.location.path) for test in tests(base)}
@@ -105,7 +162,7 @@ def _cases(report: Report) -> tuple[CaseResult, ...]:
     return report.e2e.cases if report.e2e else ()
 
 
-def with_faults(mended: Report, base: Report, repaired: Iterable[Unread]) -> Report:
+def _with_faults(mended: Report, base: Report, repaired: Iterable[Unread]) -> Report:
     """Return the report of a repaired base with what the base has beside it.
 
     These are its findings about what was repaired, and what kept evaluations from running that do not run yet.
@@ -129,15 +186,23 @@ class _TooMuchError(Exception):
 
 
 class _Mending:
-    def __init__(self, base: Settings, head: Settings, fence: Path) -> None:
+    def __init__(  # noqa: PLR0917 - both sides, and what is wrong with them
+        self,
+        base: Settings,
+        head: Settings,
+        fence: Path,
+        faults: Callable[[], tuple[Unread, ...]],
+        of_head: tuple[Unread, ...],
+        trials: int = _MOST_TRIALS,
+    ) -> None:
         self._base = base
+        self._faults = faults
         self._fence = fence
         self._root, self._other_root = Path(base.project), Path(head.project)
-        self._at_first = unread_now(base)
+        self._at_first = faults()
         self._renamed: dict[str, str] = {}
         self._doubtful = False
-        of_head = unread_now(head) if self._at_first else ()
-        self._left = _MOST_TRIALS
+        self._left = trials
         self._left_bytes = _MOST_READ
         self._faults_of_head = _counted(of_head, self._other_root)
 
@@ -145,7 +210,7 @@ class _Mending:
         repaired = _counted(self._at_first, self._root) - self._faults_of_head
         for path in sorted({fault[0] for fault in repaired}):
             self._mend_file(path)
-        remaining = Counter(_key(one) for one in unread_now(self._base)) if repaired else Counter()
+        remaining = Counter(_key(one) for one in self._faults()) if repaired else Counter()
         found = []
         for one in self._at_first if repaired else ():
             if remaining[_key(one)] > 0:
@@ -153,6 +218,15 @@ class _Mending:
             else:
                 found.append(one)
         return Repair(tuple(found), self._doubtful)
+
+    def trained(self) -> Repair:
+        config = self._base.config or str(self._root / DEFAULT_CONFIG)
+        paths = [ProjectFolder(self._root).name(Path(config)), *(one.location.path for one in self._at_first)]
+        for path in dict.fromkeys(paths):
+            self._mend_file(path)
+            if not self._read():
+                return Repair(self._at_first, self._doubtful)
+        return Repair()
 
     def _mend_file(self, path: str) -> None:
         """Repair one file, or leave it as it is."""
@@ -226,12 +300,14 @@ class _Mending:
 
         def holds(steps: Iterable[_Step]) -> bool:
             (self._root / path).write_bytes(_bytes(_edited(text, steps)))
-            now = _counted((one for one in self._read() if one.location.path == path), self._root)
-            return not now - allowed
+            now = self._read()
+            is_refused = any(one.code == _REFUSED for one in now)
+            here = [one for one in now if one.location.path == path]
+            return not is_refused and not _counted(here, self._root) - allowed
 
         if holds(()):
             return _bytes(text)
-        first = min((one.location.line or 1) for one in self._at_first if one.location.path == path)
+        first = min(((one.location.line or 1) for one in self._at_first if one.location.path == path), default=1)
         hunks = sorted(_hunks(text, new), key=lambda hunk: _distance(hunk, text, first))
         by_line = _smallest(_enough(hunks, holds), holds)
         if by_line is None or (parts & _DIALOGUE and not _rewrites_only(text, by_line)):
@@ -252,7 +328,7 @@ class _Mending:
         self._left_bytes -= sum(path.stat().st_size for path in self._files())
         if self._left < 0 or self._left_bytes < 0:
             raise _TooMuchError
-        return unread_now(self._base)
+        return self._faults()
 
     def _files(self) -> Iterator[Path]:
         folder = self._root if self._root.is_dir() else self._root.parent
