@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from turncheck.cli import run_command_line
 from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
-from turncheck.engines.embedded.nlu.catalogue import COMPONENTS
+from turncheck.project.rasa_components import COMPONENTS
 from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.persistence import read_nlu, write_nlu
 from turncheck.engines.embedded.nlu.plan import make_plan

@@ -19,11 +19,12 @@ from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Present
 from turncheck.engines.embedded.configured import READ_BY_POLICY, READ_BY_STEP, configured_components
 from turncheck.engines.embedded.engines import EmbeddedEngine
-from turncheck.engines.embedded.nlu import catalogue, plan, steps
-from turncheck.engines.embedded.nlu.catalogue import COMPONENTS
+from turncheck.engines.embedded.nlu import plan, steps
 from turncheck.engines.embedded.policies.trainer import OF_OLDER, train_ensemble
 from turncheck.messages.finding import Location
+from turncheck.project import rasa_components as catalogue
 from turncheck.project.model import Component, Config
+from turncheck.project.rasa_components import COMPONENTS
 from turncheck.project.reader import read_project
 from turncheck.render.markdown import render_comment
 from turncheck.render.wording.gates import judge

@@ -61,6 +61,8 @@ GREETING = DOMAIN[DOMAIN.index("  utter_greet:") : DOMAIN.index("  utter_goodbye
 
 PLACES: dict[str, list[Edit]] = {
     "component-unknown": [(C, "pipeline:\n- name: WhitespaceTokenizer", HERE)],
+    "parameter-unknown": [(C, "- name: EntitySynonymMapper", f"- name: EntitySynonymMapper\n{HERE}")],
+    "parameter-not-checked": [(C, "- name: DIETClassifier", HERE)],
     "policy-unknown": [(C, "policies:\n- name: MemoizationPolicy", HERE)],
     "component-order": [(C, "pipeline:\n- name: WhitespaceTokenizer\n- name: CountVectorsFeaturizer", HERE)],
     "recipe-unknown": [(C, "recipe: default.v1", HERE)],

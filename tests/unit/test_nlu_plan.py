@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from golden_texts import Golden
 
-from turncheck.engines.embedded.nlu.catalogue import COMPONENTS
+from turncheck.project.rasa_components import COMPONENTS
 from turncheck.engines.embedded.nlu.plan import make_plan
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
@@ -55,24 +55,46 @@ def test_an_unknown_name_is_an_error_with_its_place_that_lists_near_names(golden
     assert "WhitespaceTokenizer" in (error.value.hint or "")
 
 
-def test_an_unknown_parameter_is_an_error_that_lists_near_parameters(golden: Golden) -> None:
-    with pytest.raises(UserError, match="'analyser'") as error:
-        make_plan(config(("CountVectorsFeaturizer", {"analyser": "char"})))
-    golden(error.value)
-    assert "analyzer" in (error.value.hint or "")
+def test_a_parameter_that_rasa_does_not_know_has_no_effect() -> None:
+    plan = make_plan(config(("CountVectorsFeaturizer", {"analyser": "char"}), "LogisticRegressionClassifier"))
+    assert plan.steps[0].parameters["analyzer"] == "word"
+    assert "analyser" not in plan.steps[0].parameters
 
 
 @pytest.mark.parametrize(
-    ("name", "parameters"),
+    ("name", "parameter", "value"),
     [
-        ("FallbackClassifier", {"threshold": "high"}),
-        ("FallbackClassifier", {"threshold": True}),
-        ("RegexFeaturizer", {"case_sensitive": "no"}),
+        ("FallbackClassifier", "threshold", "high"),
+        ("FallbackClassifier", "threshold", None),
+        ("CountVectorsFeaturizer", "min_ngram", "1"),
+        ("LogisticRegressionClassifier", "ranking_length", None),
+        ("DIETClassifier", "epochs", "many"),
+        ("DIETClassifier", "split_entities_by_comma", "yes"),
+        ("CRFEntityExtractor", "split_entities_by_comma", None),
     ],
 )
-def test_a_parameter_of_a_wrong_type_is_an_error(name: str, parameters: dict[str, Any]) -> None:
-    with pytest.raises(UserError, match="must be"):
-        make_plan(config("WhitespaceTokenizer", (name, parameters)))
+def test_a_value_that_rasa_cannot_train_or_answer_with_is_an_error(name: str, parameter: str, value: object) -> None:
+    with pytest.raises(UserError, match=f"'{parameter}' of {name} must be"):
+        make_plan(config("WhitespaceTokenizer", (name, {parameter: value})))
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter", "value", "taken_as"),
+    [
+        ("RegexFeaturizer", "case_sensitive", "no", True),
+        ("RegexEntityExtractor", "use_lookup_tables", "", False),
+        ("KeywordIntentClassifier", "case_sensitive", None, False),
+        ("CountVectorsFeaturizer", "lowercase", 0, False),
+        ("DIETClassifier", "entity_recognition", "yes", True),
+        ("FallbackClassifier", "threshold", True, True),
+        ("CRFEntityExtractor", "max_iterations", "many", 50),
+    ],
+)
+def test_a_value_that_rasa_does_not_check_is_taken_as_rasa_takes_it(
+    name: str, parameter: str, value: object, taken_as: object
+) -> None:
+    plan = make_plan(config("WhitespaceTokenizer", (name, {parameter: value}), *_READERS))
+    assert plan.steps[0].parameters[parameter] == taken_as
 
 
 def test_parameters_that_rasa_itself_gave_up_do_no_harm() -> None:

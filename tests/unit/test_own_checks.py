@@ -21,6 +21,11 @@ Edit = tuple[str, str, str]
 
 FAULTS: dict[str, tuple[list[Edit], str]] = {
     "component-unknown": ([(C, "WhitespaceTokenizer", "WhitespaceTokeniser")], "config.yml:5"),
+    "parameter-unknown": ([(C, "- name: DIETClassifier\n", "- name: DIETClassifier\n  epoch: 3\n")], "config.yml:8"),
+    "parameter-not-checked": (
+        [(C, "- name: DIETClassifier\n", "- name: DIETClassifier\n  constrain_similarities: yes\n")],
+        "config.yml:8",
+    ),
     "policy-unknown": ([(C, "MemoizationPolicy", "MemoizationPolice")], "config.yml:11"),
     "component-order": ([(C, "- name: WhitespaceTokenizer\n", "")], "config.yml:5"),
     "recipe-unknown": ([(C, "default.v1", "defualt.v1")], "config.yml:1"),

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from turncheck.dialogue.events import ActionExecuted, ActionReverted, Event, Restarted, UserUtteranceReverted
 from turncheck.dialogue.story_steps import GENERATED_PREFIX, STORY_START, Checkpoint, StoryStep, story_steps
 from turncheck.dialogue.tracker import History, Tracker
-from turncheck.messages.errors import UserError
+from turncheck.messages.errors import BeyondLimitError
+from turncheck.project.config import states_looked_back_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -142,11 +143,12 @@ def unused_checkpoints(steps: Iterable[StoryStep], continued: Mapping[str, str])
 
 _SEED: Final = 42
 """Rasa's own seed: the same stories are glued together in every training."""
-MOST_WAYS: Final = 10_000
-"""Each ``or`` multiplies the dialogues that a story makes; more than this many at one step would take for ever."""
+MOST_WAYS: Final = 60_000
+"""Each ``or`` multiplies the dialogues of a story: ten of three intents make 59,049, which take seconds (with rules a
+minute) and two hundred megabytes here. Rasa has no limit."""
 
 
-class TooManyDialoguesError(UserError):
+class TooManyDialoguesError(BeyondLimitError):
     """More than :data:`MOST_WAYS` dialogues lead through one step. ``joined``: how many go on from each checkpoint."""
 
     def __init__(
@@ -263,8 +265,19 @@ class Trackers(Struct, frozen=True):
 
 
 def training_trackers(project: Project, domain: DialogueDomain, *, augmentation: int = 50) -> Trackers:
-    """Return the dialogues of the project's stories and rules. ``augmentation`` 0 glues no stories together."""
-    return trackers_of((*project.stories, *project.rules), domain, augmentation=augmentation)
+    """Return the dialogues of the project's stories and rules. ``augmentation`` 0 glues no stories together.
+
+    Rasa 0 to 2 follow only one of the dialogues whose last states are the same, if no policy looks back further. What
+    they have in common is all that can be learnt from the others, so it is done here where they are too many otherwise.
+    """
+    steps = tuple(story_steps((*project.stories, *project.rules), domain))
+    try:
+        return trackers_of_steps(steps, domain, augmentation=augmentation)
+    except TooManyDialoguesError:
+        window = states_looked_back_at(project.config, project.major)
+        if not window:
+            raise
+    return trackers_of_steps(steps, domain, augmentation=augmentation, window=window)
 
 
 def trackers_of(stories: Iterable[Story], domain: DialogueDomain, *, augmentation: int = 0) -> Trackers:
@@ -272,23 +285,27 @@ def trackers_of(stories: Iterable[Story], domain: DialogueDomain, *, augmentatio
     return trackers_of_steps(story_steps(stories, domain), domain, augmentation=augmentation)
 
 
-def trackers_of_steps(steps: Iterable[StoryStep], domain: DialogueDomain, *, augmentation: int = 0) -> Trackers:
+def trackers_of_steps(
+    steps: Iterable[StoryStep], domain: DialogueDomain, *, augmentation: int = 0, window: int = 0
+) -> Trackers:
     """Return the dialogues of these steps, in Rasa's order.
 
+    ``window``: of the dialogues whose last so many states are the same, one goes on, and the others end there; 0: all
+    go on (Rasa's ``unique_last_num_states``).
+
     Raises:
-        TooManyDialoguesError: more than :data:`MOST_WAYS` dialogues lead to one step; Rasa would go on until memory
-            ends.
+        TooManyDialoguesError: more than :data:`MOST_WAYS` dialogues lead to one step.
     """
     graph = StoryGraph(tuple(steps)).without_cycles()
     try:
-        return _walked(graph, domain, augmentation)
+        return _walked(graph, domain, augmentation, window)
     except TooManyDialoguesError as error:
         raise error.with_traceback(None) from None  # whoever keeps the error would keep all dialogues of the walk
 
 
-def _walked(graph: StoryGraph, domain: DialogueDomain, augmentation: int) -> Trackers:
+def _walked(graph: StoryGraph, domain: DialogueDomain, augmentation: int, window: int) -> Trackers:
     ordered = graph.ordered()
-    walk = _Walk(graph, domain, augmentation)
+    walk = _Walk(graph, domain, augmentation, window)
     stories = walk.through([step for step in ordered if not step.is_rule], is_rule=False)
     unused = walk.unused
     rules = walk.through([step for step in ordered if step.is_rule], is_rule=True)
@@ -298,10 +315,11 @@ def _walked(graph: StoryGraph, domain: DialogueDomain, augmentation: int) -> Tra
 class _Walk:
     """Walks through the graph, round after round, until no new checkpoint is reached; then glues stories together."""
 
-    def __init__(self, graph: StoryGraph, domain: DialogueDomain, augmentation: int) -> None:
+    def __init__(self, graph: StoryGraph, domain: DialogueDomain, augmentation: int, window: int) -> None:
         self.graph = graph
         self.domain = domain
         self.augmentation = augmentation
+        self.window = window
         self.random: Random | None = None
         self.known: set[tuple[bool, tuple[str, ...]]] = set()
         self.duplicates: list[StoryTracker] = []
@@ -370,8 +388,11 @@ class _Walk:
                 continue
             self.begun.add(step.location)
             incoming = _distinct(incoming)
+            if self.window:
+                incoming, ended = _joined_by_end(incoming, self.window)
+                finished.extend(self._new(ended))
             if len(incoming) > MOST_WAYS:
-                raise _too_many_ways(step, self.joined)
+                raise _too_many_ways(step, len(incoming), self.joined)
             if is_augmenting:
                 incoming = self._sample(incoming, self.augmentation * 10)
             trackers = self._followed(step, incoming, finished)
@@ -462,11 +483,11 @@ class _Walk:
         return trackers[:number]
 
 
-def _too_many_ways(step: StoryStep, joined: Mapping[str, int]) -> TooManyDialoguesError:
+def _too_many_ways(step: StoryStep, ways: int, joined: Mapping[str, int]) -> TooManyDialoguesError:
     return TooManyDialoguesError(
-        f"More than {MOST_WAYS} dialogues lead through '{step.name}', since each `or` and checkpoint multiplies them",
+        f"{ways:,} dialogues or more lead through '{step.name}', and at most {MOST_WAYS:,} can be followed here",
         location=step.location,
-        hint="Split it into several stories with fewer `or` steps and checkpoints.",
+        hint="Each `or` and checkpoint multiplies them: split it into several stories with fewer of them.",
         joined=joined,
     )
 
@@ -485,6 +506,17 @@ def _distinct(trackers: Iterable[StoryTracker]) -> list[StoryTracker]:
     for tracker in trackers:
         distinct.setdefault(tracker.fingerprint, tracker)
     return list(distinct.values())
+
+
+def _joined_by_end(trackers: Iterable[StoryTracker], window: int) -> tuple[list[StoryTracker], list[StoryTracker]]:
+    """Part the first of the dialogues with the same last states, which goes on, from the others."""
+    going_on: dict[tuple[str, ...], StoryTracker] = {}
+    ended: list[StoryTracker] = []
+    for tracker in trackers:
+        last = tuple(state.text for state in tracker.last_states(window))
+        if going_on.setdefault(last, tracker) is not tracker:
+            ended.append(tracker)
+    return list(going_on.values()), ended
 
 
 def _joined(name: str, part: str) -> str:

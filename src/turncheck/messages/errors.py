@@ -49,6 +49,10 @@ class TrainingRefusedError(UserError):
     """The files can be read, but Rasa refuses to train on them: ``train`` ends with :data:`EXIT_FAILED`."""
 
 
+class BeyondLimitError(UserError):
+    """More than turncheck can measure. It is a limit of its own: nothing is wrong with the files for that reason."""
+
+
 _NO_ROOM: Final = {
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "the disk quota is used up",

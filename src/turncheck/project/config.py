@@ -244,6 +244,34 @@ def smallest_max_history(config: Config) -> int | None:
     return min(filter(None, (max_history_of(policy.parameters) for policy in config.policies or ())), default=None)
 
 
+_HISTORY_BY_DEFAULT: Final = {
+    **dict.fromkeys(("MemoizationPolicy", "AugmentedMemoizationPolicy", "KerasPolicy", "SklearnPolicy"), 5),
+    "FormPolicy": 2,
+    **dict.fromkeys(("MappingPolicy", "FallbackPolicy", "TwoStageFallbackPolicy"), 0),
+}
+"""How many states the policies of Rasa 0 and 1 look back at by default; 0: they do not learn from stories."""
+
+
+def states_looked_back_at(config: Config, major: int) -> int:
+    """How many states the policies of Rasa 0 to 2 look back at, all of them; 0: one of them at the whole dialogue.
+
+    Their training data is loaded by that (``unique_last_num_states``); Rasa 3 always loads whole dialogues.
+    """
+    if major > 2 or not config.policies:
+        return 0
+    longest = 0
+    for policy in config.policies:
+        name = policy_class(policy)
+        states = max_history_of(policy.parameters)
+        if states is None:
+            by_default = _HISTORY_BY_DEFAULT.get(name)
+            if by_default is None or (by_default and name != "FormPolicy" and major == 2):
+                return 0
+            states = by_default
+        longest = max(longest, states)
+    return longest
+
+
 def max_history_of(parameters: Mapping[str, Any]) -> int | None:
     """How many states a policy looks back at, ``None`` if it does not say.
 

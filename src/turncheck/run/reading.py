@@ -550,6 +550,12 @@ def with_tests(skipped: Skipped, names: Iterable[str] | None) -> Skipped:
     return structs.replace(skipped, tests=tuple(names)) if skipped.fault and names is not None else skipped
 
 
+def beyond_limit(error: UserError, evaluation: Evaluation) -> Skipped:
+    """What is beyond a limit of ours is not judged: that is no fault of the assistant."""
+    place = f" ({error.location})" if error.location else ""
+    return Skipped(evaluation=evaluation, reason=f"{error.message}{place}", location=error.location)
+
+
 def refused_training(error: UserError, evaluation: Evaluation, config: Config) -> Skipped:
     """What cannot be trained is a fault at its place or, if none is known, at that of the pipeline or the policies."""
     location = known = None if error.location == NOWHERE else error.location

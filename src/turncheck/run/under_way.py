@@ -13,7 +13,7 @@ from msgspec import structs
 
 from turncheck.evaluation.answers import ASKED_HERE, Answers, DelegatedError, answered
 from turncheck.evaluations.kinds import KINDS
-from turncheck.messages.errors import INTERRUPTED, CutShortError, UserError
+from turncheck.messages.errors import INTERRUPTED, BeyondLimitError, CutShortError, UserError
 from turncheck.messages.phrasing import at_paths, first_line
 from turncheck.process.environment import redact
 from turncheck.project.batch.known import known_names, setting_of
@@ -23,7 +23,16 @@ from turncheck.project.model import Config, Project
 from turncheck.report.model import Batch, EngineInfo, Report, Skipped
 from turncheck.run.alone import quarantine_of, require_same_model, run_until_failure
 from turncheck.run.inputs import NONE_PRECOMPUTED, Inputs, PrecomputedAnswers
-from turncheck.run.reading import Tests, fault_of, impossible, is_asked, not_asked, refused_training, unreadable
+from turncheck.run.reading import (
+    Tests,
+    beyond_limit,
+    fault_of,
+    impossible,
+    is_asked,
+    not_asked,
+    refused_training,
+    unreadable,
+)
 from turncheck.run.repeat_plan import RepeatPlan
 from turncheck.run.report_of import now
 from turncheck.validation.before_training import unreadable_parts
@@ -124,6 +133,10 @@ class RunInProgress:
             if evaluation in self.precomputed.refused:
                 raise self.precomputed.refused[evaluation]
             result = run_until_failure(lambda: require_same_model(self.engines, unless_elsewhere))
+        except BeyondLimitError as error:
+            self.refused[evaluation] = error
+            self.skip(beyond_limit(error, evaluation))
+            return None
         except UserError as error:
             self.refused[evaluation] = error
             # An engine that is trained elsewhere says so itself.

@@ -25,6 +25,26 @@ UNDEFINED = (
         about=("place",),
     ),
     _check(
+        "parameter-unknown",
+        "warning",
+        "A component or policy has a parameter that Rasa does not know",
+        "Rasa ignores it without a word, and uses the default of the parameter that was meant. Correct the name, or remove"
+        " it.",
+        "- name: FallbackClassifier\n  confidence_threshold: 0.5",
+        "- name: FallbackClassifier\n  threshold: 0.5",
+        matters_always=True,
+    ),
+    _check(
+        "parameter-not-checked",
+        "warning",
+        "A parameter has a value of another type, which Rasa does not check",
+        "Rasa takes whatever is not empty, zero or `false` for true. In YAML 1.2, which Rasa reads, `yes`, `no`, `on` and"
+        " `off` are strings, so that `no` is true as well. Write `true` or `false`.",
+        "- name: DIETClassifier\n  constrain_similarities: yes",
+        "- name: DIETClassifier\n  constrain_similarities: true",
+        matters_always=True,
+    ),
+    _check(
         "component-order",
         "error",
         "A component of the pipeline is placed before what it needs, or does not support the language",

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from turncheck.messages.finding import Finding, Name
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.config import COMPONENTS, GONE, POLICIES, RECIPES, is_custom, refused, short_name
+from turncheck.project.rasa_components import Slip, parameter_names, slips_in
 from turncheck.validation.findings import Places, found
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from turncheck.project.model import Component
     from turncheck.validation.facts import Facts
 
 
@@ -86,6 +88,37 @@ def check_order(facts: Facts) -> Iterator[Finding]:
     if "config" not in facts.missing:
         for component, why in refused(facts.project):
             yield found("component-order", f"The component '{component.name}' {why}.", component.location)
+
+
+def check_parameters(facts: Facts) -> Iterator[Finding]:
+    """Parameters that Rasa ignores, and values that it does not check: it trains, but not as was meant.
+
+    An older version had other parameters: there only a name that is close to one of today's is a slip.
+    """
+    config = facts.project.config
+    if "config" in facts.missing or facts.project.calm is not None or config.recipe == "graph.v1":
+        return
+    is_older = facts.project.older is not None
+    for component in (*(config.pipeline or ()), *(() if is_older else config.policies or ())):
+        for slip in slips_in(component):
+            yield from _slip(component, slip, is_older=is_older)
+
+
+def _slip(component: Component, slip: Slip, *, is_older: bool) -> Iterator[Finding]:
+    location = component.places.get(slip.name, component.location)
+    name = short_name(component.name)
+    names = (Name("component", name), Name("parameter", slip.name))
+    if slip.unknown:
+        near = suggestion(slip.name, parameter_names(component))
+        if near or not is_older:
+            message = f"{name} has no parameter '{slip.name}': Rasa ignores it."
+            yield found("parameter-unknown", message, location, near, subject=f"{name} {slip.name}", names=names)
+        return
+    taken = "" if slip.taken_as is None else f", and takes it as {str(slip.taken_as).lower()}"
+    wanted = "a number" if slip.taken_as is None else "true or false"
+    shown = "nothing" if slip.value is None else f"'{str(slip.value)[:40]}'"
+    message = f"The parameter '{slip.name}' of {name} should be {wanted}, not {shown}: Rasa does not check it{taken}."
+    yield found("parameter-not-checked", message, location, subject=f"{name} {slip.name}", names=names)
 
 
 def check_selectors(facts: Facts) -> Iterator[Finding]:

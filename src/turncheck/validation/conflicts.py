@@ -43,7 +43,7 @@ def check_number_of_dialogues(facts: Facts) -> Iterator[Finding]:
     """Stories that make too many dialogues to train with."""
     error = facts.dialogues.refused if facts.dialogues is not None else None
     if error is not None:
-        message = f"{error.message}: story structure is not checked, and training would not end."
+        message = f"{error.message}: stories are neither checked nor tested, and Rasa trains for a long time."
         yield found("story-ways-too-many", message, error.location or Location(""), about=_ALL_STORIES)
 
 

@@ -235,6 +235,7 @@ OWN_STAGES: Final = (
             check_generation,
             config.check_names,
             config.check_order,
+            config.check_parameters,
             config.check_token_patterns,
             conflicts.check_number_of_dialogues,
             conflicts.check_joined_dialogues,

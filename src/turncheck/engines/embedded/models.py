@@ -156,7 +156,7 @@ class LoadedModel(Struct, frozen=True):
 
 def has_custom_components(project: Project) -> bool:
     """Whether the pipeline names the project's own classes."""
-    from turncheck.engines.embedded.nlu.catalogue import is_custom  # only if a model is chosen
+    from turncheck.project.rasa_components import is_custom  # only if a model is chosen
 
     return any(is_custom(component) for component in project.config.pipeline or ())
 

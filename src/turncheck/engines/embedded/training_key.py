@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.engines.embedded.nlu.catalogue import known_component
 from turncheck.messages.finding import Location
 from turncheck.messages.value_classes import field_names
 from turncheck.process.cache import surroundings
 from turncheck.project.model import Config, Project
+from turncheck.project.rasa_components import known_component
 
 if TYPE_CHECKING:
     from turncheck.project.rasa_version import RasaVersion

@@ -21,7 +21,6 @@ from turncheck.engines.action_server.server import (
 )
 from turncheck.engines.base import NOTHING_TO_LEARN, Capabilities, Engine, Models
 from turncheck.engines.embedded.models import fetch_model, named_model
-from turncheck.engines.embedded.nlu.catalogue import known_component
 from turncheck.engines.masking import ensure_hideable
 from turncheck.engines.rasa_server.client import CONCURRENCY, Access, RasaClient, Served
 from turncheck.engines.rasa_server.conversation import NAME, RasaConversations, RasaNlu, RasaPolicies, describe
@@ -40,6 +39,7 @@ from turncheck.process.environment import FileVariables, expand, for_child
 from turncheck.process.output_files import temporary_folder
 from turncheck.process.screen import Console, duration
 from turncheck.project.files import DEFAULT_CONFIG, DEFAULT_DATA, DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER
+from turncheck.project.rasa_components import known_component
 from turncheck.report.model import EngineInfo
 from turncheck.web.addresses import Network, is_allowed, is_http, login_of, origin_of, without_login
 

@@ -55,6 +55,8 @@ class Refusal(Part, frozen=True, kw_only=True):
     line: int | None = None
     column: int | None = None
     hint: str | None = None
+    limit: bool = False
+    """Whether a limit of ours is the reason."""
 
 
 class EngineHead(Part, frozen=True, kw_only=True):

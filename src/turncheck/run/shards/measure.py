@@ -10,7 +10,7 @@ from turncheck import __version__
 from turncheck.comparison.model import Present
 from turncheck.engines.base import Capabilities, Engine
 from turncheck.evaluation.written_answers import write_answer
-from turncheck.messages.errors import EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, INTERRUPTED, UserError
+from turncheck.messages.errors import EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, INTERRUPTED, BeyondLimitError, UserError
 from turncheck.messages.phrasing import count
 from turncheck.process.cache import software
 from turncheck.report.evaluations import EVALUATIONS
@@ -173,4 +173,5 @@ def _refusal(error: UserError) -> Refusal:
         line=location.line if location else None,
         column=location.column if location else None,
         hint=error.hint,
+        limit=isinstance(error, BeyondLimitError),
     )

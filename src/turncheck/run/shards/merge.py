@@ -16,7 +16,7 @@ from turncheck.ci.hosts import find_host
 from turncheck.engines.base import Capabilities, Engine, Part
 from turncheck.evaluation.answers import UnfitAnswerError
 from turncheck.evaluation.written_answers import ANSWER_TYPES, AnswerReader, UnreadableError
-from turncheck.messages.errors import UserError
+from turncheck.messages.errors import BeyondLimitError, UserError
 from turncheck.messages.finding import Location
 from turncheck.messages.phrasing import count
 from turncheck.process.cache import difference_of_software, software
@@ -72,7 +72,8 @@ class Shards(Struct, frozen=True):
             parts |= cast("dict[Part, EngineInfo]", head.engine.parts)
             for name, refusal in head.refused.items():
                 location = None if refusal.path is None else Location(refusal.path, refusal.line, refusal.column)
-                refused[name] = UserError(refusal.what, location=location, hint=refusal.hint)
+                kind = BeyondLimitError if refusal.limit else UserError
+                refused[name] = kind(refusal.what, location=location, hint=refusal.hint)
         # An engine that only needs files is created from its project; others were asked where the shards ran.
         engines = None if ENGINES[engine].from_files else self._engines
         answers, too_many = MergedAnswers(self.folders, shared), any(head.too_many for head in self.heads)

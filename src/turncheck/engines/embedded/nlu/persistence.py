@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from turncheck import __version__
 from turncheck.engines.embedded import model_archive
-from turncheck.engines.embedded.nlu.catalogue import parameters_of, require_known
 from turncheck.engines.embedded.nlu.duckling import DucklingEntityExtractor
 from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.ngrams import TrainingSentences
@@ -18,6 +17,7 @@ from turncheck.engines.embedded.nlu.spacy_model import TokenizerShape, load_toke
 from turncheck.engines.embedded.nlu.steps import load_step
 from turncheck.messages.finding import NOWHERE
 from turncheck.project.model import Component
+from turncheck.project.rasa_components import parameters_of, require_known
 from turncheck.report.model import EngineInfo
 
 if TYPE_CHECKING:

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from turncheck.engines.embedded.nlu.catalogue import (
+from turncheck.engines.embedded.nlu.featurizers import check_counts, check_lexical_features
+from turncheck.messages.errors import UserError
+from turncheck.project.model import Component, Config
+from turncheck.project.rasa_components import (
     COMPONENTS,
     is_custom,
     known_component,
     parameters_of,
     require_known,
 )
-from turncheck.engines.embedded.nlu.featurizers import check_counts, check_lexical_features
-from turncheck.messages.errors import UserError
-from turncheck.project.model import Component, Config
 from turncheck.project.rasa_version import NEWEST
 from turncheck.report.model import Substitution
 

@@ -26,6 +26,7 @@ from turncheck.messages.errors import TrainingRefusedError, UserError
 from turncheck.messages.finding import NOWHERE
 from turncheck.project.config import is_custom, policy_class
 from turncheck.project.model import Component, Config, Project, in_order_of_names
+from turncheck.project.rasa_components import ensure_policy_accepted
 from turncheck.project.rasa_version import NEWEST
 
 if TYPE_CHECKING:
@@ -409,6 +410,7 @@ def _trained(
     if kind is None:
         why = f"{_OWN_CODE} here" if is_custom(component.name) else "this policy is not known here"
         return None, _substitution(component.name, None, why)
+    ensure_policy_accepted(component)
     policy = kind.fit(component.parameters, trackers, domain)
     name = policy_class(component)
     own = f"{_OWN_CODE}; it extends {name}" if component.extends else ""

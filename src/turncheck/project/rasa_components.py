@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from msgspec import Struct, field
 
@@ -13,7 +14,7 @@ from turncheck.project.config import short_name
 from turncheck.project.rasa_version import NEWEST
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator
 
     from turncheck.project.model import Component
 
@@ -287,44 +288,139 @@ def require_known(component: Component, rasa: int = NEWEST) -> KnownComponent:
     return known
 
 
+class Slip(NamedTuple):
+    """A parameter that Rasa ignores or whose value it does not check; ``taken_as``: what it takes the value for."""
+
+    name: str
+    value: Any
+    taken_as: bool | None = None
+    unknown: bool = False
+
+
+_NEVER_CHECKED: Final = frozenset({"max_iterations", "L1_c", "L2_c"})
+"""Numbers that are handed on to a library, which takes anything."""
+_SWITCH_OR_MAPPING: Final = "split_entities_by_comma"
+_READS_IT: Final = frozenset({"CRFEntityExtractor", "DIETClassifier"})
+_CHECKED_LATER: Final = frozenset({"max_df", "min_df"})
+"""Numbers that may be a count or a share."""
+
+
 def parameters_of(component: Component, known: KnownComponent) -> dict[str, Any]:
-    """Return the component's parameters over Rasa's defaults. A parameter that is set to null stays null.
+    """Return the component's parameters over Rasa's defaults, as Rasa takes them.
+
+    Rasa ignores a parameter that it does not know, and takes any value of a switch for true or false as Python does:
+    ``yes``, which is a string in YAML 1.2, is true, and so is ``no``.
 
     Raises:
-        UserError: the component has no such parameter, or one that must be a number is not.
+        UserError: a value with which Rasa cannot train, or cannot answer.
     """
     parameters = dict(known.defaults)
     for name, value in component.parameters.items():
-        if name == "name" or name in known.former:
+        if name == "name" or name not in parameters:
             continue
-        if name not in parameters:
-            near = nearest(name, parameters, most=3)
-            allowed = ", ".join(parameters) or "none"
-            raise UserError(
-                f"{known.name} has no parameter {name!r}",
-                location=component.location,
-                hint=f"Did you mean {' or '.join(near)}?" if near else f"Its parameters are: {allowed}.",
-            )
-        _check_type(component, name, value, known.defaults[name])
+        default = known.defaults[name]
+        if name == _SWITCH_OR_MAPPING and known.name in _READS_IT:
+            _ensure(component, name, isinstance(value, bool | Mapping), "true, false or a mapping")
+        elif isinstance(default, bool):
+            value = bool(value)  # noqa: PLW2901 - as Rasa takes it
+        elif isinstance(default, int | float) and name in _NEVER_CHECKED and not isinstance(value, int | float):
+            continue
+        elif isinstance(default, int | float) and name not in _CHECKED_LATER:
+            is_unread = value is None and component_is_replaced(known)
+            _ensure(component, name, isinstance(value, int | float) or is_unread, "a number")
         parameters[name] = value
     return parameters
 
 
-def _check_type(component: Component, name: str, value: object, default: object) -> None:
-    """Numbers and switches are checked by the default's type; everything else by the component that uses it."""
-    if value is None or name in _FLEXIBLE:
-        return
-    if isinstance(default, bool):
-        good, wanted = isinstance(value, bool), "true or false"
-    elif isinstance(default, int | float):
-        good, wanted = isinstance(value, int | float) and not isinstance(value, bool), "a number"
-    else:
-        return
+def component_is_replaced(known: KnownComponent) -> bool:
+    """Whether it is a neural network, whose parameters have no effect here."""
+    return known.former is _NEURAL_FORMER
+
+
+def _ensure(component: Component, name: str, good: bool, wanted: str) -> None:
     if not good:
+        value = component.parameters[name]
         raise UserError(
-            f"the parameter {name!r} of {component.name} must be {wanted}, not {value!r}", location=component.location
+            f"the parameter '{name}' of {component.name} must be {wanted}, not {value!r}",
+            location=component.places.get(name, component.location),
         )
 
 
-_FLEXIBLE: Final = frozenset({"split_entities_by_comma", "max_df", "min_df"})
-"""Parameters that take more than one type: a switch or a mapping, a count or a share."""
+def parameter_names(component: Component) -> frozenset[str]:
+    """Return the names of the parameters that a component or policy of Rasa 3 has."""
+    return frozenset(_defaults_of(component) or ())
+
+
+def _defaults_of(component: Component) -> Mapping[str, Any] | None:
+    known = known_component(component)
+    return known.defaults if known is not None else POLICY_PARAMETERS.get(short_name(component.name))
+
+
+def slips_in(component: Component) -> Iterator[Slip]:
+    """Yield the parameters of a component or policy of Rasa 3 that Rasa ignores, and the values it does not check."""
+    known, defaults = known_component(component), _defaults_of(component)
+    if defaults is None:
+        return
+    former = known.former if known is not None else _OF_ANY_POLICY
+    for name, value in component.parameters.items():
+        if name == "name" or name in former:
+            continue
+        if name not in defaults:
+            yield Slip(name, value, unknown=True)
+        elif isinstance(defaults[name], bool) and not isinstance(value, bool) and name != _SWITCH_OR_MAPPING:
+            yield Slip(name, value, taken_as=bool(value))
+        elif name in _NEVER_CHECKED and not isinstance(value, int | float):
+            yield Slip(name, value)
+
+
+# The policies of Rasa 3.
+
+_OF_ANY_POLICY: Final = frozenset({"featurizer"})
+_MEMOIZATION: Final[Mapping[str, Any]] = {
+    "enable_feature_string_compression": True,
+    "use_nlu_confidence_as_score": False,
+    "priority": 3,
+    "max_history": None,
+}
+_OF_TED: Final[Mapping[str, Any]] = {
+    **{name: value for name, value in _NEURAL.items() if name not in {"share_hidden_layers", "intent_classification"}},
+    "encoding_dimension": 50,
+    "drop_rate_dialogue": 0.1,
+    "drop_rate_label": 0.0,
+    "max_history": None,
+    "use_gpu": True,
+    "transformer_size": {},
+    "number_of_transformer_layers": {},
+}
+POLICY_PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "RulePolicy": {
+        "priority": 4,
+        "core_fallback_threshold": 0.3,
+        "core_fallback_action_name": "action_default_fallback",
+        "enable_fallback_prediction": True,
+        "restrict_rules": True,
+        "check_for_contradictions": True,
+        "use_nlu_confidence_as_score": False,
+        "max_history": None,
+    },
+    "MemoizationPolicy": _MEMOIZATION,
+    "AugmentedMemoizationPolicy": _MEMOIZATION,
+    "TEDPolicy": {**_OF_TED, "priority": 1, "e2e_confidence_threshold": 0.5},
+    "UnexpecTEDIntentPolicy": {**_OF_TED, "priority": 2, "tolerance": 0.0, "ignore_intents_list": []},
+}
+"""The parameters of the policies of Rasa 3, and their defaults. ``max_history`` of RulePolicy has no effect."""
+_NUMBERS_OF_POLICIES: Final = ("priority", "core_fallback_threshold", "tolerance")
+
+
+def ensure_policy_accepted(component: Component) -> None:
+    """Refuse the values with which Rasa cannot train a policy, or cannot predict.
+
+    Raises:
+        UserError: names the parameter.
+    """
+    for name in _NUMBERS_OF_POLICIES:
+        if name in component.parameters:
+            _ensure(component, name, isinstance(component.parameters[name], int | float), "a number")
+    history = component.parameters.get("max_history")
+    if history is not None and short_name(component.name) != "RulePolicy":
+        _ensure(component, "max_history", isinstance(history, int), "a whole number")
