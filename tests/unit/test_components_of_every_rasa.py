@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from turncheck.cli import run_command_line
 from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
-from turncheck.project.rasa_components import COMPONENTS
 from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.persistence import read_nlu, write_nlu
 from turncheck.engines.embedded.nlu.plan import make_plan
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.process.cache import Cache, RunCache
+from turncheck.project.rasa_components import COMPONENTS
 from turncheck.project.reader import read_project
 
 if TYPE_CHECKING:

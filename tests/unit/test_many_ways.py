@@ -76,6 +76,7 @@ def test_beyond_the_limit_stories_are_not_judged_which_is_no_fault(tmp_path: Pat
     read(tmp_path, _story(11), *_NO_RULES, **{"tests/test_stories.yml": _TEST})
     ended = turncheck("run", "--baseline", "none", "--folds", "2", cwd=tmp_path)
     report = decode((tmp_path / "results/report.json").read_bytes())
+    assert report.validation is not None
     (finding,) = [finding for finding in report.validation.findings if finding.code == "story-ways-too-many"]
     (skipped,) = [skipped for skipped in report.skipped if skipped.evaluation == "core"]
     assert (ended.returncode, finding.severity, report.core, skipped.fault) == (0, "warning", None, False)
@@ -110,7 +111,7 @@ def _older(folder: Path, max_history: str) -> Project:
 def test_rasa_1_follows_one_of_the_dialogues_that_end_alike(more: str, tmp_path: Path) -> None:
     project = _older(tmp_path, f"3{more}")
     trackers = training_trackers(project, DialogueDomain.of(project), augmentation=0)
-    assert len(trackers.stories) < 200
+    assert len(trackers.stories) < 1_000  # of millions
     whole = [tracker for tracker in trackers.stories if tracker.name == "survey" and len(tracker.states()) > 30]
     assert whole
     assert places(validate(project), "story-ways-too-many") == []

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from golden_texts import Golden
 
-from turncheck.project.rasa_components import COMPONENTS
 from turncheck.engines.embedded.nlu.plan import make_plan
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
 from turncheck.project.model import Component, Config
+from turncheck.project.rasa_components import COMPONENTS
 
 
 def config(*components: str | tuple[str, dict[str, Any]]) -> Config:

@@ -165,3 +165,39 @@ def test_stories_are_not_judged_without_a_policy_that_nothing_can_stand_in_for(t
     assert "no RulePolicy" not in comment
     (skipped,) = [one for one in report.skipped if one.evaluation == "core"]
     assert (skipped.fault, "own.rules.Careful" in skipped.reason) == (False, True)
+
+
+# --- importers -------------------------------------------------------------------------------------------------------
+
+
+def _with_importer(folder: Path, importer: str, *kept: str) -> Project:
+    write_project(folder, ("config.yml", "", f"importers:\n- name: {importer}\n"))
+    for name in {"domain.yml", "data/nlu.yml", "data/stories.yml", "data/rules.yml"} - {*kept}:
+        (folder / name).unlink()
+    return read_project(folder)
+
+
+@pytest.mark.parametrize("kept", [(), ("data/nlu.yml",), ("data/nlu.yml", "data/stories.yml")])
+def test_of_a_domain_that_an_importer_of_the_project_provides_the_importer_is_named(
+    kept: tuple[str, ...], tmp_path: Path
+) -> None:
+    project = _with_importer(tmp_path, "library.LibraryImporter", *kept)
+    (finding,) = [finding for finding in project.findings if finding.code == "domain-not-found"]
+    assert "'library.LibraryImporter'" in finding.message
+    assert str(finding.location) == "config.yml:14:3"
+    assert "--engine" in finding.hint
+
+
+def test_a_domain_that_rasas_importer_does_not_find_is_missing(tmp_path: Path) -> None:
+    project = _with_importer(tmp_path, "RasaFileImporter", "data/nlu.yml", "data/stories.yml")
+    (finding,) = [finding for finding in project.findings if finding.code == "domain-not-found"]
+    assert "There is no domain" in finding.message
+
+
+@pytest.mark.slow
+def test_the_importer_is_the_reason_why_there_are_no_sentences(tmp_path: Path) -> None:
+    _with_importer(tmp_path, "library.LibraryImporter", "domain.yml", "data/stories.yml")
+    turncheck("run", "--baseline", "none", cwd=tmp_path)
+    report = decode((tmp_path / "results/report.json").read_bytes())
+    (skipped,) = [one for one in report.skipped if one.evaluation == "nlu"]
+    assert "'library.LibraryImporter' (config.yml:14:3) is not run here" in skipped.reason

@@ -239,6 +239,15 @@ def config_from_file(file: ProjectFile, *, major: int = 3) -> tuple[Config, tupl
     return config, tuple(findings)
 
 
+IMPORTERS: Final = frozenset({"RasaFileImporter", "MultiProjectImporter"})
+"""Rasa's own, which read files."""
+
+
+def own_importer(config: Config) -> Component | None:
+    """Return the first importer that is a class of the project, which may provide anything; ``None``: there is none."""
+    return next((one for one in config.importers if one.name.rpartition(".")[2] not in IMPORTERS), None)
+
+
 def smallest_max_history(config: Config) -> int | None:
     """The smallest ``max_history`` of the configured policies, which forgets first; ``None`` if no policy has one."""
     return min(filter(None, (max_history_of(policy.parameters) for policy in config.policies or ())), default=None)

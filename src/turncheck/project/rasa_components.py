@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import nearest
-from turncheck.project.config import short_name
+from turncheck.project.config import policy_class, short_name
 from turncheck.project.rasa_version import NEWEST
 
 if TYPE_CHECKING:
@@ -409,7 +409,8 @@ POLICY_PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "UnexpecTEDIntentPolicy": {**_OF_TED, "priority": 2, "tolerance": 0.0, "ignore_intents_list": []},
 }
 """The parameters of the policies of Rasa 3, and their defaults. ``max_history`` of RulePolicy has no effect."""
-_NUMBERS_OF_POLICIES: Final = ("priority", "core_fallback_threshold", "tolerance")
+_NUMBERS_OF_POLICIES: Final = frozenset({"priority", "core_fallback_threshold", "tolerance"})
+_OF_OLDER_POLICIES: Final = frozenset({"priority"})
 
 
 def ensure_policy_accepted(component: Component) -> None:
@@ -418,9 +419,11 @@ def ensure_policy_accepted(component: Component) -> None:
     Raises:
         UserError: names the parameter.
     """
-    for name in _NUMBERS_OF_POLICIES:
-        if name in component.parameters:
-            _ensure(component, name, isinstance(component.parameters[name], int | float), "a number")
-    history = component.parameters.get("max_history")
-    if history is not None and short_name(component.name) != "RulePolicy":
-        _ensure(component, "max_history", isinstance(history, int), "a whole number")
+    name = policy_class(component)
+    there = POLICY_PARAMETERS[name].keys() if name in POLICY_PARAMETERS else _OF_OLDER_POLICIES
+    for number in sorted(_NUMBERS_OF_POLICIES & there):
+        if number in component.parameters:
+            _ensure(component, number, isinstance(component.parameters[number], int | float), "a number")
+    if "max_history" in there and name != "RulePolicy":
+        history = component.parameters.get("max_history")
+        _ensure(component, "max_history", history is None or isinstance(history, int), "a whole number")

@@ -36,6 +36,7 @@ from turncheck.project.config import (
     config_from_file,
     files_apart,
     is_custom,
+    own_importer,
 )
 from turncheck.project.export import (
     export_of,
@@ -52,7 +53,7 @@ from turncheck.project.formats.format import NEEDS_OF_RASA, Need
 from turncheck.project.formats.rasa_domain import domain_from_files
 from turncheck.project.formats.rasa_json import lookup_file_missing
 from turncheck.project.formats.rasa_yaml import FILE_EMPTY, HOW_TO_FILL
-from turncheck.project.model import Config, Domain, Endpoint, Project, Response, Story
+from turncheck.project.model import Component, Config, Domain, Endpoint, Project, Response, Story
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS, ProjectFile, unreadable_parts
 from turncheck.project.rasa_version import NEWEST, OLDEST, RasaVersion, recognise, version_too_high
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar
@@ -281,6 +282,8 @@ def _read_project(
     if major == OLDEST and config_read.policies is None and not any(data_file.parts.stories for data_file in data_read):
         needed -= {"domain"}  # Rasa NLU 0.x was a program of its own, which knows none
     _note_what_is_absent(folder, absent, needed, domain=domain, config=config)
+    if importer := own_importer(config_read):
+        folder.findings[:] = [_imported_elsewhere(finding, importer) for finding in folder.findings]
     below = assistants_in_place(folder, files)
     if data is None and not data_read and not below:
         project_files.note_data_elsewhere(folder)
@@ -427,6 +430,15 @@ def _note_what_is_absent(
         path = given or default
         if option in absent and (option in needed or path != default):
             project_files.note_absent(folder, path, default, option)
+
+
+def _imported_elsewhere(finding: Finding, importer: Component) -> Finding:
+    """Say of a domain that is not there that the project's own importer, which is code, provides it."""
+    if finding.code != "domain-not-found":
+        return finding
+    message = f"The domain comes from the project's own importer '{importer.name}', which is not run here."
+    hint = "Use --engine rasa or --engine http, which ask the bot itself, or write the domain to 'domain.yml'."
+    return replace(finding, message=message, location=importer.location, hint=hint)
 
 
 def _absent(data: Sequence[project_files.DataFile], *, has_domain: bool, has_config: bool) -> frozenset[str]:

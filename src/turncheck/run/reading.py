@@ -23,6 +23,7 @@ from turncheck.project import testfiles
 from turncheck.project.batch.reader import find_mistaken_suites, find_suites
 from turncheck.project.botium.others import suites_without_convos
 from turncheck.project.candidates import Part, candidates
+from turncheck.project.config import own_importer
 from turncheck.project.export import export_of
 from turncheck.project.files import PATH_WITHOUT_DATA
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder, assistants_in_words
@@ -486,7 +487,15 @@ def elsewhere(evaluation: Evaluation, project: Project, engines: Engine) -> Skip
 def in_vain(project: Project) -> str:
     """Which of the paths that were named hold no training data, to be put behind what is missing; else nothing."""
     said = [finding.message.rstrip(".") for finding in project.findings if finding.code in _MISSES]
-    return f" ({'; '.join(said)})" if said else ""
+    return f" ({'; '.join(said)})" if said else importer_not_run(project)
+
+
+def importer_not_run(project: Project) -> str:
+    """Name the project's own importer, which may provide what is missing, to be put behind it; else nothing."""
+    importer = own_importer(project.config)
+    if importer is None:
+        return ""
+    return f" (the project's own importer '{importer.name}' ({importer.location}) is not run here)"
 
 
 _MISSES: Final = frozenset({PATH_WITHOUT_DATA, "data-not-found"})

@@ -33,6 +33,7 @@ UNDEFINED = (
         "- name: FallbackClassifier\n  confidence_threshold: 0.5",
         "- name: FallbackClassifier\n  threshold: 0.5",
         matters_always=True,
+        about=("component", "parameter"),
     ),
     _check(
         "parameter-not-checked",
@@ -43,6 +44,7 @@ UNDEFINED = (
         "- name: DIETClassifier\n  constrain_similarities: yes",
         "- name: DIETClassifier\n  constrain_similarities: true",
         matters_always=True,
+        about=("component", "parameter"),
     ),
     _check(
         "component-order",

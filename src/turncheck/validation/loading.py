@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from turncheck.messages.finding import Finding, Location, Name
 from turncheck.messages.phrasing import suggestion
+from turncheck.project.config import IMPORTERS
 from turncheck.project.model import CheckpointStep, Domain, Project
 from turncheck.project.project_file import DOMAIN_KEYS, ProjectFile
 from turncheck.project.rasa_version import SUPPORTED, parse_version
@@ -44,7 +45,6 @@ def check_unreadable_values(root: YamlNode) -> Iterator[Finding]:
 
 
 _BEFORE_RELEASE: Final = r"(?i:(?:a|b|c|rc|alpha|beta|pre|preview|dev)[-_.]?\d*['\"]*\s*$)"
-_IMPORTERS: Final = frozenset({"RasaFileImporter", "MultiProjectImporter"})
 _TOP_KEYS: Final = frozenset({"version", "nlu", "responses", "stories", "rules"})
 _DOMAIN_TOP_KEYS: Final = frozenset(
     {
@@ -159,7 +159,7 @@ def check_importers(facts: Facts) -> Iterator[Finding]:
     """Importers that are not Rasa's; turncheck does not import a project's code, so it does not look for them."""
     project = facts.project
     for importer in project.config.importers:
-        if importer.name not in _IMPORTERS:
+        if importer.name not in IMPORTERS:
             yield found("importer-not-found", f"The importer '{importer.name}' is not known.", importer.location)
 
 
