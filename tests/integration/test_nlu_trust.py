@@ -40,6 +40,6 @@ def printed(folder: Path, component: str, capsys: pytest.CaptureFixture[str]) ->
 def test_where_something_stands_in_it_says_that_it_was_not_compared(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = "Stand-in not compared with your Rasa yet"
+    words = "Measured with small models of turncheck, not with your Rasa"
     assert words in printed(tmp_path, "DIETClassifier", capsys)
     assert words not in printed(tmp_path, "KeywordIntentClassifier", capsys)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 from golden_texts import Golden
 from pull_request import LINKS
 from report_builder import BASE_COMMIT, example, report, story
@@ -14,8 +15,8 @@ from turncheck.comparison.model import Missing, Present, Unreachable
 from turncheck.messages.finding import Location
 from turncheck.render.console import render_console
 from turncheck.render.markdown import render_comment
-from turncheck.render.phrases import understood
-from turncheck.render.spans import Code, line
+from turncheck.render.phrases import expected_got, understood
+from turncheck.render.spans import Code, line, plain
 from turncheck.render.wording.gates import judge
 from turncheck.report.model import (
     ExpectedParse,
@@ -142,3 +143,23 @@ def test_a_new_neighbour_is_new_without_an_evaluation_of_language_understanding_
     comment, _ = drawn(head, base)
 
     assert "new in `hours`: `is the shop open`" in comment
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "remark", "words"),
+    [
+        (
+            *("action_listen", "utter_help", "by RulePolicy (1.00)"),
+            "expected the bot to wait for the user, got utter_help by RulePolicy (1.00)",
+        ),
+        ("action_listen", "utter_help", "", "expected the bot to wait for the user, got utter_help"),
+        (
+            *("utter_help", "action_listen", "by MemoizationPolicy (1.00)"),
+            "expected utter_help, but the bot waits for the user (by MemoizationPolicy (1.00))",
+        ),
+        ("utter_help", "utter_bye", "", "expected utter_help, got utter_bye"),
+        ("action_listen", "", "the server is down", "expected action_listen, but the server is down"),
+    ],
+)
+def test_waiting_for_the_user_is_said_in_words(expected: str, got: str, remark: str, words: str) -> None:
+    assert plain(expected_got(expected, got, remark)) == words

@@ -214,7 +214,8 @@ def trust_entry(report: Report) -> Entry | None:
     if trust is None:
         if not engine.substitutions:
             return None
-        return Entry(line("Stand-in not compared with your Rasa yet: ", _COMMAND, " does that."))
+        models = "Measured with small models of turncheck, not with your Rasa: "
+        return Entry(line(models, _COMMAND, " compares the two."))
     if trust.problem:
         entry = line("The comparison with your Rasa is not used: ", Prose(trust.problem))
         return Entry(line(entry, ". Write it again: ", _COMMAND, "."), sign="caution")

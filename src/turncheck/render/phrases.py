@@ -38,10 +38,21 @@ def moment(written: str) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
+LISTEN: Final = "action_listen"
+"""The action by which a bot waits for the user: who designs conversations need not know it."""
+
+
 def expected_got(expected: str, got: str, remark: str = "") -> Line:
-    """``expected X, got Y``; if nothing came, the ``remark`` says why."""
+    """``expected X, got Y``; if nothing came, the ``remark`` says why. ``action_listen`` is said in words."""
     if not expected:  # no step failed: something kept the case from being run to its end
         return line(Prose(got))
+    if got and expected == LISTEN:
+        return line(
+            EXPECTED, "the bot to wait for the user", GOT, Code(got), line(" ", Prose(remark)) if remark else ()
+        )
+    if got == LISTEN:
+        waits = ", but the bot waits for the user"
+        return line(EXPECTED, Code(expected), waits, line(" (", Prose(remark), ")") if remark else ())
     if not got:
         return line(EXPECTED, Code(expected), ", but ", Prose(remark))
     return line(EXPECTED, Code(expected), GOT, Code(got), line(" ", Prose(remark)) if remark else ())

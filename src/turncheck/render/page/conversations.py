@@ -77,6 +77,13 @@ def _event(event: model.TurnEvent) -> str:
 
 
 _LISTENS: Final = "action_listen"
+_WAITS: Final = "waits for the user"
+
+
+def _in_words(action: str) -> str:
+    return _WAITS if action == _LISTENS else action
+
+
 _MOST_EVENTS: Final = 200
 
 
@@ -218,8 +225,8 @@ class _Transcripts(Struct, frozen=True):
         details += [("warning", "the previous message was found unlikely")] if step.warning else []
         return Turn(
             who="bot" if step.kind == "action" else "check",
-            expected=step.wanted,
-            actual=None if step.passed else step.got,
+            expected=_in_words(step.wanted),
+            actual=None if step.passed else _in_words(step.got),
             outcome="passed" if step.passed else "failed",
             label="" if step.kind == "action" else step.kind,
             place=self._place(step.location),
