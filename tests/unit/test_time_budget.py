@@ -14,6 +14,7 @@ import msgspec
 import pytest
 from golden_texts import Golden
 from small_project import write_project
+from web_servers import Answer, serving
 
 from turncheck import action
 from turncheck.ci import rest
@@ -286,3 +287,28 @@ def test_a_run_shows_its_summary_before_it_publishes(tmp_path: Path, monkeypatch
     ((shown, is_written),) = seen
     assert is_written
     assert b"something-was-tested" in shown
+
+
+def test_a_certificate_that_is_not_trusted_is_named_at_once_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    waits: list[float] = []
+    with serving({"/": Answer()}) as server:
+        asked = GitHubClient(server.address, TOKEN, RetryBudget(sleep=waits.append))
+        with pytest.raises(RestError, match=r"is not trusted.*SSL_CERT_FILE"):
+            asked.get("/repos/a/b", dict)
+    assert (waits, server.requests) == ([], [])
+
+
+@pytest.mark.parametrize("trouble", ["UNEXPECTED_EOF_WHILE_READING", "WRONG_VERSION_NUMBER"])
+def test_any_other_trouble_with_tls_may_pass(trouble: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import requests
+
+    def refuse(*_: object, **__: object) -> None:
+        raise requests.exceptions.SSLError(trouble)
+
+    monkeypatch.setattr(rest, "exchange", refuse)
+    waits: list[float] = []
+    with pytest.raises(RestError, match="cannot be reached"):
+        GitHubClient(API, TOKEN, RetryBudget(sleep=waits.append)).get("/repos/a/b", dict)
+    assert waits
