@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from turncheck.messages.finding import Finding, Location, shown_path
 from turncheck.process import regular_file
 from turncheck.project import project_file
+from turncheck.project.botium.ignored import is_ignored
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder, absolute_name, is_assistant, is_foreign, own_folders
 from turncheck.project.formats.format import FormatInput
 from turncheck.project.formats.registry import recognised
@@ -190,6 +191,7 @@ def find_e2e_cases(root: Path) -> list[Path]:
         path
         for folder in folders
         for path in _files(root, folder, lambda name: _may_have_cases(name) or name.endswith(JSON))
+        if not (_is_of_botium(root, path) and is_ignored(ProjectFolder(root), folder, path))
     ]
     paths = {*_with_cases(root, below), *([default] if regular_file.is_file(default) else [])}
     return sorted(paths, key=absolute_name)
@@ -228,6 +230,10 @@ def _is_of_others(folder: Path) -> bool:
 
 def _is_at(path: Path, place: str) -> bool:
     return Path(absolute_name(path)).is_relative_to(place)
+
+
+def _is_of_botium(root: Path, path: Path) -> bool:
+    return _is_convo(path.name) or project_file.holds_convos(path.name, partial(ProjectFolder(root).content, path))
 
 
 def _may_have_cases(name: str) -> bool:

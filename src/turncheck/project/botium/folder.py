@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import not_one_of
 from turncheck.process.regular_file import is_file
+from turncheck.project.botium.ignored import is_ignored
 from turncheck.project.botium.lines import FileLines, read_convo, read_memory, read_utterances
 from turncheck.project.botium.model import NAMES, Capabilities, Convo, MemoryRow, Plugins, UtteranceList
 from turncheck.project.botium.objects import read_objects
@@ -117,6 +118,8 @@ class Suites:
         reader = _SuiteReader(self._folder, self._settings(home))
         others: list[Path] = []
         for file, fence, _ in self._folder.files([home], skip=lambda folder: _is_apart(folder, home)):
+            if is_ignored(self._folder, home, file):
+                continue
             if is_botium(file):
                 reader.read(file, fence)
             elif not is_skipped(file.name) and is_in_objects(file.name, partial(self._folder.content, file, fence)):
