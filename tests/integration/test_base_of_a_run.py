@@ -293,7 +293,7 @@ def test_one_of_several_that_flags_name_may_have_moved(
     code, _ = repository.judged("--project", "bots/bank\nbots/store")
 
     assert code == 1
-    assert "1 story of the base is gone" in capsys.readouterr().out
+    assert "gone-tests" in capsys.readouterr().out
     assert json.loads(Path("results/bots/store/comparison.json").read_text())["baseline"]["status"] == "present"
 
 

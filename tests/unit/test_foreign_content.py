@@ -135,7 +135,7 @@ def test_such_a_file_may_be_a_suite(tmp_path: Path, name: str) -> None:
 
 def test_such_a_file_is_no_settings(tmp_path: Path) -> None:
     put(tmp_path, "turncheck.yml", CONFLICT)
-    with pytest.raises(UserError, match="conflict markers in it"):
+    with pytest.raises(UserError, match="conflict markers"):
         read_settings_file(tmp_path)
 
 
