@@ -11,6 +11,7 @@ from unittest.mock import patch
 import certifi
 import pytest
 from golden_texts import Golden
+from small_project import write_project
 from web_servers import Answer, serving
 
 from turncheck.cli import run_command_line
@@ -499,3 +500,24 @@ def test_a_tokenizer_that_cannot_be_made_is_said_and_the_stories_are_judged(
     (understanding / "config.yml").write_text(config)
     assert run_command_line(["test", "core", "--no-plot"]) == 0
     golden(capsys.readouterr().err, only="token_pattern")
+
+
+@pytest.mark.parametrize(
+    ("command", "named", "is_hinted"),
+    [
+        (("test", "core", "--e2e"), "multi.yml", True),
+        (("test", "core", "--e2e"), "stories_of_test.yml", True),
+        (("test", "core", "--e2e"), "test_empty.yml", False),
+        (("test", "core"), "empty.yml", False),
+    ],
+)
+def test_that_a_file_of_test_stories_needs_its_prefix_is_said(
+    command: tuple[str, ...], named: str, is_hinted: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_project(tmp_path)
+    content = "stories: []\n"
+    if "empty" not in named:
+        content = "stories:\n- story: a\n  steps:\n  - user: hello\n    intent: greet\n  - action: utter_greet\n"
+    (tmp_path / named).write_text(content, encoding="utf-8")
+    assert run_command_line([*command, "--project", str(tmp_path), "--stories", str(tmp_path / named)]) == 2
+    assert ("begin with `test_`" in capsys.readouterr().err) == is_hinted

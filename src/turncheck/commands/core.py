@@ -219,8 +219,15 @@ def core_exit_code(report: Report, options: CoreTestOptions) -> int:
     return EXIT_FAILED if failed and options.fail_on_prediction_errors else EXIT_OK
 
 
-def _nothing_to_test(named: Sequence[str]) -> UserError:
+def _nothing_to_test(options: CoreTestOptions) -> UserError:
+    from turncheck.project.testfiles import TEST_STORY_PREFIX
+
+    named = options.settings.stories
     what = f"there is nothing to test: there are no test stories{at_paths(named)}"
+    others = [path for path in named if Path(path).is_file() and not Path(path).name.startswith(TEST_STORY_PREFIX)]
+    if options.end_to_end and others:
+        hint = "Where messages are judged too, as in Rasa, only files whose names begin with `test_` hold test stories."
+        return UserError(what, hint=f"{hint} Rename it.")
     return UserError(what, hint="Name some with --stories.")
 
 
@@ -243,7 +250,7 @@ def evaluate_core(
     project = read_dialogue_assistant(options.settings, endpoints=options.endpoints)
     stories = read_test_stories(options, screen, of_project=project)
     if not stories:
-        raise _nothing_to_test(options.settings.stories)
+        raise _nothing_to_test(options)
 
     def measure(bench: Bench) -> Core:
         ready(bench.engine, options, project, screen)
@@ -255,7 +262,7 @@ def evaluate_core(
     alone = measured_alone("core", options.settings, project, screen, measure, models=options.models)
     core = alone.finished
     if core is not None and not core.stories:
-        raise _nothing_to_test(options.settings.stories)
+        raise _nothing_to_test(options)
     reached = reached_by_stories(_run(stories, core), core.stories) if core is not None else None
     covered = coverage(project, reached, code_of_actions(project.root)) if reached is not None else None
     return alone.report(core, source=source, coverage=covered), alone.result.stopped
