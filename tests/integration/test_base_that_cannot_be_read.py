@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from golden_texts import Golden
 from in_process import turncheck
 
 Files = dict[str, str | bytes]
@@ -196,6 +197,17 @@ def test_who_repairs_a_file_and_breaks_something_in_it_does_not_pass(repository:
 
     assert judged.code == 1
     assert judged.new_errors == ["annotation-broken"]
+
+
+def test_the_comment_says_where_the_base_was_repaired_or_is_not_known(repository: Repository, golden: Golden) -> None:
+    unreadable = {"data/nlu.yml": UNREADABLE["indentation"], "tests/test_old_stories.yml": "stories: [\n"}
+
+    judged = repository.judged({**unreadable}, {"data/nlu.yml": OLD_ERROR})
+
+    comment = (repository.folder / "results" / "comment.md").read_text()
+    compared = next(line for line in comment.splitlines() if line.startswith("Compared with"))
+    golden(compared.partition("evaluated here")[2])
+    golden(next(gate["reason"] for gate in judged.verdict["gates"] if gate["name"] == "gone-tests"))
 
 
 def test_new_errors_in_the_hunk_that_repairs_are_new(repository: Repository) -> None:

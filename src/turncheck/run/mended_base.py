@@ -168,7 +168,7 @@ def _with_faults(mended: Report, base: Report, repaired: Iterable[Unread]) -> Re
     These are its findings about what was repaired, and what kept evaluations from running that do not run yet.
     """
     kept = {one.evaluation: one for one in base.skipped if one.fault and not one.part}
-    skipped = tuple(one if one.no_tests else kept.get(one.evaluation, one) for one in mended.skipped)
+    skipped = tuple(one if one.no_tests or one.part else kept.get(one.evaluation, one) for one in mended.skipped)
     mended = structs.replace(mended, skipped=skipped)
     if mended.validation is None or base.validation is None:
         return mended
