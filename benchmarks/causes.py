@@ -37,7 +37,7 @@ from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
 from turncheck.process.one_thread import one_thread
 from turncheck.project import model
-from turncheck.project.e2e.reader import read_cases
+from turncheck.project.e2e.cases import read_cases
 from turncheck.project.nlu_data import Example, Lookup, Regex, Synonym
 from turncheck.report.model import Source
 from turncheck.run.causes import asked_tests, budget_for
@@ -67,6 +67,7 @@ BOTS: Final = (
 LEAST: Final = {"faults": 58 / 60, "pairs": 16 / 20, "repairs": 1.0}
 EDITS: Final = 20
 SEED: Final = 42
+RENAMED: Final = ", renamed"
 FOLDS: Final = 5
 NOWHERE: Final = Location("data/more.yml", 1, 1)
 Named = frozenset[tuple[str, str]]
@@ -103,7 +104,7 @@ class Found(NamedTuple):
 def read(folder: Path) -> Bot:
     """Read a bot, train it, and run its tests."""
     settings = Settings(project=str(folder))
-    project, tests = read_given(settings), read_tests(settings)
+    project, tests = in_order(read_given(settings)), read_tests(settings)
     cases = read_cases(project.root, tests.e2e).cases if tests.e2e else ()
     workshop = engine_of(settings, project, {}).workshop(SEED)
     name = folder.parent.name if folder.name == "project" else folder.name
@@ -111,6 +112,16 @@ def read(folder: Path) -> Bot:
         name, project, tests, tuple(cases), workshop, workshop.trained(project), report_of(project_info(project), SEED)
     )
     return bot._replace(report=measured(bot, bot.trained))
+
+
+def in_order(project: Project) -> Project:
+    """Return a project in the order in which faults are made, so that an edit is the same beside each of them."""
+    return dataclasses.replace(
+        project,
+        nlu=project.nlu.in_order(),
+        stories=model.in_order_of_names(project.stories),
+        rules=model.in_order_of_names(project.rules),
+    )
 
 
 def measured(bot: Bot, trained: Trained) -> Report:
@@ -152,7 +163,7 @@ def harmless(project: Project, chance: random.Random) -> Iterator[Callable[[Proj
     for response in sorted(project.domain.responses)[:4]:
         yield lambda p, r=response: _in_domain(p, "responses", _twice(p, r))  # type: ignore[misc]
     for number, story in enumerate(project.stories[:4]):
-        yield lambda p, s=story, n=number: _called(p, s, f"{s.name} (was number {n})")  # type: ignore[misc]
+        yield lambda p, s=story, n=number: _called(p, s, f"{s.name}{RENAMED} {n}")  # type: ignore[misc]
 
 
 def _more_sentences(project: Project, intent: str) -> Project:
@@ -185,13 +196,27 @@ def _in_nlu(project: Project, **parts: Any) -> Project:
     return dataclasses.replace(project, nlu=replace(project.nlu, **parts))
 
 
-def edited(project: Project, seed: str) -> Project:
-    """Return a project with harmless edits."""
+def edited(bot: Bot, project: Project, seed: str) -> Project:
+    """Return a project with harmless edits: those of sentences that change a test by themselves are left out."""
     chance = random.Random(seed)
-    edits = list(harmless(project, chance))
-    for edit in chance.sample(edits, min(EDITS, len(edits))):
+    edits = list(harmless(bot.project, chance))
+    chosen = sorted(chance.sample(range(len(edits)), min(EDITS, len(edits))), reverse=True)
+    chosen = [edits[number] for number in chosen]  # sentences last
+    while not _is_harmless(bot, chosen):
+        chosen = chosen[:-1]
+    for edit in chosen:
         project = edit(project)
     return project
+
+
+def _is_harmless(bot: Bot, edits: Sequence[Callable[[Project], Project]]) -> bool:
+    project = bot.project
+    for edit in edits:
+        project = edit(project)
+    with one_thread():
+        after = measured(bot, bot.workshop.trained(project))
+    comparison = compare(replace(after, source=Source(commit="0" * 39 + "2")), Present(bot.report, "git"))
+    return not list(asked_tests(comparison, bot.tests.stories))
 
 
 # Explaining.
@@ -218,7 +243,8 @@ def explained(bot: Bot, base: Project, before: Report, head: Project, fault: tup
 
 def names(changes: Changes, numbers: Iterator[int]) -> Named:
     """Return kind and name of parts."""
-    return frozenset((changes.parts[number].kind, changes.parts[number].name) for number in numbers)
+    parts = (changes.parts[number] for number in numbers)
+    return frozenset((part.kind, part.name.partition(RENAMED)[0]) for part in parts)
 
 
 def parts_of(base: Project, head: Project) -> Named:
@@ -257,18 +283,18 @@ def tried(bot: Bot, sort: str, most: int) -> Iterator[Found]:
             if sort == "repairs":
                 base = mutant.project
                 before = measured(bot, mutant.trained(bot.trained))
-                head = edited(bot.project, seed)
+                head = edited(bot, bot.project, seed)
             elif sort == "pairs":
                 other = mutants[(place + len(mutants) // 2) % len(mutants)]
                 theirs = parts_of(bot.project, other.project)
                 if own & theirs:
                     continue
-                base, before, head = bot.project, bot.report, edited(both(bot, mutant, other), seed)
+                base, before, head = bot.project, bot.report, edited(bot, both(bot, mutant, other), seed)
                 if not _each_is_noticed(bot, mutant, other):
                     continue
                 own, what = own | theirs, f"{what}; {other.what}"
             else:
-                base, before, head = bot.project, bot.report, edited(mutant.project, seed)
+                base, before, head = bot.project, bot.report, edited(bot, mutant.project, seed)
             found = explained(bot, base, before, head, (what, own))
         except UserError:
             continue  # it cannot be trained: no test says anything about it

@@ -19,6 +19,7 @@ from turncheck.causes.renaming import with_names
 from turncheck.messages.finding import Location
 from turncheck.messages.value_classes import field_names
 from turncheck.project import model
+from turncheck.project.config import short_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
@@ -76,7 +77,7 @@ class _Section(Struct, frozen=True):
     items: tuple[_Item, ...]
     put: Callable[[Project, Sequence[Any]], Project]
     learners: Callable[[_Item], frozenset[Learner]]
-    steps: frozenset[str] | None = None
+    steps: Callable[[_Item], frozenset[str] | None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -150,9 +151,7 @@ def _difference(sections: Sequence[_Section], places: Sequence[tuple[int, int]],
     before = next((item.before for _, item in items if item.before is not None), None)
     replaces = first[1].replaces
     moved = before is not None and after is not None and contents(before) == contents(after)
-    steps: set[str] = set()
-    for section, _ in items:
-        steps |= section.steps or set()
+    steps = [section.steps(item) for section, item in items]
     return Difference(
         kind=first[0].group,
         name=first[1].name,
@@ -165,7 +164,7 @@ def _difference(sections: Sequence[_Section], places: Sequence[tuple[int, int]],
             *(words_in(side) for _, item in items for side in (item.before, item.after) if side is not None)
         ),
         learners=frozenset().union(*(section.learners(item) for section, item in items)),
-        steps=frozenset(steps) if all(section.steps is not None for section, _ in items) else None,
+        steps=None if None in steps else frozenset[str]().union(*(some for some in steps if some is not None)),
         old_name=replaces,
     )
 
@@ -184,28 +183,38 @@ _BOTH: Final[frozenset[Learner]] = frozenset({"nlu", "core"})
 def _sections(base: Project, head: Project) -> Iterator[_Section]:
     """Everything that is learnt or that decides how an assistant answers; tests, files and servers are not parts."""
     for group in ("rules", "stories"):
-        yield _Section(group, _by_name(getattr(base, group), getattr(head, group)), _put_stories(group), _of_story)
+        yield _Section(
+            group, _by_name(getattr(base, group), getattr(head, group)), _put_stories(group), _of_story, _of_all_steps
+        )
     before, after = base.domain, head.domain
     for group in ("intents", "entities", "slots", "forms", "responses", "actions"):
         items = _of_mapping(getattr(before, group), getattr(after, group))
-        yield _Section(group, items, _put_in_domain(group), _LEARNERS.get(group, _always_core))
+        yield _Section(group, items, _put_in_domain(group), _LEARNERS.get(group, _always_core), _of_all_steps)
     texts = tuple(_Item(text, *_sides(text, before, after)) for text in _texts(before, after))
-    yield _Section("actions", texts, _put_texts, _always_core)
+    yield _Section("actions", texts, _put_texts, _always_core, _of_all_steps)
     session = _Item("", _Session(before.session, before.location), _Session(after.session, after.location))
-    yield _Section("session", (session,), _put_session, lambda _: _NONE)
-    yield _Section("intents", _of_mapping(_by_intent(base.nlu), _by_intent(head.nlu)), _put_examples, lambda _: _NLU)
+    yield _Section("session", (session,), _put_session, lambda _: _NONE, _of_all_steps)
+    yield _Section(
+        "intents", _of_mapping(_by_intent(base.nlu), _by_intent(head.nlu)), _put_examples, lambda _: _NLU, _of_all_steps
+    )
     for group, key in (("synonyms", "value"), ("regexes", "name"), ("lookups", "name")):
         sides = (_grouped(getattr(side.nlu, group), key) for side in (base, head))
-        steps = SYNONYMS_ONLY if group == "synonyms" else None
+        steps = _of_synonyms if group == "synonyms" else _of_all_steps
         yield _Section(group, _of_mapping(*sides), _put_lists(group), lambda _: _NLU, steps)
     for group in ("pipeline", "policies"):
         components = _of_components(getattr(base.config, group), getattr(head.config, group))
         learners = _NLU if group == "pipeline" else _CORE
-        yield _Section(group, components, _put_components(group), lambda _, learners=learners: learners)  # type: ignore[misc]
+        yield _Section(
+            group,
+            components,
+            _put_components(group),
+            lambda _, learners=learners: learners,  # type: ignore[misc]
+            _of_component if group == "pipeline" else _of_all_steps,
+        )
     language = _Item(
         "language", _Language(base.config.language, base.config), _Language(head.config.language, head.config)
     )
-    yield _Section("config", (language,), _put_language, lambda _: _NLU)
+    yield _Section("config", (language,), _put_language, lambda _: _NLU, _of_all_steps)
 
 
 class _Session(Struct, frozen=True):
@@ -262,6 +271,25 @@ _LEARNERS: Final[Mapping[str, Callable[[_Item], frozenset[Learner]]]] = {
     "slots": _of_slot,
     "forms": _of_form,
 }
+
+
+_BY_THEMSELVES: Final = frozenset({"FallbackClassifier", "EntitySynonymMapper"})
+"""Components that no other component learns from."""
+
+
+def _of_all_steps(_: _Item) -> None:
+    """Every step of a pipeline may learn from it."""
+
+
+def _of_synonyms(_: _Item) -> frozenset[str]:
+    return SYNONYMS_ONLY
+
+
+def _of_component(item: _Item) -> frozenset[str] | None:
+    """A component whose parameters differ is the only one to be trained again if no other learns from it."""
+    changed = item.before is not None and item.after is not None
+    name = short_name(item.name)
+    return frozenset({name}) if changed and name in _BY_THEMSELVES else None
 
 
 def _of_mapping(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[_Item, ...]:

@@ -21,6 +21,8 @@ Taken = frozenset[int]
 
 MOST_SINGLES: Final = 16
 """For one test so many parts are tried by themselves, before all of them are halved."""
+_SHARE_OF_SINGLES: Final = 6
+"""Trying parts by themselves may take this part of the budget for one test; halving takes fewer trials."""
 MOST_TOGETHER: Final = 4
 """If more parts than this are needed together, none of them is a cause that somebody can act on."""
 
@@ -89,7 +91,10 @@ class _Search:
             _UsedUpError: it would take more work than is left.
         """
         ranked = self.trials.closest(test)
+        allowed = self.spent + max(self.budget // _SHARE_OF_SINGLES, self.trials.cost(frozenset(ranked[:1])))
         for part in ranked[:MOST_SINGLES]:
+            if self.spent + self.trials.cost(frozenset({part})) > allowed:
+                break
             if self.holds(frozenset({part}), test):
                 self.causes[test] = (part,)
                 return

@@ -31,6 +31,10 @@ _STEPS_OF_TESTS: Final = 4
 """So many steps of tests are as much work as one of training."""
 
 
+_SPARE: Final = frozenset({"responses", "actions", "entities"})
+"""Kinds of which a new one rarely matters: something else must name it first."""
+
+
 class AskedTest(Struct, frozen=True):
     """A test whose result changed.
 
@@ -112,7 +116,8 @@ class Laboratory:
             of_its_kind = ("nlu" in part.learners) == asked.is_of_sentences
             tier = 0 if shared else 1 if part.kind in {"pipeline", "policies", "config"} else 2
             tier = 3 if tier == 2 and not part.names & asked.names else tier
-            return (tier if of_its_kind else tier + 1, -len(shared), min(shared, default=0), number)
+            is_spare = part.change == "added" and part.kind in _SPARE
+            return (tier + (not of_its_kind) + is_spare, -len(shared), min(shared, default=0), number)
 
         return sorted(range(len(self.changes.parts)), key=key)
 

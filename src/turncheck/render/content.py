@@ -38,6 +38,7 @@ from turncheck.render.spans import (
 )
 from turncheck.render.strength_text import judged_mutants, robustness_note, strength_note
 from turncheck.render.wording import tests as test_wording
+from turncheck.render.wording.causes import how_proved
 from turncheck.render.wording.figures import change, figure
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ def _method(report: Report, compared: Comparison | None) -> list[Entry]:
     """How the figures were computed."""
     parts = [part for part in (report.nlu, report.core, report.e2e, report.robustness) if part]
     known = [remark.in_words for remark in overlaps(report, compared) if not remark.new]
+    known += how_proved(report, compared)
     return [Entry(line(Prose(remark, 1000))) for remark in (*known, *(one for part in parts for one in part.remarks))]
 
 

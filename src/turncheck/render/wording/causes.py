@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from msgspec import UnsetType
+
 from turncheck.comparison.changes import SINGULAR, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from turncheck.comparison.changes import CaseChange
+    from turncheck.comparison.model import Comparison
     from turncheck.report.causes import Cause
+    from turncheck.report.model import Report
 
 _MOST_GROUPS: Final = 2
 """Causes of different tests that the title names."""
@@ -59,6 +63,25 @@ def why_in_words(case: CaseChange) -> str:
     first, *others = case.causes
     more = f" and {len(others):,} more" if others else ""
     return f"possibly because {cause_in_words(first)}{more}"
+
+
+def how_proved(report: Report, compared: Comparison | None) -> list[str]:
+    """Say how causes were found, what stood in while they were tried, and whether some had to be left open."""
+    found = report.causes
+    if compared is None or isinstance(found, UnsetType):
+        return []
+    cases = (
+        *compared.stories.newly_failing,
+        *compared.e2e.newly_failing,
+        *compared.stories.better,
+        *compared.e2e.better,
+    )
+    if not any(map(is_proved, cases)):
+        return []
+    replaced = [one.component for one in report.engine.substitutions if one.used] if report.engine else []
+    stood_in = f", with what stands in for {' and '.join(replaced)}" if replaced else ""
+    words = f"Causes are proved: the change was taken back, and the tests were run again{stood_in}."
+    return [words] if found.all_tried else [words, "Some were not looked for: that would take longer than the run."]
 
 
 def because_in_words(tests: Sequence[CaseChange]) -> str:
