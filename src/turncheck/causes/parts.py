@@ -193,7 +193,7 @@ def _sections(base: Project, head: Project) -> Iterator[_Section]:
     texts = tuple(_Item(text, *_sides(text, before, after)) for text in _texts(before, after))
     yield _Section("actions", texts, _put_texts, _always_core, _of_all_steps)
     session = _Item("", _Session(before.session, before.location), _Session(after.session, after.location))
-    yield _Section("session", (session,), _put_session, lambda _: _NONE, _of_all_steps)
+    yield _Section("session", (session,), _put_session, _always_core, _of_all_steps)
     yield _Section(
         "intents", _of_mapping(_by_intent(base.nlu), _by_intent(head.nlu)), _put_examples, lambda _: _NLU, _of_all_steps
     )
@@ -255,22 +255,7 @@ def _of_response(item: _Item) -> frozenset[Learner]:
     return retrieval | (_CORE if item.before is None or item.after is None else _NONE)
 
 
-def _of_slot(item: _Item) -> frozenset[Learner]:
-    if item.before is None or item.after is None:
-        return _CORE
-    alike = dataclasses.replace(item.before, mappings=item.after.mappings)
-    return _NONE if contents(alike) == contents(item.after) else _CORE
-
-
-def _of_form(item: _Item) -> frozenset[Learner]:
-    return _CORE if item.before is None or item.after is None else _NONE
-
-
-_LEARNERS: Final[Mapping[str, Callable[[_Item], frozenset[Learner]]]] = {
-    "responses": _of_response,
-    "slots": _of_slot,
-    "forms": _of_form,
-}
+_LEARNERS: Final[Mapping[str, Callable[[_Item], frozenset[Learner]]]] = {"responses": _of_response}
 
 
 _BY_THEMSELVES: Final = frozenset({"FallbackClassifier", "EntitySynonymMapper"})

@@ -1,0 +1,55 @@
+"""The parts in which two states of a project differ: each taken back alone, all together they are the base."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from turncheck.causes.parts import changes_between
+from turncheck.causes.renaming import NewName
+from turncheck.evaluations.strength.faults import mutants_of
+from turncheck.project.model import Project
+from turncheck.run.reading import read_given
+from turncheck.settings.options import Settings
+
+BOTS = Path(__file__).parents[1] / "oracle" / "conversations"
+
+
+@pytest.fixture(scope="module", params=["form_interrupt_rules", "or_checkpoints", "form_mappings"])
+def bot(request: pytest.FixtureRequest) -> Project:
+    return read_given(Settings(project=str(BOTS / request.param / "project")))
+
+
+def test_taking_back_all_parts_of_a_fault_restores_the_base(bot: Project) -> None:
+    for mutant in mutants_of(bot, 1):
+        for base, head in ((bot, mutant.project), (mutant.project, bot)):
+            changes = changes_between(base, head)
+
+            assert changes.parts, mutant.what
+            assert not changes_between(base, changes.without(range(len(changes.parts)))).parts, mutant.what
+            assert not changes_between(head, changes.without(())).parts
+
+
+def test_what_says_the_same_in_another_order_is_no_change(bot: Project) -> None:
+    other = dataclasses.replace(
+        bot, stories=bot.stories[::-1], nlu=replace(bot.nlu, examples=bot.nlu.examples[::-1]), rules=bot.rules[::-1]
+    )
+
+    assert changes_between(bot, other).parts == ()
+
+
+def test_a_new_name_is_one_part_wherever_it_is_used(bot: Project) -> None:
+    old = next(
+        name for name in bot.domain.responses if any(name in repr(story.steps) for story in bot.stories + bot.rules)
+    )
+    new = changes_between(bot, bot, [NewName("responses", "utter_new", old)])
+    renamed = new.without(range(len(new.parts)))
+
+    changes = changes_between(bot, renamed, [NewName("responses", old, "utter_new")])
+
+    assert [(part.kind, part.name, part.old_name) for part in changes.parts] == [("responses", "utter_new", old)]
+    assert old not in renamed.domain.responses
+    assert not changes_between(bot, changes.without([0])).parts
