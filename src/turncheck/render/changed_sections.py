@@ -27,7 +27,15 @@ from turncheck.comparison.training_changes import is_a_flip, is_likely_misparsed
 from turncheck.messages.phrasing import count
 from turncheck.render import entries
 from turncheck.render.case_keys import misunderstood_cases, misunderstood_stories, new_and_old, wrong_sentences
-from turncheck.render.entries import Test, caused_first, changed_part, findings_by_cause, item, number_of_tests
+from turncheck.render.entries import (
+    Test,
+    caused_first,
+    changed_part,
+    findings_by_cause,
+    is_caused,
+    item,
+    number_of_tests,
+)
 from turncheck.render.lists import MISUNDERSTOOD, Lists
 from turncheck.render.spans import BUILT, Code, Entry, Line, NeutralSection, Place, Prose, Said, Section, line, listed
 from turncheck.render.wording.changes import threshold_in_words
@@ -174,10 +182,11 @@ def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[Neut
     yield lists.listed("relabelled", title, both, entries.training, unfolded=min(lists.unfolded, _MOST_RELABELLED))
     flips, _ = likely_noise(report, compared)
     others, collided = _parted(compared, {id(case) for _, case in flips})
-    wrong = [*caused_first(others), *collided]
-    unfolded = min(len(others), lists.unfolded)
+    caused = [case for case in others if is_caused(case)]
+    unexplained = [case for case in others if not is_caused(case)]
+    wrong = [case for listed in (caused, collided, unexplained) for case in caused_first(listed)]
     title = f"Newly misclassified sentences ({len(wrong)})"
-    yield lists.listed("wrong", title, wrong, entries.sentence, unfolded=unfolded)
+    yield lists.listed("wrong", title, wrong, entries.sentence)
     noisy = {id(case) for _, case in flips}
     labels = [
         (what, case)

@@ -495,13 +495,13 @@ def _what_went_wrong(test: Test) -> Hashable | None:
 
 
 def caused_first(sentences: Iterable[changes.CaseChange]) -> list[changes.CaseChange]:
-    """Sentences that training sentences of this change explain, before those that nothing explains."""
-    return sorted(
-        sentences,
-        key=lambda case: (
-            not any(training_change.change not in {"unchanged", "unknown"} for training_change in case.because)
-        ),
-    )
+    """Sentences that training sentences of this change explain, before others; the surest error first."""
+    return sorted(sentences, key=lambda case: (not is_caused(case), -(case.confidence or 0.0)))
+
+
+def is_caused(case: changes.CaseChange) -> bool:
+    """Whether a training sentence of this change explains it."""
+    return any(training_change.change not in {"unchanged", "unknown"} for training_change in case.because)
 
 
 def in_both(

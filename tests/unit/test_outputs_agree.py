@@ -1,0 +1,120 @@
+"""Comment, summary, terminal and JUnit agree on what is new, what is old, and what is gone."""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import pytest
+from msgspec.structs import replace
+from pull_request import LINKS
+from report_builder import BASE_COMMIT, HEAD_COMMIT, case, example, finding, report, story
+
+from turncheck.comparison.compare import as_compared, compare
+from turncheck.comparison.model import Present
+from turncheck.messages.finding import Name
+from turncheck.render.console import render_console
+from turncheck.render.junit import render_junit
+from turncheck.render.markdown import render_comment, render_summary
+from turncheck.render.wording.gates import judge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from turncheck.comparison.model import Comparison
+    from turncheck.report.model import Report
+
+_NEW = re.compile(r"New(?:ly| errors| warnings| notes)|Other newly|Likely noise")
+_OLD = re.compile(r"(?:on|of) the base too")
+_GONE = re.compile(r"No longer|Newly right|Better now|Tests that are gone")
+_SECTION = re.compile(r"^(?:#### |<details><summary>)?([A-Z][^\n|]*?\(\d[\d,]*\))", re.MULTILINE)
+_NAME = re.compile(r"\b[fsce]x\d+x\b")
+"""The names of findings, stories, cases and sentences below: no other word is like one."""
+
+
+def side(chance: random.Random, commit: str, *, names: int = 8) -> Report:
+    """A report in which each thing is right, wrong or not there."""
+    found, stories, cases, sentences = [], [], [], []
+    for number in range(names):
+        outcome = {kind: chance.choice(("right", "wrong", "absent")) for kind in "fsce"}
+        if outcome["f"] == "wrong":
+            severity = ("error", "warning", "info")[number % 3]
+            named = finding(f"code-{number % 2}", f"It is wrong with fx{number}x.", severity, line=number + 1)
+            found.append(replace(named, about=(Name("intent", f"fx{number}x"),)))
+        wrong = {kind: "!utter_b" if outcome[kind] == "wrong" else "" for kind in "sc"}
+        if outcome["s"] != "absent":
+            stories.append(story(f"sx{number}x", f"utter_{number}{wrong['s']}", line=number * 9 + 1))
+        if outcome["c"] != "absent":
+            cases.append(case(f"cx{number}x", f"utter_{number}{wrong['c']}", line=number * 9 + 1))
+        if outcome["e"] != "absent":
+            got = "other" if outcome["e"] == "wrong" else None
+            sentences.append(example(f"ex{number}x", f"intent_{number % 3}", got, line=number + 1))
+    return report(findings=found, stories=stories, cases=cases, examples=sentences, commit=commit)
+
+
+def expected(head: Report, compared: Comparison) -> dict[str, str]:
+    """What each name is, as the comparison says it."""
+    said: dict[str, str] = {}
+    for finding_now in head.validation.findings if head.validation else ():
+        said[finding_now.message.split()[-1].rstrip(".")] = "old"
+    said |= {one.message.split()[-1].rstrip("."): "new" for one in compared.new_findings}
+    said |= {one.message.split()[-1].rstrip("."): "gone" for one in compared.gone_findings}
+    for one in head.core.stories if head.core else ():
+        said |= {} if one.passed else {one.name: "old"}
+    for each in head.e2e.cases if head.e2e else ():
+        said |= {} if each.passed else {each.name: "old"}
+    for sentence in head.nlu.predictions if head.nlu else ():
+        said |= {} if sentence.correct else {sentence.text: "old"}
+    for changed in (compared.stories, compared.e2e, compared.examples):
+        said |= {one.name: "new" for one in changed.newly_failing}
+        said |= {one.name: "gone" for one in (*changed.better, *changed.gone)}
+    return said
+
+
+def sections(text: str) -> Iterator[tuple[str, str]]:
+    """The titles of the lists of a document, with what is below them."""
+    parts = _SECTION.split(text)
+    yield from zip(parts[1::2], parts[2::2], strict=True)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_every_output_lists_a_thing_as_what_the_comparison_calls_it(seed: int) -> None:
+    chance = random.Random(seed)
+    base, head = side(chance, BASE_COMMIT), side(chance, HEAD_COMMIT)
+    compared = compare(head, Present(base, "git"))
+    head = as_compared(head, compared)
+    verdict = judge(head, compared, head.settings)
+    said = expected(head, compared)
+    listed: dict[str, set[str]] = {"summary.md": set(), "summary.txt": set()}
+    for output in (render_comment, render_summary, render_console):
+        made = output(head, compared, verdict, LINKS)
+        for title, below in sections(str(made.content).partition("#### Gates")[0]):
+            below = below.partition("\n\n")[0] if output is render_console else below
+            what = next(
+                (kind for kind, words in (("gone", _GONE), ("new", _NEW), ("old", _OLD)) if words.search(title)), ""
+            )
+            for name in set(_NAME.findall(below)) if what else ():
+                assert said.get(name, "right") == what, (made.name, title, name)
+                listed.setdefault(made.name, set()).add(name)
+    assert {name for name, kind in said.items() if kind == "new"} <= listed["summary.md"]
+    assert {name for name, kind in said.items() if kind == "old"} <= listed["summary.md"]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_junit_fails_what_is_new_or_old_and_nothing_that_is_gone(seed: int) -> None:
+    chance = random.Random(seed)
+    base, head = side(chance, BASE_COMMIT), side(chance, HEAD_COMMIT)
+    compared = compare(head, Present(base, "git"))
+    head = as_compared(head, compared)
+    written = render_junit(head, compared, judge(head, compared, head.settings), LINKS).encoded
+    root = ET.fromstring(written)  # noqa: S314 - our own
+    failed = {
+        name
+        for test in root.iter("testcase")
+        if test.find("failure") is not None or test.find("error") is not None
+        for name in _NAME.findall(test.get("name", ""))
+        if name[0] in "sc"
+    }
+    assert failed == {name for name, kind in expected(head, compared).items() if kind != "gone" and name[0] in "sc"}
