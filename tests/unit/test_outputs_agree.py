@@ -91,11 +91,11 @@ def test_every_output_lists_a_thing_as_what_the_comparison_calls_it(seed: int) -
     for output in (render_comment, render_summary, render_console):
         made = output(head, compared, verdict, LINKS)
         for title, below in sections(str(made.content).partition("#### Gates")[0]):
-            below = below.partition("\n\n")[0] if output is render_console else below
+            shown = below.partition("\n\n")[0] if output is render_console else below
             what = next(
                 (kind for kind, words in (("gone", _GONE), ("new", _NEW), ("old", _OLD)) if words.search(title)), ""
             )
-            for name in set(_NAME.findall(below)) if what else ():
+            for name in set(_NAME.findall(shown)) if what else ():
                 assert said.get(name, "right") == what, (made.name, title, name)
                 listed.setdefault(made.name, set()).add(name)
     assert {name for name, kind in said.items() if kind == "new"} <= listed["summary.md"]
