@@ -476,12 +476,12 @@ def current(component: Component) -> Component:
 
     The module path of one of Rasa's own classes, which many have left since, names that class.
     """
-    name = short_name(component.name)
-    name = NAMES.get(name, name)
+    written = short_name(component.name)
+    name = NAMES.get(written, written)
     parameters = component.parameters
     if name == _EMBEDDING:
         name, parameters = "DIETClassifier", {**parameters, "entity_recognition": False}
-    return replace(component, name=name, parameters=parameters)
+    return replace(component, name=name, parameters=parameters, older_name="" if written == name else written)
 
 
 SECTIONS: Final = ("pipeline", "policies")

@@ -292,7 +292,7 @@ def _said(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """A pipeline component or a policy: its name as written and its parameters."""
+    """A pipeline component or a policy: its name, in a pipeline the one that Rasa 3 has for it, and its parameters."""
 
     name: str
     parameters: Mapping[str, Any]
@@ -301,6 +301,13 @@ class Component:
     """Where the values of the parameters are, if the format provides that."""
     extends: str = ""
     """Of a class of the project: the policy or component of Rasa that it extends; empty: none that is known."""
+    older_name: str = field(default="", compare=False)
+    """The name that an older configuration has for it, if that is another one."""
+
+    @property
+    def written(self) -> str:
+        """The name as written, for messages."""
+        return self.older_name or self.name
 
 
 class Config(msgspec.Struct, frozen=True):

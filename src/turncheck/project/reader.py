@@ -27,6 +27,7 @@ from turncheck.platforms.registry import PLATFORMS
 from turncheck.process.foreign_content import FOREIGN
 from turncheck.process.regular_file import is_folder, is_there
 from turncheck.project import files as project_files
+from turncheck.project.action_classes import with_action_names
 from turncheck.project.config import (
     COMPONENTS,
     OLDER_POLICIES,
@@ -270,6 +271,9 @@ def _read_project(
     )
     location = Location(folder.name(found_domain) if found_domain else own_domain)
     domain_read, domain_findings = domain_from_files(domain_files, location, major=major)
+    if major == OLDEST and domain_read.actions:
+        in_stories = (story for data_file in data_read for story in data_file.parts.stories)
+        domain_read = with_action_names(domain_read, domain_files, in_stories, folder.root)
     config_read, config_findings = _config(config_files, major)
     folder.findings += [_empty(file) for file in config_files[:1] if file.is_empty]
     config_read = _with_extended(config_read, folder.root)

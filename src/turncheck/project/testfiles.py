@@ -342,7 +342,7 @@ def names_in_code(root: Path) -> CodeNames:
     """Search the ``*.py`` files below a folder; environments, links and files over 1 MiB are left out."""
     quoted: set[str] = set()
     called: set[str] = set()
-    for text in _texts(root):
+    for _, text in _texts(root):
         quoted.update(match[2] for match in _QUOTED.finditer(text))
         called.update(match[1] for match in _CALLED.finditer(text))
     return CodeNames(frozenset(quoted), frozenset(called))
@@ -385,31 +385,56 @@ def code_of_actions(root: Path) -> dict[str, str]:
     modules is not examined.
     """
     found: dict[str, list[str]] = {}
-    for text in _texts(root):
-        if "def name" not in text:
-            continue
+    for _, node, name in _actions_in_code(root):
         try:
-            for node in ast.walk(ast.parse(text)):
-                if isinstance(node, ast.ClassDef) and (name := _action_name(node)):
-                    found.setdefault(name, []).append(ast.unparse(node))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue  # the action server will report its fault
+            found.setdefault(name, []).append(ast.unparse(node))
+        except RecursionError:
+            continue
     return {name: "\n".join(sorted(classes)) for name, classes in found.items()}
 
 
+def action_classes(root: Path) -> dict[str, dict[str, str]]:
+    """Return, for each class of a custom action, the name of the action by the module, ``actions.rooms``."""
+    found: dict[str, dict[str, str]] = {}
+    for path, node, name in _actions_in_code(root):
+        parts = path.relative_to(root).with_suffix("").parts
+        module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        found.setdefault(node.name, {})[module] = name
+    return found
+
+
+def _actions_in_code(root: Path) -> Iterator[tuple[Path, ast.ClassDef, str]]:
+    for path, text in _texts(root):
+        if "def name" not in text:
+            continue
+        try:
+            nodes = list(ast.walk(ast.parse(text)))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue  # the action server will report its fault
+        for node in nodes:
+            if isinstance(node, ast.ClassDef) and (name := _action_name(node)):
+                yield path, node, name
+
+
 def _action_name(node: ast.ClassDef) -> str | None:
+    """Return the string that the method ``name`` returns, which may be an attribute of the class."""
+    attributes: dict[str, ast.expr] = {}
+    for part in node.body:
+        if isinstance(part, ast.Assign):
+            attributes.update((target.id, part.value) for target in part.targets if isinstance(target, ast.Name))
     for part in node.body:
         if isinstance(part, ast.FunctionDef) and part.name == "name":
-            for statement in part.body:
-                if isinstance(statement, ast.Return) and isinstance(statement.value, ast.Constant):
-                    return statement.value.value if isinstance(statement.value.value, str) else None
+            value = next((statement.value for statement in part.body if isinstance(statement, ast.Return)), None)
+            if isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name):
+                value = attributes.get(value.attr)
+            return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else None
     return None
 
 
-def _texts(root: Path) -> Iterator[str]:
+def _texts(root: Path) -> Iterator[tuple[Path, str]]:
     for path in islice(_python_files(root), _MOST_FILES):
         try:
-            yield regular_file.read_regular(path, most=_LARGEST, follow=False).decode("utf-8", "replace")
+            yield path, regular_file.read_regular(path, most=_LARGEST, follow=False).decode("utf-8", "replace")
         except OSError:
             continue  # a file that cannot be read has no names
 

@@ -23,6 +23,7 @@ from turncheck.validation.conflicts import loose_checkpoints
 from turncheck.validation.facts import Facts, gather
 from turncheck.validation.findings import CHECKS, found
 from turncheck.validation.loading import loading_findings, lost_by_schema, read_findings
+from turncheck.yaml_tree.tree import YamlMapping, YamlSequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -235,27 +236,44 @@ def all_unreadable(project: Project) -> Iterator[tuple[str, Finding]]:
         elif finding.severity == "error" and finding.code != _UNSEEN:
             faults.setdefault(finding.location.path, []).append(finding)
     for component, why in refused(project):
-        message = f"The component '{component.name}' {why}."
+        message = f"The component '{component.written}' {why}."
         yield "pipeline", Finding("component-order", "error", message, component.location)
     for file in project.files:
-        if project.older is not None and file.role in {"domain", "config"}:
-            continue  # what the schemas of Rasa 3 do not know is read as in its own version
-        for finding in _lost_of(file, faults.get(file.path, ())):
+        # The schemas are those of Rasa 3: what they do not know in these files is read as in its own version.
+        by_schema = project.older is None or file.role not in _WITH_SCHEMA
+        for finding in _lost_of(file, faults.get(file.path, ()), by_schema=by_schema):
             yield from ((part, finding) for part in _parts_of(file))
 
 
-def _lost_of(file: ProjectFile, faults: Iterable[Finding]) -> list[Finding]:
+def _lost_of(file: ProjectFile, faults: Iterable[Finding], *, by_schema: bool) -> list[Finding]:
     """Return what is lost of one file: what the reader could not read, unknown keys, values of another type.
 
-    On types Rasa's schemas are decisive, if there is one.
+    On types Rasa's schemas are decisive (``by_schema``), if there is one.
     """
-    has_schema = file.role != "endpoints" and file.document is not None and file.document.root is not None
-    lost = [fault for fault in faults if not has_schema or fault.code != "schema-violation"] + lost_by_schema(file)
+    if not by_schema:
+        sections = _places_of_sections(file)
+        lost = [fault for fault in faults if fault.code != "schema-violation" or fault.location in sections]
+    else:
+        has_schema = file.role != "endpoints" and file.document is not None and file.document.root is not None
+        lost = [fault for fault in faults if not has_schema or fault.code != "schema-violation"] + lost_by_schema(file)
     if file.role == "domain" and file.is_empty:
         return [found("domain-empty", "There is nothing in the domain.", Location(file.path, 1, 1))]
     if file.source is None and not lost:
         return [Finding("file-unreadable", "error", f"'{file.path}' cannot be read.", Location(file.path, 1, 1))]
     return lost
+
+
+def _places_of_sections(file: ProjectFile) -> set[Location]:
+    """Return where a file and its sections begin, and the entries of those of a configuration.
+
+    If one of them is of another type, older Rasas stop; on values further in they agree with nobody but themselves.
+    """
+    root = file.document.root if file.document else None
+    sections = root.items.values() if isinstance(root, YamlMapping) else ()
+    places = {node.location for node in (root, *sections) if node is not None}
+    if file.role == "config":
+        places.update(item.location for node in sections if isinstance(node, YamlSequence) for item in node.items)
+    return places
 
 
 def _parts_of(file: ProjectFile) -> Iterator[str]:

@@ -60,7 +60,7 @@ def check_names(facts: Facts) -> Iterator[Finding]:
         for component in listed or ():
             name = short_name(component.name)
             if name not in known and not is_custom(name):
-                message = f"The {what} '{component.name}' is not known."
+                message = f"The {what} '{component.written}' is not known."
                 yield found(code, message, component.location, _near(name, known))
 
 
@@ -87,7 +87,7 @@ def check_order(facts: Facts) -> Iterator[Finding]:
     """Components that Rasa refuses: placed before what they need, or for another language."""
     if "config" not in facts.missing:
         for component, why in refused(facts.project):
-            yield found("component-order", f"The component '{component.name}' {why}.", component.location)
+            yield found("component-order", f"The component '{component.written}' {why}.", component.location)
 
 
 def check_parameters(facts: Facts) -> Iterator[Finding]:
@@ -149,7 +149,7 @@ def check_token_patterns(facts: Facts) -> Iterator[Finding]:
             from turncheck.validation.regexes import check_pattern
 
             location = places.of_entry(pattern, component.location, "pipeline", number, "token_pattern")
-            yield from check_pattern(pattern, f"the component '{component.name}'", location)
+            yield from check_pattern(pattern, f"the component '{component.written}'", location)
 
 
 # The generation of Rasa that a project is for: an older one explains most of the other findings.

@@ -92,6 +92,7 @@ _FULL: Final = "FullDialogueTrackerFeaturizer"
 _WITH_HISTORY: Final = "MaxHistoryTrackerFeaturizer"
 
 _LONGEST: Final = 300
+_WITH_DEFAULTS: Final = 2
 
 
 def configured_components(
@@ -106,7 +107,9 @@ def configured_components(
 
 
 def policies_of(config: Config, *, rasa: int) -> tuple[ConfiguredComponent, ...]:
-    """Return what is done with each policy of a project for this version of Rasa."""
+    """Return what is done with each policy of a project for this version of Rasa; before Rasa 2 none was a default."""
+    if config.policies is None and rasa < _WITH_DEFAULTS:
+        return ()
     found = []
     for component in configured_policies(config):
         name = policy_class(component)
@@ -195,7 +198,7 @@ def _component(
     location = otherwise if component.location == NOWHERE else component.location
     return ConfiguredComponent(
         section=section,
-        name=component.name,
+        name=component.written,
         location=location,
         runs=None if runs is None else hashlib.sha256(_json(runs).encode()).hexdigest()[:16],
         ignored={

@@ -103,6 +103,10 @@ class Notes(Struct):
         """Note what is read differently than one expects."""
         self.note(OTHERWISE, "warning", message, location, hint)
 
+    def whole_file(self, message: str, location: Location, hint: str, *, read_as: str) -> None:
+        """Note that nothing of a file is read as what it is meant to be."""
+        self.findings.append(Finding(OTHERWISE, "warning", message, location, hint, subject=read_as))
+
 
 def item_of(line: str) -> str | None:
     """Return what follows a line's bullet; ``None`` if the line is not a list item."""
@@ -317,7 +321,12 @@ _HEADER: Final = re.compile(r"##(?:[^\n]*+\n|\s*+(?<=\n)|\s*+[^\n]*+\n)\*")
 
 
 def is_responses_file(text: str) -> bool:
-    """Whether Rasa reads a file as one of responses.
+    """Whether Rasa reads a file as one of responses."""
+    return shows_responses(text) is not None
+
+
+def shows_responses(text: str) -> int | None:
+    """Return where the slash is for which Rasa reads a file as one of responses; ``None`` if it does not.
 
     It looks for a header, below it a line with a slash and without a colon before it, and below that an item.
     """
@@ -326,8 +335,8 @@ def is_responses_file(text: str) -> bool:
         number = bisect_left(slashes, header.end())
         colon = text.find(":", header.end())
         if number < len(slashes) and not 0 <= colon < slashes[number]:
-            return True
-    return False
+            return slashes[number]
+    return None
 
 
 def _slashes_above_items(text: str) -> list[int]:

@@ -376,6 +376,7 @@ def read_markdown(file: FormatInput) -> ParsedFile:
         return ParsedFile(nlu, findings=(*findings, *_lost_stories(source)), kinds=kinds)
     if "responses" in kinds and not file.wanted.isdisjoint(NLU_KEYS):
         responses, findings = markdown_nlu.read_markdown_responses(source)
+        findings = [*_meant_otherwise(source), *findings]
         return ParsedFile(domain=model.Domain(responses=responses), findings=tuple(findings), kinds=kinds)
     if "stories" in kinds and not file.wanted.isdisjoint(STORY_KEYS):
         if unseen := _unseen_nlu(source):
@@ -398,17 +399,43 @@ def _unseen_nlu(source: Source) -> Finding | None:
     return Finding("markdown-refused", "error", what, location, "Write `## intent:NAME`; in YAML `- intent: NAME`.")
 
 
+_READ_AS_RESPONSES: Final = (
+    (_NLU_HEADER, "NLU data", "Begin its headers with `##` and exactly one blank."),
+    (
+        _ACTION,
+        "stories",
+        "In stories only the intent is named: write `* faq` for `* faq/ask_name`. Or put an empty line before it.",
+    ),
+)
+"""What a file of responses was meant as, by lines that responses do not have, and how Rasa reads it so."""
+
+
+def _meant_otherwise(source: Source) -> list[Finding]:
+    """Report stories and NLU data that are lost because one line makes Rasa read the whole file as responses."""
+    text = source.text.replace("\r", "\n")
+    place = markdown_nlu.shows_responses(text)
+    if place is None:
+        return []
+    start = text.rindex("\n", 0, place) + 1
+    line = markdown_nlu.shown(text[start:].partition("\n")[0].strip())
+    notes = markdown_nlu.Notes()
+    for meant, kind, hint in _READ_AS_RESPONSES:
+        if meant.search(text):
+            what = f"'{source.path}' is read as responses because of '{line}' below a header: its {kind} are lost."
+            notes.whole_file(what, source.location(start), hint, read_as="responses")
+            break
+    return notes.findings
+
+
 def _lost_stories(source: Source) -> tuple[Finding, ...]:
-    """Report stories in a file of NLU data, which are lost: their lines are read as items of a section, or ignored."""
+    """Report stories or responses in a file of NLU data: their lines are read as items of a section, or ignored."""
     text = source.text
-    for header in re.finditer(r"^[ \t]*##[^\n:]*\n[ \t]*\*[ \t]*\w", text, re.MULTILINE):
+    for header in re.finditer(r"^[ \t]*##[^\n:]*\n\s*\*[ \t]*\w[^\n]*\n?([^\n]*)", text, re.MULTILINE):
         location = source.location(header.start())
-        what = f"The story in '{source.path}' is lost: the file holds NLU data, and a file holds one kind."
-        return (
-            Finding(
-                markdown_nlu.IGNORED, "warning", what, location, "Put it into a file of its own; YAML may hold both."
-            ),
-        )
+        what = "response" if "/" in header[0] and not _ACTION.match(header[1]) else "story"
+        message = f"The {what} in '{source.path}' is lost: the file holds NLU data, and a file holds one kind."
+        hint = "Put it into a file of its own; YAML may hold both."
+        return (Finding(markdown_nlu.IGNORED, "warning", message, location, hint, subject="NLU data"),)
     return ()
 
 

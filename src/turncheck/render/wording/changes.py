@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from turncheck.comparison.changes import SINGULAR, FallbackChange, FindingChange, StrippedIntent
+from turncheck.comparison.changes import SINGULAR, ChangedPart, FallbackChange, FindingChange, StrippedIntent
+from turncheck.comparison.explanations import LEADING
 from turncheck.comparison.training_changes import dropped_intents, intent_of, many_moved
 from turncheck.messages.phrasing import count
 
@@ -14,14 +15,17 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.model import Comparison
     from turncheck.messages.finding import Finding
+    from turncheck.report.model import Report
 
 
 # What a change took away from the training data, as clauses of the verdict's summary: it leads, whatever passed.
 
 
-def taken_away_in_words(compared: Comparison) -> list[str]:
-    """Return what is no longer judged or understood, and what was removed or moved, the worst first."""
-    clauses = [_cut(compared)] if compared.cut_intents else []
+def taken_away_in_words(report: Report, compared: Comparison) -> list[str]:
+    """Return what is no longer read, judged or understood, and what was removed or moved, the worst first."""
+    otherwise = read_as_something_else(report, compared)
+    clauses = [_read_otherwise_in_words(otherwise, compared)] if otherwise else []
+    clauses += [_cut(compared)] if compared.cut_intents else []
     less = compared.fallback if compared.fallback is not None and compared.fallback.number else None
     changed = threshold_in_words(less) if less else ""
     if less and changed:
@@ -37,6 +41,33 @@ def taken_away_in_words(compared: Comparison) -> list[str]:
     if less and not changed:  # a consequence of what is named before it
         clauses.append(f"{count(less.number, 'sentence')} no longer understood")
     return clauses
+
+
+def all_stories_gone(report: Report, compared: Comparison) -> int:
+    """Return how many stories and rules the base had, if none is left."""
+    kinds = [report.coverage[kind] for kind in LEADING if kind in report.coverage]
+    return 0 if any(kind.items for kind in kinds) else len(_stories_gone(compared))
+
+
+def read_as_something_else(report: Report, compared: Comparison) -> Finding | None:
+    """Return the finding on a file that is not read as what it is, and had parts on the base that are gone."""
+    paths = {part.location.path for part in compared.removed_items if part.change == "removed"}
+    findings = report.validation.findings if report.validation else ()
+    lost = (one for one in findings if one.code in _READ_OTHERWISE and one.subject and one.location.path in paths)
+    return next(lost, None)
+
+
+_READ_OTHERWISE: Final = frozenset({"markdown-read-otherwise", "markdown-ignored"})
+
+
+def _stories_gone(compared: Comparison) -> list[ChangedPart]:
+    return [part for part in compared.removed_items if part.change == "removed" and part.kind in LEADING]
+
+
+def _read_otherwise_in_words(finding: Finding, compared: Comparison) -> str:
+    gone = sum(part.location.path == finding.location.path for part in _stories_gone(compared))
+    line = f"'{finding.location.path}' is read as {finding.subject} (line {finding.location.line})"
+    return f"{line}, {count(gone, 'story or rule', 'stories and rules')} gone" if gone else line
 
 
 def _annotations(stripped: Sequence[StrippedIntent]) -> Iterator[str]:

@@ -18,8 +18,10 @@ from turncheck.messages.phrasing import count, first_line
 from turncheck.render.wording import tests as wording
 from turncheck.render.wording.causes import because_in_words
 from turncheck.render.wording.changes import (
+    all_stories_gone,
     broken_intents_in_words,
     old_in_words,
+    read_as_something_else,
     removed_in_words,
     suppressed_in_words,
     taken_away_in_words,
@@ -486,7 +488,7 @@ def summarize(report: Report, comparison: Comparison | None, gates: Sequence[Jud
     cut = 0 if failing and failing[0].name in TEST_GATES else 1
     causes, symptoms = clauses[:cut], clauses[cut:]
     broken = [clause for clause in (*causes, Clause(intents), *symptoms, Clause(misunderstood)) if clause.words]
-    away = [Clause(words) for words in taken_away_in_words(compared)] if compared else []
+    away = [Clause(words) for words in taken_away_in_words(report, compared)] if compared else []
     is_news = bool(clauses or intents or _misunderstood(report, comparison))
     if is_news:
         first = [*causes, *away[:1], *broken[len(causes) :], *away[1:]]
@@ -539,17 +541,24 @@ def _many_annotations(comparison: Comparison) -> Reservation:
     return "annotations have another entity" if changed >= _MANY_ANNOTATIONS else ""
 
 
+def _lost_data(report: Report, comparison: Comparison) -> Reservation:
+    """Say that stories or most of an intent's sentences are gone."""
+    if all_stories_gone(report, comparison):
+        return "all stories are gone"
+    if read_as_something_else(report, comparison):
+        return "a file is read as something else"
+    if any(intent.unjudged for intent in comparison.cut_intents):
+        return "less is judged"
+    return "most of an intent is gone" if comparison.cut_intents else ""
+
+
 def _reservation_by_comparison(report: Report, comparison: Comparison | None, gates: Sequence[Judged]) -> Reservation:
     if comparison is None or not comparison.judged:
         return ""
     if wording.newly_failing(report, comparison):
         return "although tests fail"
-    if any(intent.unjudged for intent in comparison.cut_intents):
-        return "less is judged"
-    if comparison.cut_intents:
-        return "most of an intent is gone"
-    if annotations := _many_annotations(comparison):
-        return annotations
+    if lost := _lost_data(report, comparison) or _many_annotations(comparison):
+        return lost
     if gone_unjudged(report, comparison, gates):
         return "although tests are gone"
     if suppressed := _suppressed(comparison):

@@ -94,6 +94,8 @@ Reservation = Literal[
     "errors are newly suppressed",
     "a warning is newly suppressed",
     "warnings are newly suppressed",
+    "all stories are gone",
+    "a file is read as something else",
     "less is judged",
     "most of an intent is gone",
     "annotations are gone",

@@ -115,7 +115,7 @@ def make_plan(
     tokenizers = [step for step in steps if step.kind.endswith("Tokenizer")]
     if len(tokenizers) > 1:
         raise UserError(
-            f"the pipeline has more than one tokenizer: {', '.join(step.component.name for step in tokenizers)}",
+            f"the pipeline has more than one tokenizer: {', '.join(step.component.written for step in tokenizers)}",
             location=tokenizers[1].component.location,
             hint="Keep one of them.",
         )
@@ -186,7 +186,7 @@ def _resolve(
     used = replacement.used
     if vectors and used is not None:
         used = used.replace(_LINEAR, f"{_LINEAR} and over sentence vectors ({vectors})")
-    yield Substitution(component=component.name, used=used, reason=replacement.reason)
+    yield Substitution(component=component.written, used=used, reason=replacement.reason)
     if replacement.kind is not None:
         yield Step(replacement.kind, component, parameters)
 

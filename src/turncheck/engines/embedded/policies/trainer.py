@@ -27,7 +27,7 @@ from turncheck.messages.finding import NOWHERE
 from turncheck.project.config import is_custom, policy_class
 from turncheck.project.model import Component, Config, Project, in_order_of_names
 from turncheck.project.rasa_components import ensure_policy_accepted
-from turncheck.project.rasa_version import NEWEST
+from turncheck.project.rasa_version import NEWEST, OLDEST
 
 if TYPE_CHECKING:
     from turncheck.dialogue.tracker import Tracker
@@ -281,9 +281,20 @@ DEFAULT_POLICIES: Final = (
 """What Rasa's default recipe uses if ``config.yml`` names no policies."""
 
 
-def configured_policies(config: Config) -> Sequence[Component]:
-    """Return the policies of the configuration, or the default ones if the section is absent."""
-    return DEFAULT_POLICIES if config.policies is None else config.policies
+_IN_CODE: Final = (
+    Component("MemoizationPolicy", {}, NOWHERE),
+    Component("KerasPolicy", {}, NOWHERE),
+    Component(rules.FORM, {}, NOWHERE),
+    Component(rules.MAPPING, {}, NOWHERE),
+)
+"""What is run if a Rasa 0 project names its policies in its own training script, as most of them do."""
+
+
+def configured_policies(config: Config, rasa: int = NEWEST) -> Sequence[Component]:
+    """Return the policies of the configuration, or those that are run if the section is absent."""
+    if config.policies is not None:
+        return config.policies
+    return _IN_CODE if rasa == OLDEST else DEFAULT_POLICIES
 
 
 def train_ensemble(
@@ -299,7 +310,7 @@ def train_ensemble(
     if no policy is left to decide anything.
     """
     domain = DialogueDomain.of(project) if domain is None else domain
-    components = configured_policies(project.config)
+    components = configured_policies(project.config, domain.domain.rasa)
     if trackers is None:
         # Only policies that are really trained use augmented stories.
         needs_glue = any(policy_class(component) in LEARNERS for component in components)
@@ -313,7 +324,7 @@ def train_ensemble(
         _refuse_forms_without_rules(components, domain)
     policies: list[Policy] = []
     trained: list[Component] = []
-    substitutions = _custom_slots(domain)
+    substitutions = [*_in_code(components), *_custom_slots(domain)]
     for component in components:
         policy, substitution = _trained(component, trackers, domain)
         if policy is not None:
@@ -335,6 +346,13 @@ def train_ensemble(
             hint="Add MemoizationPolicy and RulePolicy to 'policies'.",
         )
     return Ensemble(domain, tuple(policies), tuple(substitutions), tuple(trained))
+
+
+def _in_code(components: Sequence[Component]) -> list[Substitution]:
+    if components is not _IN_CODE:
+        return []
+    used = "MemoizationPolicy and KerasPolicy"
+    return [_substitution("the policies of the training script", used, "a project's Python is not run here")]
 
 
 def _custom_slots(domain: DialogueDomain) -> list[Substitution]:
@@ -364,7 +382,7 @@ def _refuse_as_older(
         TrainingRefusedError: with the reason.
     """
     names = {policy_class(component): component for component in components}
-    if project.config.policies is None and domain.domain.rasa < 2:
+    if project.config.policies is None and OLDEST < domain.domain.rasa < 2:
         raise TrainingRefusedError(
             "The configuration names no policies, which Rasa 1 demands",
             location=project.config.location,
