@@ -192,6 +192,12 @@ def test_stories_that_are_deleted_are_a_reservation(repository: Path) -> None:
 
 # What the configuration names.
 
+_TOKENIZER = "- name: WhitespaceTokenizer\n"
+WITH_FEATURES = {
+    **RASA_1,
+    "config.yml": RASA_1["config.yml"].replace(_TOKENIZER, f"{_TOKENIZER}- name: CountVectorsFeaturizer\n"),
+}
+
 
 def test_policies_that_were_in_code_are_none_that_were_removed(repository: Path) -> None:
     base = {name: text for name, text in RASA_0.items() if name != "policies.yml"}
@@ -219,7 +225,7 @@ def test_stories_of_a_project_with_its_policies_in_code_are_judged(repository: P
     [
         (RASA_1, "DucklingHTTPExtractor", "- name: DucklingHTTPExtractor\n"),
         (RASA_0, "ner_crf", "- name: ner_crf\n"),
-        (RASA_1, "EmbeddingIntentClassifier", "- name: EmbeddingIntentClassifier\n"),
+        (WITH_FEATURES, "EmbeddingIntentClassifier", "- name: EmbeddingIntentClassifier\n"),
     ],
 )
 def test_components_have_the_names_that_the_configuration_has(
@@ -227,7 +233,8 @@ def test_components_have_the_names_that_the_configuration_has(
 ) -> None:
     config = "config.yml" if "config.yml" in base else "nlu_config.yml"
     pipeline = base[config].replace(line, "")
-    with_it = pipeline.replace("pipeline:\n", f"pipeline:\n{line}")
+    classifier = next(one for one in pipeline.splitlines(keepends=True) if "eyword" in one)
+    with_it = pipeline.replace(classifier, f"{line}{classifier}")
     _, _, comparison = run(repository, {**base, config: pipeline}, {config: with_it})
     changed = [one["name"] for one in comparison["changed_components"] if one["change"] == "added"]
     unseen = [one["component"] for one in comparison["unseen_changes"]]
