@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from msgspec import Struct
 
 from turncheck.causes.search import Taken, Trials
+from turncheck.engines.action_server.server import NoActionServer
 from turncheck.evaluation.e2e_case import CaseRun, run_case
 from turncheck.evaluation.stories import evaluate_stories
 from turncheck.messages.errors import EngineError, UserError
@@ -30,7 +31,8 @@ _OF_SYNONYMS: Final = 50
 _STEPS_OF_TESTS: Final = 4
 """So many steps of tests are as much work as one of training."""
 
-
+_WITH_ACTIONS: Final = 25
+"""A turn of a conversation is as much work as this many sentences if an action server may be called in it."""
 _SPARE: Final = frozenset({"responses", "actions", "entities"})
 """Kinds of which a new one rarely matters: something else must name it first."""
 
@@ -81,7 +83,7 @@ class Laboratory:
         """Return the work of a trial: sentences and steps that are learnt from again, and steps of tests."""
         learners = frozenset().union(*(self.changes.parts[number].learners for number in taken))
         project = self.changes.head
-        work = 1 + self._size_of_tests // _STEPS_OF_TESTS
+        work = 1 + self._size_of_tests
         if "nlu" in learners:
             sentences = 1 + len(project.nlu.examples)
             work += sentences // _OF_SYNONYMS if self._steps(taken) is not None else sentences
@@ -91,9 +93,11 @@ class Laboratory:
 
     @cached_property
     def _size_of_tests(self) -> int:
-        names = {test.name for test in self.tests}
+        """The work of running the tests once; how long an action server takes is not known."""
+        names = {test.name for test in self.tests if test.evaluation == "e2e"}
         turns = sum(len(case.turns) for case in self.cases if case.name in names)
-        return sum(len(story.steps) for story in self._asked_stories(self.tests)) + 2 * turns
+        steps = sum(len(story.steps) for story in self._asked_stories(self.tests))
+        return steps // _STEPS_OF_TESTS + turns * (1 if isinstance(self.server, NoActionServer) else _WITH_ACTIONS)
 
     def _steps(self, taken: Taken) -> frozenset[str] | None:
         """The only kinds of pipeline steps that learn from these parts; ``None``: all."""
