@@ -25,6 +25,7 @@ export interface Intent {
   worth: string;
   judgement: "" | "better" | "worse" | "noise" | "same" | "not judged";
   shared: boolean;
+  new: string;
 }
 
 export interface Entity {

@@ -171,3 +171,27 @@ def test_without_a_base_nothing_is_called_renamed(base: tuple[Path, Report], tmp
     shown = str(render_console(report, None, judge(report, None, report.settings), Links()).content)
     golden(shown, only="'utter_greet_user'")
     assert "was renamed to" not in shown
+
+
+NEW_IN_DOMAIN = ("- order\n", "- order\n- purchase\n")
+MOVED = ("- intent: order\n", "- intent: purchase\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "renamed"),
+    [
+        ([NEW_IN_DOMAIN], [MOVED], True),  # the domain had the new name already
+        ([], [("- order\n", "- purchase\n"), MOVED], True),
+        ([], [("- intent: order\n", "- intent: greet\n")], False),  # it has more of its own
+    ],
+)
+def test_an_intent_whose_sentences_moved_was_renamed_although_the_new_name_was_there(
+    before: list[tuple[str, str]], now: list[tuple[str, str]], renamed: bool, base: tuple[Path, Report], tmp_path: Path
+) -> None:
+    project, _ = base
+    older = changed(project, tmp_path / "base", before, ["domain.yml"])
+    edits = [*now, ("- order\n", "")]
+    head = changed(tmp_path / "base", tmp_path / "bot", edits, ["domain.yml", "data/nlu.yml"])
+    comparison = compare(head, Present(older, "git"))
+    found = [(one.old, one.new) for one in comparison.renamed if one.kind == "intents"]
+    assert (("order", "purchase") in found) is renamed

@@ -33,7 +33,7 @@ function figures(context: Context): HTMLElement {
   const { assistant, route } = context;
   const { compared } = assistant;
   const rows = assistant.intents.filter((row) => !context.onlyChanged || changed(row));
-  if (!rows.length) return nothing(context, context.onlyChanged ? "The F1 of no intent changed." : "No intent was judged.");
+  if (!rows.length) return nothing(context, context.onlyChanged ? "The F1 of no intent changed, and none is new." : "No intent was judged.");
   const columns: Column<Intent>[] = [
     {
       title: "intent",
@@ -66,10 +66,11 @@ function difference(row: Intent): number {
 }
 
 function changed(row: Intent): boolean {
-  return row.change !== "" && row.change !== "±0";
+  return row.new !== "" || (row.change !== "" && row.change !== "±0");
 }
 
 function changeCell(row: Intent): HTMLElement {
+  if (row.new) return h("span", {}, row.new);
   if (row.f1 === null || row.base_f1 === null) return h("span", {}, "not judged on both sides");
   if (!row.change) return h("span", {}, "not comparable");
   return change(row.change, row.judgement, row.worth === "unchanged" ? "" : row.worth);

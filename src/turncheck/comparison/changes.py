@@ -403,6 +403,41 @@ class ChangedNames(Part, frozen=True, kw_only=True):
     """Those that are gone."""
 
 
+class NameCount(Part, frozen=True, kw_only=True):
+    """A name, and how often it occurs."""
+
+    name: str
+    """The name; empty: nothing was found."""
+    number: int
+    """How often."""
+
+
+NewlyJudgedKind = Literal["intents", "responses", "entities", "suites"]
+
+
+class NewlyJudged(Part, frozen=True, kw_only=True):
+    """A new intent, response of a retrieval intent, entity or batch suite, and how many of its sentences are right."""
+
+    kind: NewlyJudgedKind
+    """What it is."""
+    name: str
+    """What it is called."""
+    location: Location
+    """Where its first judged sentence is."""
+    judged: int
+    """How many of its sentences were judged."""
+    right: int
+    """How many of them are right; for an entity: in how many exactly the expected spans are found."""
+    instead: tuple[NameCount, ...] = ()
+    """What was found in the others, the most frequent first."""
+    takes: tuple[NameCount, ...] = ()
+    """Of an intent: other intents with sentences that were right on the base, and that it takes now."""
+    known: bool = False
+    """Whether the base has it too, but no sentence that it could judge it by."""
+    mostly_wrong: bool = False
+    """Whether it is right in too few of its sentences, or takes too many of others."""
+
+
 class Collision(Part, frozen=True, kw_only=True):
     """Two intents that are now confused with each other more often.
 

@@ -37,6 +37,7 @@ from turncheck.comparison.matching import apart, lost
 from turncheck.comparison.metric_deltas import has_unlisted, measured_otherwise, metric_deltas
 from turncheck.comparison.metrics import MetricDelta, metrics_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
+from turncheck.comparison.newly_judged import newly_judged
 from turncheck.comparison.renames import renamed_names, validation_beside
 from turncheck.comparison.significance import paired_predictions
 from turncheck.comparison.training_changes import cut_intents, relabelled, stripped, without_stripped
@@ -344,6 +345,9 @@ def _compare(head: Report, base: Report, used: model.BaselineUsed) -> model.Comp
         unseen_changes=changed_parts.unseen_changes(base, head) if is_configured else (),
         intents=changed_parts.changed_names(seen_base, seen, "intents"),
         entity_types=changed_parts.changed_names(seen_base, seen, "entities"),
+        newly_judged=()
+        if "nlu" in on_base.parts or has_unlisted(base, head)
+        else newly_judged(base, head, renamed, examples, batch),
         base_confusions=base.nlu.intents.confusions if base.nlu and base.nlu.intents else (),
         base_overlap=_overlap(base, head),
         collisions=explanations.collisions(examples.newly_failing, examples.better, explainer),

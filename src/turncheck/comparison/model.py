@@ -259,6 +259,8 @@ class Comparison(Part, frozen=True, kw_only=True):
     """Intents that are new or gone."""
     entity_types: changes.ChangedNames = changes.ChangedNames()
     """Entity types that are new or gone."""
+    newly_judged: tuple[changes.NewlyJudged, ...] = ()
+    """What only this side judges, and how many of its sentences are right; first what is mostly wrong."""
     base_confusions: tuple[Confusion, ...] = ()
     """The intents that were confused on the base, and how often."""
     base_overlap: Overlap | None = None

@@ -42,11 +42,16 @@ def renamed_names(base: Report, head: Report) -> tuple[Renamed, ...]:
             after = {item.name: item for item in head.coverage[kind].items}
             gone = {name: item for name, item in before.items() if name not in after}
             new = {name: item for name, item in after.items() if name not in before}
+            before_sentences = _sentences(base) if kind == "intents" else {}
+            pairs = {}
             if gone and new and max(len(gone), len(new)) <= _MOST_NAMES:
-                pairs = _pairs(gone, new, _sentences(base) if kind == "intents" else {}, _sentences(head))
-                found += [
-                    Renamed(kind=kind, old=old, new=name, location=new[name].location) for old, name in pairs.items()
-                ]
+                pairs = _pairs(gone, new, before_sentences, _sentences(head))
+            places = {name: item.location for name, item in after.items()}
+            if before_sentences:
+                places = _defined(head, kind)
+                no_longer = _defined(base, kind).keys() - places.keys() - pairs.keys()
+                pairs |= _moved(no_longer, places.keys() - pairs.values(), base, head)
+            found += [Renamed(kind=kind, old=old, new=name, location=places[name]) for old, name in pairs.items()]
     return tuple(found)
 
 
@@ -108,6 +113,32 @@ def _pairs(
         near = [name for name in nearest(old, left_new, len(left_new)) if nearest(name, left_gone) == (old,)]
         if len(near) == 1 and not _is_split(old, new):
             pairs[old] = near[0]
+    return pairs
+
+
+def _defined(report: Report, kind: str) -> dict[str, Location]:
+    """The names of a kind and their places, including intents that only have training sentences."""
+    places = {item.name: item.location for item in report.coverage[kind].items}
+    if kind == "intents":
+        for sentence in report.training_sentences:
+            places.setdefault(sentence.intent.partition("/")[0], sentence.location)
+    return places
+
+
+def _moved(gone: Iterable[str], names: Iterable[str], base: Report, head: Report) -> dict[str, str]:
+    """Intents that are gone and that another one replaces, whose name was already there: it got their sentences.
+
+    At least half of the sentences belong to the other one now, and these are at least half of what it has.
+    """
+    before, after = _sentences(base), _sentences(head)
+    pairs: dict[str, str] = {}
+    for old in sorted(gone):
+        examples = before.get(old, frozenset())
+        left = sorted(set(names) - set(pairs.values()))
+        shared = {name: len(examples & after[name] - before.get(name, frozenset())) for name in left if name in after}
+        best = max(shared, key=lambda name: shared[name], default=None)
+        if best is not None and shared[best] >= _COMMON * max(len(examples), len(after[best])):
+            pairs[old] = best
     return pairs
 
 
@@ -270,8 +301,7 @@ def _gone(base: Report, head: Report) -> dict[str, frozenset[str]]:
     gone: dict[str, frozenset[str]] = {}
     for kind in KINDS:
         if kind in base.coverage and kind in head.coverage:
-            before, after = ({item.name for item in side.coverage[kind].items} for side in (base, head))
-            gone[kind] = frozenset(before - after)
+            gone[kind] = frozenset(_defined(base, kind).keys() - _defined(head, kind).keys())
     return gone
 
 

@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec.structs import replace
 
-from turncheck.comparison.changes import CaseChange, ChangedCases, CutIntent, StrippedIntent, TrainingChange
+from turncheck.comparison.changes import (
+    CaseChange,
+    ChangedCases,
+    CutIntent,
+    MisunderstoodSentence,
+    StrippedIntent,
+    TrainingChange,
+)
 from turncheck.comparison.explanations import TrainingDifference, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.comparison.cases import Case
     from turncheck.comparison.matching import Matched, Pair
@@ -58,6 +65,15 @@ def cut_intents(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple
     whole = {cut_intent.intent for cut_intent in found}
     found = [one for one in found if one.intent.partition("/")[0] not in whole - {one.intent}]
     return tuple(sorted(found, key=lambda one: (not one.unjudged, one.now - one.base, one.intent)))
+
+
+def names_now(kind: str, renamed: Iterable[Renamed]) -> Callable[[str], str]:
+    """Return what a name of the base is called now: of an intent, a key of a retrieval intent, or an entity."""
+    renamed = tuple(renamed)
+    of_kind = "entities" if kind == "entities" else "intents"
+    called = {rename.old: rename.new for rename in renamed if rename.kind == of_kind}
+    keys = _renamed_keys(renamed) if kind == "responses" else {}
+    return lambda name: keys.get(name) or _with_intent_of(name, called)
 
 
 def _renamed_keys(renamed: Iterable[Renamed]) -> dict[str, str]:
@@ -263,6 +279,11 @@ def intent_of(name: str) -> str:
     return name[len(_PREFIX) : -len(_SUFFIX)]
 
 
+def f1_of_intent(intent: str) -> str:
+    """Return the name of the metric that is the F1 of an intent."""
+    return f"{_PREFIX}{intent}{_SUFFIX}"
+
+
 def dropped_intents(compared: Comparison) -> list[MetricDelta]:
     """Return the F1 metrics of the intents whose drop is more than chance, the worst first."""
     dropped = [metric for metric in compared.metrics if metric.judgement == "worse" and is_f1_of_an_intent(metric.name)]
@@ -289,12 +310,26 @@ def is_likely_noise(compared: Comparison, judged: Judged) -> bool:
     return tested and all(figure.judgement != "worse" for figure in figures)
 
 
-def is_a_flip(case: CaseChange, mode: str) -> bool:
-    """Whether a newly wrong sentence was judged on both sides, or is a training sentence that cross-validation judged.
+def noise_of(compared: Comparison, judged: Judged) -> list[CaseChange]:
+    """Return the newly wrong sentences that are likely noise: those that changed sides and that nothing explains.
 
-    A test sentence that is new itself is no noise: it is wrong.
+    A sentence that the base did not judge is no noise of a difference: it is wrong. Nor is one to which training
+    sentences of this change are near: they caused it.
     """
-    return mode == "cross-validation" or (case.base_passed is not None and not {"edited", "renamed"} & set(case.edits))
+    if not is_likely_noise(compared, judged):
+        return []
+    cases = dict(sentences_of(compared))[judged]
+    return [case for case in cases.newly_failing if _is_a_flip(case) and not _is_caused(case)]
+
+
+def _is_a_flip(case: CaseChange) -> bool:
+    """Whether a sentence was judged on both sides."""
+    return case.base_passed is not None and not {"edited", "renamed"} & set(case.edits)
+
+
+def _is_caused(case: CaseChange | MisunderstoodSentence) -> bool:
+    """Whether the change touched a training sentence that explains why a sentence is wrong."""
+    return any(change.change not in {"unchanged", "unknown"} for change in case.because)
 
 
 def sentences_of(compared: Comparison) -> tuple[tuple[Judged, ChangedCases], ...]:
@@ -310,9 +345,7 @@ def is_likely_misparsed(compared: Comparison, evaluation: Evaluation) -> bool:
     """
     figure = compared.metric(f"{evaluation}.misunderstood")
     sentences = compared.misunderstood if evaluation == "core" else compared.misunderstood_in_cases
-    explained = any(
-        change.change not in {"unchanged", "unknown"} for sentence in sentences for change in sentence.because
-    )
+    explained = any(map(_is_caused, sentences))
     edited = any(case.edits for case in _tests(compared, evaluation).newly_misunderstood)
     known = compared.training_known and not compared.understands_otherwise
     if not known or explained or edited or took_away(compared):

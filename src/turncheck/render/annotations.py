@@ -21,6 +21,7 @@ from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.commands import command
 from turncheck.render.spans import Line, line, plain
 from turncheck.render.wording.causes import cause_in_words, is_proved, why_in_words
+from turncheck.render.wording.newly_judged import WHAT, details, mostly_wrong, outcome_in_words
 from turncheck.render.wording.tests import failing_in_quarantine, quarantine_in_words, with_copy_count
 
 if TYPE_CHECKING:
@@ -82,7 +83,18 @@ def find_remarks(report: Report, comparison: Comparison | None) -> list[Remark]:
     remarks += _misunderstood_remarks(report, compared)
     if compared:
         remarks += _cause_remarks(compared)
-        _, newly = likely_noise(report, compared)
+        remarks += [
+            Remark(
+                "warning",
+                f"new {WHAT[one.kind]} is mostly wrong: {one_line(one.name, 100)}",
+                one_line(f"{outcome_in_words(one)}{plain(details(one))}", _LINE),
+                one.location,
+                "new-and-mostly-wrong",
+                one.name,
+            )
+            for one in mostly_wrong(compared)
+        ]
+        _, newly = likely_noise(compared)
         remarks += [_sentence_remark(case, case.location) for case in newly if case.location]
     remarks += old_findings
     # What failed before is only as severe as the gates count it, and never displaces what is new.

@@ -23,7 +23,7 @@ from turncheck.comparison.changes import (
 from turncheck.comparison.gates_on_tests import newly_failing_tests, no_longer_checked, tests_because_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.tally import faults_of
-from turncheck.comparison.training_changes import is_a_flip, is_likely_misparsed, is_likely_noise, sentences_of
+from turncheck.comparison.training_changes import is_likely_misparsed, noise_of, sentences_of
 from turncheck.messages.phrasing import count
 from turncheck.render import entries
 from turncheck.render.case_keys import misunderstood_cases, misunderstood_stories, new_and_old, wrong_sentences
@@ -39,6 +39,7 @@ from turncheck.render.entries import (
 from turncheck.render.lists import MISUNDERSTOOD, Lists
 from turncheck.render.spans import BUILT, Code, Entry, Line, NeutralSection, Place, Prose, Said, Section, line, listed
 from turncheck.render.wording.changes import threshold_in_words
+from turncheck.render.wording.newly_judged import WHAT, mostly_wrong
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
@@ -169,6 +170,9 @@ def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[Neut
     for section in lists.misunderstood(MISUNDERSTOOD, title, in_stories, in_cases, report, entry=new):
         misparsed = is_likely_misparsed(compared, "core" if section.name == MISUNDERSTOOD[0] else "e2e")
         yield replace(section, title=f"Likely noise: {section.title}", unfolded=0) if misparsed else section
+    wrong_news = mostly_wrong(compared)
+    title = f"New, and mostly wrong ({len(wrong_news)})"
+    yield lists.listed("mostly_wrong", title, wrong_news, entries.newly_judged)
     collisions = compared.collisions
     title = f"Intents that began to collide ({len(collisions)})"
     yield lists.listed("collisions", title, collisions, entries.collision)
@@ -180,7 +184,7 @@ def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[Neut
     ]
     title = f"Training sentences moved to another intent, or listed under two ({len(both)})"
     yield lists.listed("relabelled", title, both, entries.training, unfolded=min(lists.unfolded, _MOST_RELABELLED))
-    flips, _ = likely_noise(report, compared)
+    flips, _ = likely_noise(compared)
     others, collided = _parted(compared, {id(case) for _, case in flips})
     caused = [case for case in others if is_caused(case)]
     unexplained = [case for case in others if not is_caused(case)]
@@ -238,14 +242,24 @@ def _improvements(lists: Lists, compared: Comparison) -> Iterable[NeutralSection
     elsewhere = [finding for finding in compared.gone_findings if not finding.location.line]
     title = f"No longer reported ({len(elsewhere)})"
     yield lists.listed("gone_elsewhere", title, elsewhere, entries.finding_gone, unfolded=0)
+    yield _names(lists, compared)
+
+
+def _names(lists: Lists, compared: Comparison) -> NeutralSection:
+    """New and removed names; of new ones how they do, except of what is mostly wrong, which is listed above."""
     names = [
         (what, named, removed)
         for what, changed in (("intent", compared.intents), ("entity", compared.entity_types))
         for removed, things in ((False, changed.added), (True, changed.removed))
         for named in things
     ]
-    title = f"New and removed intents and entities ({len(names)})"
-    yield lists.listed("names", title, names, lambda name: entries.named(*name), unfolded=0)
+    judged = {(WHAT[one.kind], one.name): one for one in compared.newly_judged}
+    found = [entries.named(*name, judged.get((name[0], name[1].name))) for name in names]
+    listed_there = {(what, named.name) for what, named, removed in names if not removed}
+    others = [one for key, one in judged.items() if key not in listed_there and not one.mostly_wrong]
+    found += map(entries.newly_judged, others)
+    what = "intents, entities, responses and suites" if others else "intents and entities"
+    return lists.listed("names", f"New and removed {what} ({len(found)})", found, lambda entry: entry, unfolded=0)
 
 
 def _constants(lists: Lists, report: Report, compared: Comparison) -> Iterable[NeutralSection]:
@@ -293,17 +307,10 @@ def _sentence(judged: tuple[str, CaseChange]) -> Entry:
     return entries.labelled(what, case) if what else entries.sentence(case)
 
 
-def likely_noise(report: Report, compared: Comparison) -> tuple[list[tuple[str, CaseChange]], list[CaseChange]]:
+def likely_noise(compared: Comparison) -> tuple[list[tuple[str, CaseChange]], list[CaseChange]]:
     """Newly wrong sentences under figures that are within noise; and the sentences with a wrong intent that are not."""
-    mode = report.nlu.mode if report.nlu else ""
     named = {"intents": "", "entities": "entities", "responses": "response"}
-    flips = [
-        (named[judged], case)
-        for judged, cases in sentences_of(compared)
-        if is_likely_noise(compared, judged)
-        for case in cases.newly_failing
-        if is_a_flip(case, mode)
-    ]
+    flips = [(named[judged], case) for judged, _ in sentences_of(compared) for case in noise_of(compared, judged)]
     noisy = {id(case) for _, case in flips}
     return flips, [case for case in compared.examples.newly_failing if id(case) not in noisy]
 

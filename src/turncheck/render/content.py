@@ -14,7 +14,7 @@ from turncheck.comparison.gates_on_tests import newly_failing_tests
 from turncheck.comparison.metrics import MetricDelta, metrics_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.tally import lacks_actions
-from turncheck.comparison.training_changes import intent_of, is_f1_of_an_intent
+from turncheck.comparison.training_changes import f1_of_intent, intent_of, is_f1_of_an_intent
 from turncheck.messages.phrasing import count, on_one_line
 from turncheck.render import case_keys, entries, main_metrics, phrases
 from turncheck.render.batch_text import batch_remarks, tested_at
@@ -40,10 +40,12 @@ from turncheck.render.strength_text import judged_mutants, robustness_note, stre
 from turncheck.render.wording import tests as test_wording
 from turncheck.render.wording.causes import how_proved
 from turncheck.render.wording.figures import change, figure
+from turncheck.render.wording.newly_judged import right_in_short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from turncheck.comparison.changes import NewlyJudged
     from turncheck.comparison.model import Comparison
     from turncheck.messages.finding import Location
     from turncheck.render.wording.verdict import GateResult, Verdict
@@ -85,7 +87,7 @@ def run_sections(
 def _in_plain_sight(lists: Lists, report: Report, compared: Comparison | None) -> frozenset[Location | str | None]:
     """What the lists above show without unfolding: tests by name, everything else by place."""
     tests = case_keys.wrong_tests(report) if compared is None else newly_failing_tests(compared)
-    wrong = case_keys.wrong_sentences(report) if compared is None else likely_noise(report, compared)[1]
+    wrong = case_keys.wrong_sentences(report) if compared is None else likely_noise(compared)[1]
     found = findings_worst_first(report) if compared is None else compared.new_findings
     stories = case_keys.misunderstood_stories(report) if compared is None else compared.stories.newly_misunderstood
     e2e = case_keys.misunderstood_cases(report) if compared is None else compared.e2e.newly_misunderstood
@@ -156,9 +158,21 @@ def intent_table(report: Report, compared: Comparison | None) -> NeutralSection:
         if is_f1_of_an_intent(m.name) and m.delta is not None and main_metrics.change_of(m) != "±0"
     ]
     changed.sort(key=lambda metric: (metric.judgement not in {"worse", "better"}, metric.delta or 0.0, metric.name))
-    rows = tuple(_changed_intent(metric) for metric in changed[:BUILT])
-    title = f"Intents whose F1 changed ({len(changed)})"
-    return Section("intents", title, rows, len(changed), 0, (Column("F1 of the intent"), *_SIDES))
+    values = {metric.name: metric for metric in compared.metrics}
+    new = [
+        _new_intent(values[name], one)
+        for one in compared.newly_judged
+        if one.kind == "intents" and (name := f1_of_intent(one.name)) in values
+    ]
+    rows = (*new, *map(_changed_intent, changed[:BUILT]))
+    words = "Intents that are new, or whose F1 changed" if new else "Intents whose F1 changed"
+    title = f"{words} ({len(new) + len(changed)})"
+    return Section("intents", title, rows[:BUILT], len(new) + len(changed), 0, (Column("F1 of the intent"), *_SIDES))
+
+
+def _new_intent(metric: MetricDelta, one: NewlyJudged) -> Row:
+    value = line(_score(metric.value))
+    return Row((line(_name(metric.name)), line("–"), value, line(Change("", "", right_in_short(one)))))
 
 
 def _changed_intent(metric: MetricDelta) -> Row:
@@ -310,8 +324,8 @@ DEGRADATION: Final = (
     "still_misunderstood_cases", "still_failing", "substituted", "survivors", "noise", "flips", "right", "gone",
     "gone_elsewhere", "names", "notes", "reached", "uncovered", "skipped", "remarks", "findings", "unknown_found",
     "labels", "relabelled", "wrong", "removed", "components", "fallback", "stripped", "cut", "gone_tests", "collisions",
-    "misunderstood", "misunderstood_cases", "unknown_failing", "failing", "errors", "gates", "worse", "unseen",
-    "metrics", "edited", "quarantined", "settings", "suppressions",
+    "mostly_wrong", "misunderstood", "misunderstood_cases", "unknown_failing", "failing", "errors", "gates", "worse",
+    "unseen", "metrics", "edited", "quarantined", "settings", "suppressions",
 )  # fmt: skip
 """The order in which lists give up entries: details, what was wrong already, became right, became wrong, the gates; and
 last how the change alters what it is judged by."""
@@ -325,11 +339,11 @@ _OLD: Final = {
 """Lists of what the base has too, and what they count."""
 ORDER: Final = (
     "remarks", "edited", "quarantined", "errors", "cut", "stripped", "relabelled", "fallback", "components",
-    "collisions", "failing", "unknown_failing", "misunderstood", "misunderstood_cases", "gone_tests", "wrong", "labels",
-    "removed", "findings", "unknown_found", "uncovered", "reached", "survivors", "noise", "notes", "flips", "right",
-    "gone", "gone_elsewhere", "names", "still_failing", "still_misunderstood", "still_misunderstood_cases",
-    "still_wrong", "still_found", "suites", "intents", "confusions", "covered", "gates", "skipped", "substituted",
-    "method",
+    "mostly_wrong", "collisions", "failing", "unknown_failing", "misunderstood", "misunderstood_cases", "gone_tests",
+    "wrong", "labels", "removed", "findings", "unknown_found", "uncovered", "reached", "survivors", "noise", "notes",
+    "flips", "right", "gone", "gone_elsewhere", "names", "still_failing", "still_misunderstood",
+    "still_misunderstood_cases", "still_wrong", "still_found", "suites", "intents", "confusions", "covered", "gates",
+    "skipped", "substituted", "method",
 )  # fmt: skip
 """How a document shows the sections that are below its figures."""
 _WHOLE: Final = frozenset({"suppressions", "settings", "edited", "quarantined", "metrics", "gates"})

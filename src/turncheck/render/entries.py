@@ -16,6 +16,7 @@ from turncheck.render.case_keys import key_of_sentence, key_of_test, key_of_text
 from turncheck.render.spans import PROSE_LIMIT, Code, Entry, Line, Place, Prose, Said, line, listed
 from turncheck.render.strength_text import variant_line
 from turncheck.render.wording.causes import is_proved, without_in_words
+from turncheck.render.wording.newly_judged import WHAT, details, outcome_in_words
 from turncheck.render.wording.repeats import runs_in_words
 from turncheck.render.wording.tests import HeldTest, quarantine_in_words, with_copy_count
 
@@ -371,10 +372,18 @@ def item(item: ChangedItem) -> Entry:
     return Entry(line(f"{verb} {changes.SINGULAR.get(item.kind, 'thing')} ", Code(item.name)), _at(item.location))
 
 
-def named(what: str, named: changes.Named, removed: bool) -> Entry:
-    """A new or removed intent or entity."""
+def named(what: str, named: changes.Named, removed: bool, judged: changes.NewlyJudged | None = None) -> Entry:
+    """A new or removed intent or entity; of a new one, how it does if any sentence of it was judged."""
     verb = "removed" if removed else "new"
-    return Entry(line(f"{verb} {what} ", Code(named.name)), _at(named.location, on_base=removed))
+    how = f" {outcome_in_words(judged)}" if judged is not None and not removed else ""
+    return Entry(line(f"{verb} {what} ", Code(named.name), how), _at(named.location, on_base=removed))
+
+
+def newly_judged(one: changes.NewlyJudged) -> Entry:
+    """A new intent, response, entity or suite: how many of its sentences are right, and where the others go."""
+    new = "newly judged" if one.known else "new"
+    spans = line(f"{new} {WHAT[one.kind]} ", Code(one.name), f" {outcome_in_words(one)}", details(one))
+    return Entry(spans, _at(one.location))
 
 
 def gate(gate: GateResult, shown: AbstractSet[Location | str | None], *, causes: bool) -> Entry:

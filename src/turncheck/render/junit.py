@@ -54,6 +54,7 @@ from turncheck.render.phrases import expected_got, moment, why_unjudged
 from turncheck.render.rendered import Rendered
 from turncheck.render.spans import plain
 from turncheck.render.wording.causes import why_in_words
+from turncheck.render.wording.newly_judged import details, outcome_in_words
 from turncheck.render.wording.repeats import runs_in_words
 from turncheck.render.wording.tests import failed_test, quarantine_in_words
 
@@ -184,6 +185,7 @@ class SuiteWriter:
         judged = compared if compared and compared.judged else None
         self._newly_failing = by_place(judged.stories.newly_failing if judged else ())
         self._newly_failing_cases = by_place(judged.e2e.newly_failing if judged else ())
+        self._newly_judged = {one.name: one for one in (judged.newly_judged if judged else ()) if one.kind == "intents"}
         self._project = report.project.root or report.project.name
         self._whole = next(places(report), None)
         """The place of anything that does not belong to one file; older reports do not name one."""
@@ -341,10 +343,18 @@ class SuiteWriter:
             *(misclassified(self._rooted, prediction) for prediction in wrong),
             *(words for prediction in judged if (words := varying(self._rooted, prediction))),
         ]
+        new = self._newly_judged.get(judged[0].expected.intent or "")
+        words = (
+            f"{'newly judged' if new.known else 'new'}, and {outcome_in_words(new)}{plain(details(new))}" if new else ""
+        )
         written = self._case(case, at=location)
+        if words:
+            lines.insert(1, attribute(words))
         if gates:
             message = attribute("; ".join(gate.reason for gate in gates))
             written.add_failure_info(message, self._text(lines, location), "gate")
+        elif new and new.mostly_wrong:  # as pytest reports an expected failure: it must not fail the run
+            written.add_skipped_info(attribute(words), self._text(lines, location))
         elif not number:
             _skip(written, f"unclear: {count(unclear, 'sentence')}")
         else:

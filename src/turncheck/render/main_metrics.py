@@ -10,8 +10,9 @@ from turncheck.comparison import metrics
 from turncheck.comparison.changes import ChangedCases, number_of
 from turncheck.comparison.metric_deltas import is_counted
 from turncheck.comparison.tally import faults_of
-from turncheck.comparison.training_changes import dropped_intents, intent_of
+from turncheck.comparison.training_changes import dropped_intents, f1_of_intent, intent_of
 from turncheck.render.wording.figures import change, figure, no_verdict
+from turncheck.render.wording.newly_judged import mostly_wrong, right_in_short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -65,8 +66,9 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
     current = metrics.metrics_of(report)
     deltas = {metric.name: metric for metric in comparison.metrics} if comparison and comparison.judged else {}
     rows = []
-    dropped = dropped_intents(comparison) if comparison and comparison.judged else []
-    for label, subject, name in _named(report, dropped):
+    dropped = dropped_intents(comparison)[:_MOST_INTENTS] if comparison and comparison.judged else []
+    new = _mostly_wrong_intents(comparison) if comparison and comparison.judged else {}
+    for label, subject, name in _named(report, [*(delta.name for delta in dropped), *new]):
         metric, delta = current.get(name), deltas.get(name)
         if (metric is None and delta is None) or (_only_if_any(name) and not _any(name, current, deltas)):
             continue
@@ -84,7 +86,7 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
                 change=change_of(delta) if delta and not _of_others(delta, comparison) else "",
                 mark=mark(delta) if delta else "",
                 name=name,
-                note=_note(delta, comparison) if delta and comparison else "",
+                note=new.get(name) or (_note(delta, comparison) if delta and comparison else ""),
                 on_shared=on_shared,
                 whole=whole if on_shared else "",
             )
@@ -226,12 +228,16 @@ _ROWS: Final = (
 """The figures below those of language understanding."""
 
 
-def _named(report: Report, dropped: list[metrics.MetricDelta]) -> list[tuple[str, str, str]]:
-    """The label, subject and name of each row."""
+def _mostly_wrong_intents(comparison: Comparison) -> dict[str, str]:
+    """The F1 of each new intent that is mostly wrong, and how many of its sentences are right."""
+    wrong = [one for one in mostly_wrong(comparison) if one.kind == "intents"]
+    return {f1_of_intent(one.name): f"; {right_in_short(one)}" for one in wrong[:_MOST_INTENTS]}
+
+
+def _named(report: Report, intents: list[str]) -> list[tuple[str, str, str]]:
+    """The label, subject and name of each row; ``intents``: the F1 of those that have a row of their own."""
     rows = [(metrics.metric_of(name).label, "", name) for name in ("nlu.intents.f1", "nlu.intents.accuracy")]
-    rows += [
-        (metrics.metric_of(delta.name).label, intent_of(delta.name), delta.name) for delta in dropped[:_MOST_INTENTS]
-    ]
+    rows += [(metrics.metric_of(name).label, intent_of(name), name) for name in intents]
     for kind, scores in (
         ("entities", report.nlu.entities if report.nlu else {}),
         ("responses", report.nlu.responses if report.nlu else {}),

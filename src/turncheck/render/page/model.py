@@ -59,6 +59,8 @@ class Intent(_Part, frozen=True, kw_only=True):
     """As in ``comparison.json``: ``better``, ``worse``, ``noise``, ``same``, ``not judged``; empty without a base."""
     shared: bool
     """Whether the figures are of the sentences that both sides judged only."""
+    new: str
+    """How many of its sentences are right, in words, if only this side judges it; else empty."""
 
 
 class Training(_Part, frozen=True, kw_only=True):

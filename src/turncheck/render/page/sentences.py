@@ -10,11 +10,12 @@ from msgspec import UnsetType
 from turncheck.comparison.cases import entity_spans
 from turncheck.render.main_metrics import change_of, is_on_shared, mark, sample_size_note
 from turncheck.render.page.model import NONE, Entities, Entity, Intent, Selection, Sentences, Side, Threshold, Training
+from turncheck.render.wording.newly_judged import right_in_short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from turncheck.comparison.changes import CaseChange, ChangedCases
+    from turncheck.comparison.changes import CaseChange, ChangedCases, NewlyJudged
     from turncheck.comparison.metrics import MetricDelta
     from turncheck.comparison.model import Comparison
     from turncheck.messages.finding import Location
@@ -153,12 +154,15 @@ def intent_rows(nlu: Nlu | None, comparison: Comparison | None, labels: Labels) 
     """Return the table of intents, the weakest first; with a base also those that only the base judged."""
     scores: Mapping[str, Any] = nlu.intents.report if nlu and nlu.intents else {}
     deltas = {metric.name: metric for metric in (comparison.metrics if comparison and comparison.judged else ())}
+    judged = comparison.newly_judged if comparison else ()
+    new = {one.name: one for one in judged if one.kind == "intents"}
     rows = [
         _row(
             labels.number(name),
             figures,
             {one: deltas.get(f"nlu.intents[{name}].{one}") for one in ("precision", "recall", "f1")},
             comparison,
+            new.get(name),
         )
         for name, figures in scores.items()
         if name not in _AVERAGES and isinstance(figures, dict)
@@ -167,7 +171,11 @@ def intent_rows(nlu: Nlu | None, comparison: Comparison | None, labels: Labels) 
 
 
 def _row(
-    name: int, figures: Mapping[str, Any], deltas: Mapping[str, MetricDelta | None], comparison: Comparison | None
+    name: int,
+    figures: Mapping[str, Any],
+    deltas: Mapping[str, MetricDelta | None],
+    comparison: Comparison | None,
+    new: NewlyJudged | None,
 ) -> Intent:
     """Return a row; with a base all three figures are those that are compared, so that they belong together."""
     delta = deltas["f1"]
@@ -189,6 +197,7 @@ def _row(
         change=change_of(comparable) if comparable else "",
         worth=f"{mark(comparable)}{sample_size_note(comparable)}" if comparable else "",
         judgement=delta.judgement if delta else "",
+        new=right_in_short(new) if new else "",
         shared=bool(delta) and any(one is not None and is_on_shared(one) for one in deltas.values()),
     )
 

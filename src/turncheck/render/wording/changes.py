@@ -121,10 +121,12 @@ def broken_intents_in_words(compared: Comparison, reported: AbstractSet[str | No
 
     Args:
         compared: this side with the base.
-        reported: metrics that something else reports already.
+        reported: metrics that something else reports already. With whom a new intent collides that is mostly wrong is
+            said with it.
     """
     dropped = [intent_of(intent.name) for intent in dropped_intents(compared) if intent.name not in reported]
-    pairs = [collision.intents for collision in compared.collisions]
+    new = {one.name for one in compared.newly_judged if one.mostly_wrong and one.kind == "intents"}
+    pairs = [collision.intents for collision in compared.collisions if not new & set(collision.intents)]
     if not dropped:
         return f"{_collide(*pairs[0])}{_more(len(pairs) - 1, 'pair')}" if pairs else ""
     first, others = dropped[0], dropped[1:]

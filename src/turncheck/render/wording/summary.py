@@ -11,7 +11,7 @@ from turncheck.comparison.changes import CaseChange, ChangedCases, FindingChange
 from turncheck.comparison.compare import is_less_understood
 from turncheck.comparison.judged import BadFinding, Findings, Judged, LossesOverall
 from turncheck.comparison.tally import Tally, faults_of, tallies
-from turncheck.comparison.training_changes import dropped_intents, is_likely_misparsed, is_likely_noise, sentences_of
+from turncheck.comparison.training_changes import dropped_intents, is_likely_misparsed, noise_of, sentences_of
 from turncheck.evaluations.kinds import TESTS, WITHOUT_TESTS
 from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import count, first_line
@@ -28,6 +28,7 @@ from turncheck.render.wording.changes import (
     unseen_in_words,
 )
 from turncheck.render.wording.figures import NO_BASE
+from turncheck.render.wording.newly_judged import mostly_wrong, mostly_wrong_in_words
 from turncheck.render.wording.reasons import STAND_IN, errors_in_words, reason_in_short, reason_of
 from turncheck.render.wording.repeats import losses_in_words, repeats_in_words
 
@@ -302,7 +303,8 @@ def _sentences_that_changed_sides(compared: Comparison) -> list[str]:
     parts = []
     for judged, cases in sentences_of(compared):
         if number := len(cases.newly_failing):
-            noise = " (within noise)" if is_likely_noise(compared, judged) else ""
+            noisy = len(noise_of(compared, judged))
+            noise = f" ({f'{noisy:,} of them ' if noisy < number else ''}within noise)" if noisy else ""
             parts.append(f"{words[judged].format(count(number, 'sentence'))}{noise}")
     if not compared.examples.newly_failing and (better := len(compared.examples.better)):
         parts.insert(0, f"{count(better, 'sentence')} newly right")
@@ -482,16 +484,19 @@ def summarize(report: Report, comparison: Comparison | None, gates: Sequence[Jud
     failing = sorted((gate for gate in gates if gate.fails), key=_rank)
     about = {gate.metric for gate in failing}
     intents = broken_intents_in_words(compared, about) if compared else ""
+    new = mostly_wrong_in_words(compared) if compared else ""
     misunderstood = _all_misunderstood(report, compared)
     tests_fail = any(gate.name in TEST_GATES for gate in failing)
-    clauses = and_more(failing_clauses(failing, report, comparison), _MOST - bool(intents))
+    clauses = and_more(failing_clauses(failing, report, comparison), max(1, _MOST - bool(intents) - bool(new)))
     cut = 0 if failing and failing[0].name in TEST_GATES else 1
     causes, symptoms = clauses[:cut], clauses[cut:]
     broken = [clause for clause in (*causes, Clause(intents), *symptoms, Clause(misunderstood)) if clause.words]
     away = [Clause(words) for words in taken_away_in_words(report, compared)] if compared else []
-    is_news = bool(clauses or intents or _misunderstood(report, comparison))
+    is_news = bool(clauses or intents or new or _misunderstood(report, comparison))
     if is_news:
         first = [*causes, *away[:1], *broken[len(causes) :], *away[1:]]
+        if new:  # after what fails, and always among what is said
+            first.insert(min(len(clauses), len(first), _MOST - 1), Clause(new))
     else:
         taken, *others = [*away, Clause(removed_in_words(compared) if compared else "")]
         first = [taken, _passed(report, compared), *broken, *others]
@@ -563,6 +568,13 @@ def _reservation_by_comparison(report: Report, comparison: Comparison | None, ga
         return "although tests are gone"
     if suppressed := _suppressed(comparison):
         return suppressed
+    return _badly_understood(comparison)
+
+
+def _badly_understood(comparison: Comparison) -> Reservation:
+    if new := mostly_wrong(comparison):
+        is_one = len(new) == 1 and new[0].kind == "intents"
+        return "a new intent is mostly misunderstood" if is_one else "what is new is mostly wrong"
     if comparison.collisions:
         return "intents collide"
     if is_less_understood(comparison):

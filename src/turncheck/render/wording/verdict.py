@@ -101,6 +101,8 @@ Reservation = Literal[
     "annotations are gone",
     "annotations have another entity",
     "less is understood",
+    "a new intent is mostly misunderstood",
+    "what is new is mostly wrong",
     "intents collide",
     "a change cannot be judged",
     "changes cannot be judged",
