@@ -200,8 +200,8 @@ def edited(bot: Bot, project: Project, seed: str) -> Project:
     """Return a project with harmless edits: those of sentences that change a test by themselves are left out."""
     chance = random.Random(seed)
     edits = list(harmless(bot.project, chance))
-    chosen = sorted(chance.sample(range(len(edits)), min(EDITS, len(edits))), reverse=True)
-    chosen = [edits[number] for number in chosen]  # sentences last
+    numbers = chance.sample(range(len(edits)), min(EDITS, len(edits)))
+    chosen = [edits[number] for number in sorted(numbers, reverse=True)]  # sentences last
     while not _is_harmless(bot, chosen):
         chosen = chosen[:-1]
     for edit in chosen:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 import pytest
 from github_markdown import elements, to_html
@@ -13,7 +15,7 @@ from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Missing, Present
 from turncheck.messages.finding import Location
 from turncheck.render.console import render_console
-from turncheck.render.markdown import render_comment
+from turncheck.render.markdown import render_comment, render_summary
 from turncheck.render.wording.gates import judge
 from turncheck.report.model import (
     CaseMessage,
@@ -27,12 +29,20 @@ from turncheck.report.model import (
     StoryStep,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from turncheck.render.rendered import Rendered
+
 
 def drawn(head: Report, base: Report | None = None) -> tuple[str, str]:
-    comparison = compare(head, Present(base, "git") if base else Missing("none yet"))
-    verdict = judge(head, comparison, head.settings)
-    comment, console = (str(r(head, comparison, verdict, LINKS).content) for r in (render_comment, render_console))
+    comment, console = shown(render_comment, head, base), shown(render_console, head, base)
     return comment, console
+
+
+def shown(render: Callable[..., Rendered], head: Report, base: Report | None = None) -> str:
+    comparison = compare(head, Present(base, "git") if base else Missing("none yet"))
+    return str(render(head, comparison, judge(head, comparison, head.settings), LINKS).content)
 
 
 RENAMED = [story(f"ask {i}", "utter_greet", "utter_hours!utter_opening_hours", line=5 * i + 1) for i in range(12)]
@@ -40,16 +50,19 @@ OTHER = story("goodbye", "utter_bye!utter_greet", line=100)
 
 
 def test_tests_that_fail_alike_are_one_entry_with_the_rest_to_unfold(golden: Golden) -> None:
-    comment, _ = drawn(report(stories=[OTHER, *RENAMED], cases=[case("e", "utter_hours!utter_opening_hours")]))
+    head = report(stories=[OTHER, *RENAMED], cases=[case("e", "utter_hours!utter_opening_hours")])
+    comment, summary = shown(render_comment, head), shown(render_summary, head)
 
-    assert "#### Failing tests (14)" in comment
-    lines = comment[comment.index("#### Failing tests") :].splitlines()
-    golden(lines[2])
-    assert [line.partition(" · ")[0] for line in lines[3:7]] == [f"  - story `ask {i}`" for i in range(4)]
-    assert lines[7] == "  <details><summary>9 more</summary>"
-    assert comment.count("\n  - story `ask ") == 12
-    assert "\n- story `goodbye`: expected `utter_bye`, got `utter_greet`" in comment
-    html = to_html(comment)
+    for text, number in ((comment, 3), (summary, 4)):
+        assert "#### Failing tests (14)" in text
+        lines = text[text.index("#### Failing tests") :].splitlines()
+        golden(lines[2], lines[3 + number])
+        entries = [line.partition(" · ")[0] for line in lines[3 : 3 + number]]
+        assert entries == [f"  - story `ask {i}`" for i in range(number)]
+        assert "\n- story `goodbye`: expected `utter_bye`, got `utter_greet`" in text
+    assert comment.count("\n  - story `ask ") == 3
+    assert summary.count("\n  - story `ask ") == 12
+    html = to_html(summary)
     assert elements(html)["details"] == elements(html)["summary"] == html.count("</details>")
 
 
@@ -68,6 +81,7 @@ def test_what_is_left_out_is_counted_in_tests_not_in_entries() -> None:
 
     assert "#### Failing tests (80)" in comment
     assert "<details><summary>64 more</summary>" in comment
+    assert "\n… and 60 more, in the [results]" in comment
 
 
 def test_findings_about_one_thing_are_one_entry(golden: Golden) -> None:

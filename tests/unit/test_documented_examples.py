@@ -167,10 +167,16 @@ COUNTED = re.compile(
 )
 
 
+TIMES = re.compile(r"# (ten|eleven) times:")
+
+
 def spelled_out(example: str) -> str:
-    """The example with what it only hints at: steps that come ten times, and so many examples of an intent."""
-    before, _, repeated = example.partition("# ten times:")
-    return COUNTED.sub(_intent_of_so_many, before + repeated * 10)
+    """The example with what it only hints at: steps that come several times, and so many examples of an intent."""
+    before, *repeated = TIMES.split(example)
+    if repeated:
+        times, step = repeated
+        before += step * {"ten": 10, "eleven": 11}[times]
+    return COUNTED.sub(_intent_of_so_many, before)
 
 
 def _intent_of_so_many(match: re.Match[str]) -> str:

@@ -53,6 +53,7 @@ def test_a_few_alternatives_are_followed(tmp_path: Path) -> None:
 _NO_RULES = (
     ("config.yml", "- name: RulePolicy\n", ""),
     ("domain.yml", "forms:\n  pizza_form:\n    required_slots:\n    - size\n", ""),
+    ("data/stories.yml", "  - action: pizza_form\n  - active_loop: pizza_form\n  - active_loop: null\n", ""),
 )
 """Rules would be held against each of the dialogues."""
 _TEST = """\

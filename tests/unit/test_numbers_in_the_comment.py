@@ -122,6 +122,8 @@ _COUNTED = re.compile(r"(?<![\w.])(?P<number>\d[\d,]*)(?: of \d[\d,]*)? (?P<word
 _TITLE = re.compile(r"(?:#### |<summary>)(?P<words>[A-Z][\w ,-]*?) \((?P<number>\d[\d,]*)(?: of \d+)?(?: [a-z]+)?\)")
 _CUT = re.compile(r"cut from (?P<base>[\d,]+) to (?P<now>[\d,]+) sentences?")
 """About the training sentences of one intent, which is named: they are no count of what is judged."""
+_ELSEWHERE = re.compile(r"[\d,]+ (?:is|are) in the ")
+"""How many of the list above are not shown, which :func:`shown_sections` adds up."""
 _LEFT_OUT = {"more", "new", "gone", "edited", "broke", "repaired", "fails", "fail", "copies", "copy"}
 """Words that mean what the line is about: "8 new" behind the stories, "3 more" below a list."""
 
@@ -234,7 +236,7 @@ def without_titles_alone(text: str, sections: Iterable[NeutralSection]) -> str:
 def counted(text: str) -> Iterator[tuple[frozenset[str], str, str]]:
     """Yield the words that each number is about, the number, and where it is."""
     for line in without_names(text).splitlines():
-        if _LIST.match(line) or line.startswith(("<sub>", "Both sides judged")):
+        if _LIST.match(line) or _ELSEWHERE.match(line) or line.startswith(("<sub>", "Both sides judged")):
             continue
         if (row := _ROW.match(line)) and row["label"].strip() and re.fullmatch(r"\d[\d,]*", row["now"]):
             yield _bag(row["label"]), row["now"], line

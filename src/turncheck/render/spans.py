@@ -235,16 +235,16 @@ class Section(Struct, Generic[_Shown], frozen=True):
 
     @property
     def folded_number(self) -> int:
-        """How many of ``total`` the folded entries count for."""
-        return self._stand_for(self.unfolded, len(self.entries))
+        """How many of ``total`` are not in plain sight: those in the fold, and those that it says are left out."""
+        return self.total - self._stand_for(self.unfolded)
 
     @property
     def left_out(self) -> int:
         """How many of ``total`` are not shown."""
-        return self.total - self._stand_for(0, len(self.entries))
+        return self.total - self._stand_for(len(self.entries))
 
-    def _stand_for(self, first: int, end: int) -> int:
-        return sum(self.weights[first:end]) if self.weights else len(self.entries[first:end])
+    def _stand_for(self, end: int) -> int:
+        return sum(self.weights[:end]) if self.weights else len(self.entries[:end])
 
     def cut(self, most: int) -> Section[_Shown]:
         """Return the section with at most this many entries."""
