@@ -20,6 +20,7 @@ from turncheck.engines.embedded.nlu.duckling import DucklingEntityExtractor
 from turncheck.engines.embedded.nlu.entity_model import EntityModel
 from turncheck.engines.embedded.nlu.intent_model import IntentModel, Ranking, likely, out_of_fold_rankings
 from turncheck.engines.embedded.nlu.ngrams import NgramFeatures, on_grid
+from turncheck.engines.embedded.nlu.patterns import collect_patterns
 from turncheck.engines.embedded.nlu.spacy_model import SpacyEntityExtractor, SpacyFeaturizer
 from turncheck.messages.errors import UserError
 from turncheck.project.rasa_version import NEWEST, OLDEST
@@ -93,7 +94,7 @@ class RegexEntityExtractor(featurizers.OfPatterns, frozen=True):
     @classmethod
     def train(cls, parameters: Mapping[str, Any], training: Training) -> Self:
         """Take the patterns; add a note if none is left."""
-        patterns = featurizers.collect_patterns(training.project.nlu, parameters, training.entity_names)
+        patterns = collect_patterns(training.project.nlu, parameters, training.entity_names)
         if not patterns:
             training.notes.append(
                 "RegexEntityExtractor: no regex or lookup table bears the name of an annotated entity"
@@ -104,8 +105,7 @@ class RegexEntityExtractor(featurizers.OfPatterns, frozen=True):
         """Append all matches, overlapping ones as well."""
         for text, entities in zip(batch.texts, batch.entities, strict=True):
             for named in self.patterns:
-                for match in named.pattern.finditer(text):
-                    start, end = match.span()
+                for start, end in named.spans(text):
                     entities.append(PredictedEntity(start, end, named.name, text[start:end], "RegexEntityExtractor"))
 
 
