@@ -53,3 +53,17 @@ def test_a_new_name_is_one_part_wherever_it_is_used(bot: Project) -> None:
     assert [(part.kind, part.name, part.old_name) for part in changes.parts] == [("responses", "utter_new", old)]
     assert old not in renamed.domain.responses
     assert not changes_between(bot, changes.without([0])).parts
+
+
+def test_an_intent_that_leaves_the_domain_while_its_sentences_come_is_one_part(bot: Project) -> None:
+    name = next(intent for intent in bot.domain.intents if any(e.base_intent == intent for e in bot.nlu.examples))
+    other = tuple(example for example in bot.nlu.examples if example.base_intent != name)
+    listed = dataclasses.replace(bot, nlu=replace(bot.nlu, examples=other))
+    intents = {key: intent for key, intent in bot.domain.intents.items() if key != name}
+    written = dataclasses.replace(bot, domain=replace(bot.domain, intents=intents))
+
+    for base, head in ((listed, written), (written, listed)):
+        changes = changes_between(base, head)
+
+        assert [(part.kind, part.name) for part in changes.parts] == [("intents", name)]
+        assert not changes_between(base, changes.without([0])).parts

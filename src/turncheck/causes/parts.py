@@ -149,8 +149,9 @@ def _difference(sections: Sequence[_Section], places: Sequence[tuple[int, int]],
     is_gone = not on_both and all(item.after is None for _, item in items)
     after = next((item.after for _, item in items if item.after is not None), None)
     before = next((item.before for _, item in items if item.before is not None), None)
+    counterpart = next((item.before for _, item in items if type(item.before) is type(after)), None)
     replaces = first[1].replaces
-    moved = before is not None and after is not None and contents(before) == contents(after)
+    moved = counterpart is not None and after is not None and contents(counterpart) == contents(after)
     steps = [section.steps(item) for section, item in items]
     return Difference(
         kind=first[0].group,
@@ -158,7 +159,7 @@ def _difference(sections: Sequence[_Section], places: Sequence[tuple[int, int]],
         change=(
             "replaced" if replaces else "added" if is_new else "removed" if is_gone else "moved" if moved else "changed"
         ),
-        location=None if after is None else _place(after) if replaces else first_changed(before, after),
+        location=None if after is None else _place(after) if replaces else first_changed(counterpart, after),
         base_location=None if before is None else _place(before),
         names=frozenset({first[1].name}).union(
             *(words_in(side) for _, item in items for side in (item.before, item.after) if side is not None)
