@@ -81,7 +81,7 @@ def test_what_is_left_out_is_counted_in_tests_not_in_entries() -> None:
 
     assert "#### Failing tests (80)" in comment
     assert "<details><summary>64 more</summary>" in comment
-    assert "\n… and 60 more, in the [results]" in comment
+    assert "\n… and 60 more" in comment
 
 
 def test_findings_about_one_thing_are_one_entry(golden: Golden) -> None:

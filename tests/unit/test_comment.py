@@ -482,7 +482,7 @@ def test_if_nothing_changed_a_comment_says_that_in_a_few_lines(golden: Golden) -
         ([{"slot": name} for name in "abcdef"], 6),
     ],
 )
-def test_findings_with_one_cause_are_one_entry(names: list[dict[str, Any]], entries: int) -> None:
+def test_findings_with_one_cause_are_one_entry(names: list[dict[str, Any]], entries: int, golden: Golden) -> None:
     found = [
         finding("a-code", f"It is wrong with {name}.", "warning", path=f"data/{number}.yml", **name)
         for number, name in enumerate(names)
@@ -490,11 +490,11 @@ def test_findings_with_one_cause_are_one_entry(names: list[dict[str, Any]], entr
     head = report(findings=found, stories=[story("s", "utter_a")])
     text = comment_of(head, report(commit=BASE_COMMIT, stories=[story("s", "utter_a")]))
     assert len(re.findall(r"^- ⚠️ `a-code`", text, re.MULTILINE)) == entries
-    assert f"New warnings in the data ({len(names)})" in text
+    golden(text, only=f"({len(names)})")
 
 
 @pytest.mark.parametrize("number", [4, 30])
-def test_what_names_each_other_is_one_entry(number: int) -> None:
+def test_what_names_each_other_is_one_entry(number: int, golden: Golden) -> None:
     places = [Location("data/rules.yml", line) for line in range(1, number + 1)]
     rules = [
         replace(
@@ -508,8 +508,8 @@ def test_what_names_each_other_is_one_entry(number: int) -> None:
     head = report(findings=[*rules, replace(apart, others=(Location("data/more.yml", 1),))])
     text = comment_of(head, report(commit=BASE_COMMIT))
     assert len(re.findall(r"^- ❌ `rule-contradiction`", text, re.MULTILINE)) == 2
-    assert (f"{number} rules and stories contradict each other" in text) == (number > 4)
-    assert (f"… and {number - 4} more on the page" in text) == (number > 6)
+    assert (f"and {number - 4} more" in text) == (number > 6)
+    golden(next(line for line in text.splitlines() if line.startswith("- ❌ `rule-contradiction`")))
     assert len(text.encode()) < 4_000
 
 

@@ -47,7 +47,7 @@ from turncheck.platforms.kore.engine.engines import platform_of
 from turncheck.process.environment import Secret
 from turncheck.project.model import Endpoint
 from turncheck.project.reader import read_project
-from turncheck.run.find_baseline import read_baseline
+from turncheck.run.named_baseline import read_baseline
 from turncheck.settings.options import Settings
 from turncheck.settings.sources import from_flags
 from turncheck.web.addresses import Network, is_allowed, is_http, is_loopback, origin_of, without_login

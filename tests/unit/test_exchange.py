@@ -16,7 +16,7 @@ from web_servers import Answer, serving
 
 from turncheck.comparison.model import Missing, Present, Unreadable
 from turncheck.report.codec import encode
-from turncheck.run.find_baseline import read_baseline
+from turncheck.run.named_baseline import read_baseline
 from turncheck.web.addresses import Network, is_http, is_https, is_safe, origin_of, without_login
 from turncheck.web.exchange import (
     AnswerTooLargeError,

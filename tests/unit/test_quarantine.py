@@ -150,7 +150,7 @@ def test_a_conversation_that_is_several_cases_is_named_by_one_of_them() -> None:
     assert "'breakfast/UTT-L1'" in finding.suggestion
 
 
-def test_the_comment_says_how_often_a_test_in_quarantine_passes() -> None:
+def test_the_comment_says_how_often_a_test_in_quarantine_passes(golden: Golden) -> None:
     entries = _quarantine("pays")
     other = case("o", "a")
     base = _report(cases=[_repeated("PPPPPPPPPPFFFFFFFFFF", "flaky"), other], quarantine=entries)
@@ -158,7 +158,7 @@ def test_the_comment_says_how_often_a_test_in_quarantine_passes() -> None:
     head = _report(cases=[now, other], quarantine=entries)
     compared = _compared(head, base)
     comment = render_comment(head, compared, judge(head, compared, GateSettings()), Links()).content
-    assert "`pays` (0 of 2 runs pass; base 5 of 10), in quarantine until" in str(comment)
+    golden(comment, only="(0 of 2")
 
 
 def test_a_test_is_listed_once_with_its_file_or_without(golden: Golden) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from turncheck.causes.search import Taken, Trials
+from turncheck.messages.finding import Name
 from turncheck.validation.conflicts import check_rules, check_story_conflicts
 from turncheck.validation.facts import gather
 
@@ -47,7 +48,7 @@ class Contradictions(Struct, frozen=True):
 
         def key(part_number: int) -> tuple[bool, bool, int]:
             part = self.changes.parts[part_number]
-            is_named = part.kind in {"rules", "stories"} and f"'{part.name}'" in finding.message
+            is_named = part.kind in {"rules", "stories"} and Name("story", part.name) in finding.about
             return not is_named, part.kind not in {"rules", "stories"}, part_number
 
         parts = range(len(self.changes.parts))

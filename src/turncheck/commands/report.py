@@ -229,8 +229,8 @@ def render_report(path: Path, baseline: str | None, out: Path, screen: Console, 
     from turncheck.conclude import conclude
     from turncheck.publishing.files import write_own, written_line
     from turncheck.report.codec import BASELINE_NAME
-    from turncheck.run.find_baseline import read_baseline
     from turncheck.run.folders import ensure_apart_from_project
+    from turncheck.run.named_baseline import read_baseline
     from turncheck.run.prepare import links_of
     from turncheck.run.report_of import REPORT_NAME, read_report
 
@@ -265,8 +265,8 @@ def render_pages(paths: Sequence[Path], baseline: str | None, out: Path | None, 
     from turncheck.conclude import page_of
     from turncheck.publishing.files import write_file
     from turncheck.render.page.page import NAME as PAGE
-    from turncheck.run.find_baseline import read_baseline
     from turncheck.run.folders import ensure_apart_from_project
+    from turncheck.run.named_baseline import read_baseline
     from turncheck.run.prepare import links_of
 
     if out is None:
@@ -411,7 +411,7 @@ def _given(request: PublishRequest, host: Host, network: Network) -> FoundRun:
     from turncheck.publishing.other_run import FoundResult, FoundRun
     from turncheck.render.assistants import comment_key, key_of
     from turncheck.render.links import Links
-    from turncheck.run.find_baseline import read_baseline
+    from turncheck.run.named_baseline import read_baseline
     from turncheck.run.report_of import read_report
 
     if request.report is None:

@@ -73,7 +73,7 @@ def by_cause(validation: Validation | None, report: Report, base: Report) -> Val
             caused.setdefault(cause, []).append(finding)
     if not caused:
         return None
-    rules = {item.name for item in report.coverage["rules"].items} if "rules" in report.coverage else set()
+    rules = _rules_of(report)
     merged = [_of_cause(cause, findings, rules) for cause, findings in caused.items()]
     findings = tuple(sorted((*others, *merged), key=lambda finding: finding.order))
     error = sum(finding.severity == "error" for finding in findings)
@@ -94,11 +94,8 @@ def _of_cause(cause: Cause, findings: Sequence[Finding], rules: Collection[str])
     contradicted = dict.fromkeys(
         name.name for finding in findings for name in finding.about if name.name != cause.name
     ) or dict.fromkeys(str(finding.location) for finding in findings)
-    of_rules = sum(name in rules for name in contradicted)
-    counted = [
-        *([count(len(contradicted) - of_rules, "story", "stories")] if len(contradicted) > of_rules else []),
-        *([count(of_rules, "rule")] if of_rules else []),
-    ]
+    intents = {finding.names for finding in findings}
+    keys = intents.pop() if len(intents) == 1 else ()  # whichever of the rules is the cause: there is one for all
     named = ", ".join(f"'{name}'" for name in list(contradicted)[:_MOST_NAMED])
     more = f" and {len(contradicted) - _MOST_NAMED:,} more" if len(contradicted) > _MOST_NAMED else ""
     of_rule = cause.kind == "rules"
@@ -106,20 +103,40 @@ def _of_cause(cause: Cause, findings: Sequence[Finding], rules: Collection[str])
         place for finding in findings for place in ((finding.location,) if of_rule else finding.others)
     )
     location = cause.location or findings[0].location
-    message = f"The {_in_short(cause)} and now contradicts {' and '.join(counted)}: {named}{more}."
-    hint, intents = _ADVICE, {finding.names for finding in findings}
-    if len(intents) == 1 and (of_keys := intents.pop()):  # whichever of them is the cause: there is one for all
-        intent, number = of_keys[0].name, count(len(contradicted) + 1, "rule")
-        message = f"Rules see only '{intent}', not '{intent}/…': {number} contradict each other."
-        hint = f"Write one rule for the intent '{intent}', with the action 'utter_{intent}'."
+    fault = _fault(cause, contradicted, rules, keys)
+    message, hint = f"The {fault}: {named}{more}.", _ADVICE
+    if keys:
+        message = f"{fault}: {count(len(contradicted) + 1, 'rule')} contradict each other."
+        hint = f"Write one rule for the intent '{keys[0].name}', with the action 'utter_{keys[0].name}'."
     return msgspec.structs.replace(
         findings[0],
         message=message,
         location=location,
         hint=hint,
         others=tuple(sorted((place for place in places if place != location), key=lambda place: place.sort_key)),
+        names=keys,
         about=(Name("cause", cause.name), *(Name("story", name) for name in sorted(contradicted))),
     )
+
+
+def _fault(cause: Cause, contradicted: Collection[str], rules: Collection[str], keys: Sequence[Name]) -> str:
+    """What is wrong: ``rule 'greet' was changed and now contradicts 2 stories``, or what rules see of an intent's keys.
+
+    ``keys`` names the intent, if all contradictions are between rules for its keys.
+    """
+    if keys:
+        return f"Rules see only '{keys[0].name}', not '{keys[0].name}/…'"
+    of_rules = sum(name in rules for name in contradicted)
+    counted = [
+        *([count(len(contradicted) - of_rules, "story", "stories")] if len(contradicted) > of_rules else []),
+        *([count(of_rules, "rule")] if of_rules else []),
+    ]
+    return f"{_in_short(cause)} and now contradicts {' and '.join(counted)}"
+
+
+def _rules_of(report: Report) -> frozenset[str]:
+    rules = report.coverage.get("rules")
+    return frozenset(item.name for item in rules.items) if rules is not None else frozenset()
 
 
 def _in_short(cause: Cause) -> str:
@@ -131,26 +148,32 @@ def _in_short(cause: Cause) -> str:
 def with_faults_by_cause(report: Report) -> Report:
     """Return the report whose evaluations could not be run because of what was changed, not of what it contradicts."""
     findings = report.validation.findings if report.validation else ()
-    caused = {
-        place: finding
-        for finding in findings
-        if finding.code == CONTRADICTION and any(name.kind == "cause" for name in finding.about)
-        for place in finding.others
-    }
+    if isinstance(report.causes, UnsetType):
+        return report
+    singles = {_place_of_single(one): one.causes[0] for one in report.causes.findings if one.causes}
+    causes = {(place, cause.name): cause for place, cause in singles.items() if place is not None}
+    rules = _rules_of(report)
+    caused: dict[Location, tuple[str, Location]] = {}
+    for finding in findings:
+        named = next((name.name for name in finding.about if name.kind == "cause"), None)
+        cause = causes.get((finding.location, named)) if named is not None and finding.code == CONTRADICTION else None
+        if cause is not None:
+            contradicted = [name.name for name in finding.about if name.kind == "story"]
+            fault = _fault(cause, contradicted, rules, finding.names)
+            caused |= dict.fromkeys(finding.others, (fault, finding.location))
     if not caused:
         return report
     skipped = tuple(
-        _with_cause(one, caused[one.location]) if one.fault and one.location in caused else one
+        _with_cause(one, *caused[one.location]) if one.fault and one.location in caused else one
         for one in report.skipped
     )
     return msgspec.structs.replace(report, skipped=skipped)
 
 
-def _with_cause(skipped: Skipped, finding: Finding) -> Skipped:
+def _with_cause(skipped: Skipped, fault: str, place: Location) -> Skipped:
     """An evaluation that could not be run, with the changed part that must be seen to."""
-    cause = finding.message.rstrip(".").removeprefix("The ").partition(": ")[0]
     return msgspec.structs.replace(
-        skipped, reason=f"{cause} ({finding.location})", without_place=cause, cause=cause, location=finding.location
+        skipped, reason=f"{fault} ({place})", without_place=fault, cause=fault, location=place
     )
 
 

@@ -30,7 +30,6 @@ from turncheck.messages.errors import INTERRUPTED, UserError
 from turncheck.messages.finding import shown_path
 from turncheck.process.regular_file import file_and_case, is_there
 from turncheck.process.screen import Console
-from turncheck.report.codec import MAX_BYTES, decode
 from turncheck.report.evaluations import EVALUATIONS, Evaluation
 from turncheck.report.model import Report, Skipped, Source
 from turncheck.run.assistant import asked_at_base, is_same_bot
@@ -39,12 +38,13 @@ from turncheck.run.evaluated_project import report_of_project
 from turncheck.run.inputs import AtCommit, Inputs, differing_files
 from turncheck.run.mended_base import needs_repair, repaired
 from turncheck.run.moved_assistants import moved_here
-from turncheck.run.report_of import REPORT_NAME, read_report, report_of
+from turncheck.run.named_baseline import read_baseline
+from turncheck.run.report_of import report_of
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.file import SettingsFile, read_settings_file
 from turncheck.settings.gates import GATES, gate_settings, named_projects
 from turncheck.settings.sources import FILE_NAME, combine
-from turncheck.web.addresses import Network, is_https, without_login
+from turncheck.web.addresses import Network
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -54,70 +54,7 @@ if TYPE_CHECKING:
 
 # Finding the baseline; each answer says how it was found, or why there is none.
 
-_SECONDS: Final = 30.0
-"""For fetching the whole report."""
 _SAME_BOT: Final = "the base would be asked at the address of this change"
-_HINT: Final = "Give a report.json that `turncheck run` wrote."
-
-
-def read_baseline(setting: str, network: Network) -> Baseline:
-    """Read the baseline that a path or an https address names; ``none`` means no baseline.
-
-    Raises:
-        UserError: a path is missing or is not a report, or an address is not https. A file that somebody
-            names is theirs to fix; an address may be down through no fault of theirs.
-    """
-    if setting == "none":
-        return Missing("switched off (`baseline: none`)")
-    if is_https(setting):
-        return _from_address(setting, network)
-    if "://" in setting:
-        raise UserError(
-            f"baseline: only https addresses are read, not {without_login(setting)!r}",
-            hint="Write it as https://host/report.json, with special characters percent-encoded.",
-        )
-    return _from_file(Path(setting))
-
-
-def _from_file(path: Path) -> Baseline:
-    if path.is_dir():
-        path = path / REPORT_NAME
-    if not path.exists():
-        branch = "" if path.suffix == ".json" else f" To compare with a branch: --base {path.as_posix()}"
-        raise UserError(f"baseline: no such file: {path}", hint=f"{_HINT}{branch}")
-    try:
-        report = read_report(path)
-    except UserError as error:
-        raise UserError(f"baseline: {error.message}", hint=error.hint or _HINT) from None
-    return Present(report, "file", report.source.commit, report.source.run_id)
-
-
-def _from_address(address: str, network: Network) -> Baseline:
-    import requests  # only if something is fetched
-    from urllib3.exceptions import HTTPError
-
-    from turncheck.web.exchange import AnswerTooLargeError, RedirectRefusedError, fetch
-
-    try:
-        status, content = fetch(address, network, seconds=_SECONDS, limit=MAX_BYTES)
-    except RedirectRefusedError as error:
-        return Unreadable(f"the address redirects to {error}")
-    except AnswerTooLargeError as error:
-        return Unreadable(f"it {error}")
-    except requests.Timeout:
-        return Unreadable(f"the address gave no complete answer within {_SECONDS:g} seconds")
-    except (requests.RequestException, HTTPError) as error:
-        return Unreadable(f"the address cannot be fetched ({type(error).__name__})")
-    if status in {404, 410}:
-        return Missing(f"the address answers {status}")
-    if status != 200:
-        return Unreadable(f"the address answers {status}")
-    try:
-        report = decode(content, name="the baseline")
-    except UserError as error:
-        return Unreadable(error.message)
-    return Present(report, "url", report.source.commit, report.source.run_id)
-
 
 _Found = TypeVar("_Found")
 

@@ -27,9 +27,10 @@ from turncheck.render.links import Links
 from turncheck.render.page.page import NAME as HTML_NAME
 from turncheck.report.model import Report, Source
 from turncheck.run.base_projects import path_in_repository
-from turncheck.run.find_baseline import SEARCHED, BaselineSearch, is_tracked, read_baseline
+from turncheck.run.find_baseline import SEARCHED, BaselineSearch, is_tracked
 from turncheck.run.folders import cache_of, ensure_apart_from_project
 from turncheck.run.inputs import Inputs, changed_lines, number_of_changed_lines
+from turncheck.run.named_baseline import read_baseline
 from turncheck.run.report_of import now
 from turncheck.settings.file import SettingsFile, read_settings_file
 from turncheck.settings.gates import named_projects
