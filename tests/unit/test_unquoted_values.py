@@ -112,3 +112,9 @@ def test_a_plain_text_is_taken_for_what_ruamel_takes_it_for(text: str) -> None:
     assert list(check_unreadable_values(node)) == []
     kinds = {"date": "date", "datetime": "date", "TimeStamp": "date", "int": "number", "float": "number", "str": None}
     assert rasa_value(node) == kinds[type(value).__name__]
+
+
+def test_a_variable_that_is_not_set_is_to_be_set_and_not_put_in_quotes(tmp_path: Path) -> None:
+    project = read(tmp_path, ("config.yml", "language: en\n", "language: ${TURNCHECK_UNSET_LANGUAGE}\n"))
+    (finding,) = [one for one in validate(project).findings if one.code == "value-unreadable"]
+    assert finding.hint.startswith("Set it in the environment of the run.")

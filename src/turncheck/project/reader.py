@@ -58,7 +58,7 @@ from turncheck.project.model import Component, Config, Domain, Endpoint, Project
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS, ProjectFile, unreadable_parts
 from turncheck.project.rasa_version import NEWEST, OLDEST, RasaVersion, recognise, version_too_high
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar
-from turncheck.yaml_tree.unquoted import unreadable_values
+from turncheck.yaml_tree.unquoted import SET_IT, unreadable_values
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -115,7 +115,8 @@ def _unreadable_values(file: ProjectFile) -> Iterator[Finding]:
     for node, reason, reading in unreadable_values(root) if root is not None else ():
         if reading in {"variable", "sign"}:
             message = f"'{str(node.value)[:60]}' cannot be read: {reason}."
-            yield Finding("domain-file-unread", "warning", message, node.location, "Put strings in quotes.")
+            hint = SET_IT if reading == "variable" else "Put strings in quotes."
+            yield Finding("domain-file-unread", "warning", message, node.location, hint)
 
 
 # ``endpoints.yml`` → the model's ``Endpoint``.

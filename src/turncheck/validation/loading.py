@@ -27,7 +27,7 @@ from turncheck.validation.facts import UTTER, Facts, read_data_files
 from turncheck.validation.findings import CHECKS, found, gathered, places_of, reliable_findings
 from turncheck.validation.schemas import Fault, faults_of
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
-from turncheck.yaml_tree.unquoted import unreadable_values
+from turncheck.yaml_tree.unquoted import SET_IT, unreadable_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,8 +40,9 @@ if TYPE_CHECKING:
 
 def check_unreadable_values(root: YamlNode) -> Iterator[Finding]:
     """Values anywhere in a file that make Rasa fail while it reads it."""
-    for node, reason, _ in unreadable_values(root):
-        yield found("value-unreadable", f"Rasa cannot read '{str(node.value)[:60]}': {reason}.", node.location)
+    for node, reason, reading in unreadable_values(root):
+        finding = found("value-unreadable", f"Rasa cannot read '{str(node.value)[:60]}': {reason}.", node.location)
+        yield replace(finding, hint=SET_IT) if reading == "variable" else finding
 
 
 _BEFORE_RELEASE: Final = r"(?i:(?:a|b|c|rc|alpha|beta|pre|preview|dev)[-_.]?\d*['\"]*\s*$)"

@@ -32,6 +32,10 @@ _SIGNS: Final = frozenset({"=", "<<"})
 _NUMBER_START: Final = frozenset("-+.0123456789")
 
 
+SET_IT: Final = "Set it in the environment of the run. In quotes, Rasa would take the text itself for the value."
+"""What to do about a variable that is not set."""
+
+
 class UnreadableValue(NamedTuple):
     """A value, or a key, that ends Rasa's reading of a file, and why."""
 
