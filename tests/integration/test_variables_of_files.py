@@ -129,3 +129,54 @@ def test_rasa_gets_no_more_than_was_handed_over(name: str, endpoint: dict[str, A
     with given as engines:
         written: Any = engines.server.files.endpoints  # type: ignore[union-attr]
         assert {key: written[name][key] for key in outcome} == outcome
+
+
+HELD = "the-value-held-by-the-team"
+CONFIG = (
+    "recipe: default.v1\nlanguage: en\npipeline:\n- name: KeywordIntentClassifier\n"
+    "  misspelt_parameter: at ${HELD} and ${HELD}\npolicies:\n- name: RulePolicy\n"
+)
+SLOTS = "slots:\n  who:\n    type: text\n    initial_value: ${HELD}\n    mappings:\n    - type: custom\n"
+CASE = "test_cases:\n- test_case: a\n  steps:\n  - user: hello\n  - slot_was_set:\n    - who: somebody\n"
+
+
+def outputs(folder: Path) -> str:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert files
+    return "\n".join(path.read_bytes().decode("latin-1") for path in files)
+
+
+def uses_variables(bot: Path) -> None:
+    (bot / "endpoints.yml").unlink()
+    (bot / "config.yml").write_text(CONFIG)
+    (bot / "domain.yml").write_text(BOT["domain.yml"] + SLOTS)
+    (bot / "tests/e2e_test_cases.yml").write_text(CASE)
+
+
+def test_configuration_and_domain_get_only_what_the_workflow_hands_over(
+    bot: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uses_variables(bot)
+    monkeypatch.setenv("HELD", HELD)  # of the job: in the process as well as in what the action is told
+
+    code, said = in_the_action(bot, evaluations="validate,e2e", out="none")
+    assert code == 1
+    assert "Set it for the run with `--env NAME=VALUE`" in outputs(Path("none"))
+    assert HELD not in said + outputs(Path("none"))
+
+    in_the_action(bot, evaluations="validate,e2e", out="given", env=f"HELD={HELD}")
+    written = outputs(Path("given"))
+    assert "value-unreadable" not in (Path("given") / "report.json").read_text()
+    assert HELD not in written
+    assert "***" in (Path("given") / "report.json").read_text()  # the slot, as it is instead of what the case expects
+
+
+@pytest.mark.parametrize("name", ["GITHUB_TOKEN", "INPUT_TOKEN", "ACTIONS_RUNTIME_TOKEN"])
+def test_no_configuration_gets_what_is_private(name: str, bot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    uses_variables(bot)
+    (bot / "config.yml").write_text(CONFIG.replace("HELD", name))
+    monkeypatch.setenv(name, HELD)
+    monkeypatch.setenv("HELD", HELD)
+    assert run_command_line(["run", str(bot), "--baseline", "none", "--no-cache", "--quiet", "--out", "own"]) == 1
+    assert f"'at ${{{name}}} and ${{{name}}}'" in (Path("own") / "report.json").read_text()
+    assert HELD not in outputs(Path("own"))

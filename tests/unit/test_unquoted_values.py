@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
-from small_project import read
+from small_project import read, write_project
 
+from turncheck.process.environment import FileVariables
+from turncheck.project.reader import read_project
 from turncheck.validation.loading import check_unreadable_values
 from turncheck.validation.pipeline import validate
 from turncheck.yaml_tree.source import YamlSource
-from turncheck.yaml_tree.tree import YamlScalar, parse_yaml
-from turncheck.yaml_tree.unquoted import rasa_value
+from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, parse_yaml
+from turncheck.yaml_tree.unquoted import expand_variables, rasa_value
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 D, N, S, C = "domain.yml", "data/nlu.yml", "data/stories.yml", "config.yml"
@@ -117,4 +120,86 @@ def test_a_plain_text_is_taken_for_what_ruamel_takes_it_for(text: str) -> None:
 def test_a_variable_that_is_not_set_is_to_be_set_and_not_put_in_quotes(tmp_path: Path) -> None:
     project = read(tmp_path, ("config.yml", "language: en\n", "language: ${TURNCHECK_UNSET_LANGUAGE}\n"))
     (finding,) = [one for one in validate(project).findings if one.code == "value-unreadable"]
-    assert finding.hint.startswith("Set it in the environment of the run.")
+    assert finding.hint.startswith("Set it for the run with `--env NAME=VALUE`")
+
+
+VARIABLES = {"A": "one", "B": "a: b", "C": 'q"x', "D": "l1\nl2", "N": "5", "Y": "[1, 2]", "E": "", "S": "$A ${A}"}
+EXPANDED: dict[str, Any] = {  # as `rasa.shared.utils.io.read_yaml` of 3.6.21 reads them with these variables
+    "x: ${A}": {"x": "one"},
+    "x: '${A}'": {"x": "${A}"},
+    'x: "${A}"': {"x": "${A}"},
+    "x: |\n  ${A}": {"x": "${A}"},
+    "x: !!str ${A}": {"x": "${A}"},
+    "x: pre ${A} mid ${B} post $A": {"x": "pre one mid a: b post one"},
+    "x: $A": {"x": "$A"},
+    "x: ${A": {"x": "${A"},
+    "x: ${B}": {"x": "a: b"},
+    "x: ${C}": {"x": 'q"x'},
+    "x: ${D}": {"x": "l1\nl2"},
+    "x: ${N}": {"x": "5"},
+    "x: ${Y}": {"x": "[1, 2]"},
+    "x: a${NOPE}": {"x": "a${NOPE}"},
+    "x: ${A}${NOPE}": {"x": "one${NOPE}"},
+    "x: $$A ${A}": {"x": "$one one"},
+    "x: ${A}\n  more": {"x": "one more"},
+    "x: &k ${A}\ny: *k": {"x": "one", "y": "one"},
+    "${A}: 1": {"one": 1},
+    "- ${A}\n- {y: b}": ["one", {"y": "b"}],
+    "# ${NOPE}\nx: 1": {"x": 1},
+}
+NOT_SET = ("x: ${NOPE} b", "x: a ${NOPE}", "x: ${}", "x: ${A-B}", "x: ${ A }", "x: ${A} $NOPE")
+
+
+def expanded(text: str, variables: Mapping[str, str]) -> YamlNode:
+    document = parse_yaml(YamlSource("config.yml", text))
+    expand_variables(document, variables.get)
+    assert document.root is not None
+    return document.root
+
+
+@pytest.mark.parametrize("text", EXPANDED)
+def test_variables_are_expanded_as_rasa_does(text: str) -> None:
+    root = expanded(text, VARIABLES)
+    assert root.data == EXPANDED[text]
+    assert list(check_unreadable_values(root)) == []
+
+
+@pytest.mark.parametrize("text", NOT_SET)
+def test_a_word_that_begins_with_a_variable_without_a_value_ends_rasas_reading(text: str) -> None:
+    (finding,) = check_unreadable_values(expanded(text, VARIABLES))
+    assert "is not set" in finding.message
+
+
+@given(value=st.text(st.characters(codec="utf-8"), max_size=12))
+def test_a_value_is_text_and_is_not_shown(value: str) -> None:
+    root = expanded("a: ${X}\nb: [1]\nc: y ${X} z ${NOPE}", {"X": value})
+    assert root.data == {"a": value, "b": [1], "c": f"y {value} z ${{NOPE}}"}
+    (finding,) = check_unreadable_values(root)
+    assert "'y ${X} z ${NOPE}'" in finding.message
+    assert finding.message == next(check_unreadable_values(expanded("c: y ${X} z ${NOPE}", {}))).message.replace(
+        "in '${X}'", "in '${NOPE}'"
+    )
+
+
+def test_of_two_keys_that_are_the_same_with_their_values_the_first_counts() -> None:
+    root = expanded("${A}: 1\none: 2\n", VARIABLES)
+    assert root.data == {"one": 1}
+    assert isinstance(root, YamlMapping)
+    assert root.key_location("one").line == 1
+
+
+def test_rasa_3_expands_no_variable_where_a_string_must_be(tmp_path: Path) -> None:
+    """It checks the file first; a slot's initial value may be anything."""
+    response, slot = (
+        (D, '"Bye!"', "that is ${PRICE} now"),
+        (D, "slots:", "slots:\n  token:\n    type: text\n" + INITIAL),
+    )
+    variables = FileVariables({"PRICE": "4.99 euros", "TOKEN": "s3cret-of-the-team"})
+    project = read_project(write_project(tmp_path, response, slot), variables=variables)
+    assert project.domain.slots["token"].initial_value == "s3cret-of-the-team"
+    found = [one for one in validate(project).findings if one.severity == "error"]
+    assert [(one.code, "${PRICE}" in one.message) for one in found] == [("schema-violation", True)]
+    assert "4.99" not in repr(found)
+
+
+INITIAL = "    initial_value: ${TOKEN}\n    mappings:\n    - type: from_text\n"

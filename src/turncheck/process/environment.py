@@ -49,6 +49,12 @@ class FileVariables:
         """Whether files get only what was handed over."""
         return self.environment is None
 
+    def find(self, name: str) -> str | None:
+        """Return the value of a variable; ``None`` if it is not set, is private, or was not handed over."""
+        if name in self.given or self.environment is None or is_private(name):
+            return self.given.get(name)
+        return self.environment.get(name)
+
     def value_of(self, name: str, location: Location | None) -> str:
         """Return the value of a variable.
 

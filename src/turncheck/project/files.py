@@ -36,7 +36,8 @@ def parse_file(folder: ProjectFolder, path: Path, role: Role, *, fence: Path | N
     source = folder.read(path, fence=fence)
     if source is None:
         return ProjectFile(folder.name(path), role)
-    document = parse_yaml(source)
+    # Those of an endpoints file are expanded where it is used: only the address that is called needs a value.
+    document = parse_yaml(source) if role == "endpoints" else folder.parse_expanded(source)
     folder.findings.extend(document.findings)
     return ProjectFile(source.path, role, source, document)
 

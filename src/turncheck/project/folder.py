@@ -18,13 +18,17 @@ from msgspec.structs import replace
 from turncheck.messages.finding import Finding, Location, Severity, shown_path
 from turncheck.platforms.registry import PLATFORMS
 from turncheck.process import regular_file
+from turncheck.process.environment import FileVariables, remember_guessed
 from turncheck.process.foreign_content import foreign_content
 from turncheck.yaml_tree.source import EscapeError, Source, YamlSource
+from turncheck.yaml_tree.tree import parse_yaml
+from turncheck.yaml_tree.unquoted import expand_variables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from turncheck.project.project_file import ProjectFile
+    from turncheck.yaml_tree.tree import YamlDocument
 
 MAX_FILE_BYTES: Final = 32_000_000
 """A larger file is not read. A hundred thousand training examples take about six million bytes."""
@@ -44,17 +48,29 @@ class ProjectFolder:
 
     ``findings`` collects what went wrong, ``closed`` the names of folders that could not be searched, ``misspelt`` the
     data files that are not read because a key is misspelt, with the intended key, ``contents_read`` the files that
-    were read, by their names.
+    were read, by their names, ``expanded`` what ``${NAME}`` in them stood for; ``variables`` says that, by default
+    the environment of the process.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, variables: FileVariables | None = None) -> None:
         self.root = root
+        self.variables = FileVariables(environment=os.environ) if variables is None else variables
+        self.expanded: set[str] = set()
         self.findings: list[Finding] = []
         self.closed: list[str] = []
         self.misnamed_files: dict[str, str] = {}
         self.contents_read: dict[str, Path] = {}
         self._absolute = _absolute(root)
         self._real_folders: dict[str, str] = {}
+
+    def parse_expanded(self, source: YamlSource) -> YamlDocument:
+        """Parse a file, with the variables in it expanded. Their values are kept out of every output from now on."""
+        document = parse_yaml(source)
+        values = expand_variables(document, self.variables.find)
+        for value in values:
+            remember_guessed(value)
+        self.expanded |= values
+        return document
 
     def name(self, path: Path) -> str:
         """Return the path relative to the project with forward slashes: ``../shared/nlu.yml`` for a sibling folder.

@@ -387,7 +387,8 @@ class Project:
     ``rasa`` is the version of Rasa that it is written for, with what shows it, ``None`` if it is not a Rasa project.
     ``below``: the folders of assistants below this one, if it is not one itself. ``platform``: what it is made for;
     ``native``: what only that platform knows of it, ``None`` for a Rasa project. ``files`` are the files that were
-    read, parsed, with the position of every key and value (:mod:`turncheck.yaml_tree.tree`).
+    read, parsed, with the position of every key and value (:mod:`turncheck.yaml_tree.tree`). ``expanded``: what the
+    variables in them stood for; no output shows it.
     """
 
     root: Path
@@ -408,6 +409,7 @@ class Project:
     platform: Platform = field(default=DEFAULT, repr=False)
     native: Native | None = field(default=None, repr=False)
     files: tuple[ProjectFile, ...] = field(default=(), repr=False, compare=False)
+    expanded: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
 
     @property
     def older(self) -> RasaVersion | None:

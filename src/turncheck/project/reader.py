@@ -58,11 +58,12 @@ from turncheck.project.model import Component, Config, Domain, Endpoint, Project
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS, ProjectFile, unreadable_parts
 from turncheck.project.rasa_version import NEWEST, OLDEST, RasaVersion, recognise, version_too_high
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar
-from turncheck.yaml_tree.unquoted import SET_IT, unreadable_values
+from turncheck.yaml_tree.unquoted import SET_IT, unreadable_values, written
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
+    from turncheck.process.environment import FileVariables
     from turncheck.project.nlu_data import NluData
 
 # The files of a domain: a single one, or those of a folder that Rasa would read.
@@ -114,7 +115,7 @@ def _unreadable_values(file: ProjectFile) -> Iterator[Finding]:
     root = file.document.root if file.document else None
     for node, reason, reading in unreadable_values(root) if root is not None else ():
         if reading in {"variable", "sign"}:
-            message = f"'{str(node.value)[:60]}' cannot be read: {reason}."
+            message = f"'{written(node)[:60]}' cannot be read: {reason}."
             hint = SET_IT if reading == "variable" else "Put strings in quotes."
             yield Finding("domain-file-unread", "warning", message, node.location, hint)
 
@@ -205,6 +206,7 @@ def read_project(
     endpoints: Path | None = None,
     domain_as_listed: bool = False,
     language: str | None = None,
+    variables: FileVariables | None = None,
 ) -> Project:
     """Read a Rasa project, or an assistant of another platform from its export.
 
@@ -217,7 +219,8 @@ def read_project(
 
     A folder that contains an export, or an export as the only ``data``, is an assistant of the export's platform:
     nothing else is read. ``language``: the language whose sentences are read,
-    by default the assistant's own default language.
+    by default the assistant's own default language. ``variables``: what ``${NAME}`` in its files stands for, by
+    default the environment of the process.
 
     Raises:
         UserError: an argument does not apply to this kind of assistant, or the export cannot be read.
@@ -232,7 +235,8 @@ def read_project(
                 f"--language is for the export of {' or '.join(one.one for one in of_languages)}",
                 hint="The pipeline says the language here.",
             )
-        return _read_project(ProjectFolder(root), domain, data, config, endpoints, domain_as_listed=domain_as_listed)
+        folder = ProjectFolder(root, variables)
+        return _read_project(folder, domain, data, config, endpoints, domain_as_listed=domain_as_listed)
 
 
 def _read_project(
@@ -313,6 +317,7 @@ def _read_project(
         flows=merged_flows(parts),
         misnamed_files=dict(folder.misnamed_files),
         files=tuple(files),
+        expanded=frozenset(folder.expanded),
     )
 
 
@@ -465,9 +470,11 @@ def read_nlu(paths: Iterable[Path], root: Path) -> tuple[NluData, tuple[Finding,
     return read_nlu_files(paths, root)[:2]
 
 
-def read_nlu_files(paths: Iterable[Path], root: Path) -> tuple[NluData, tuple[Finding, ...], tuple[ProjectFile, ...]]:
+def read_nlu_files(
+    paths: Iterable[Path], root: Path, variables: FileVariables | None = None
+) -> tuple[NluData, tuple[Finding, ...], tuple[ProjectFile, ...]]:
     """Do the same, and return the files, too."""
-    folder = ProjectFolder(root)
+    folder = ProjectFolder(root, variables)
     with _collector_paused():
         there = project_files.existing(folder, paths)
         read = project_files.read_data(folder, there, NLU_KEYS)
@@ -492,10 +499,10 @@ def read_stories(paths: Iterable[Path], root: Path) -> tuple[tuple[Story, ...], 
 
 
 def read_story_files(
-    paths: Iterable[Path], root: Path
+    paths: Iterable[Path], root: Path, variables: FileVariables | None = None
 ) -> tuple[tuple[Story, ...], tuple[Finding, ...], tuple[ProjectFile, ...]]:
     """Do the same, and return the files, too."""
-    folder = ProjectFolder(root)
+    folder = ProjectFolder(root, variables)
     there = project_files.existing(folder, paths)
     read = project_files.read_data(folder, there, STORY_KEYS, is_test=True)
     _note_without_data(folder, there, read, "stories")

@@ -60,7 +60,7 @@ def with_causes(report: Report, base: Report, comparison: Comparison, run: RunIn
     words = f"Looking for the causes of {count(len(asked) + len(contradictions), 'changed result')}"
     try:
         with run.inputs.at_commit(commit) as there, run.screen.step("causes", words):
-            before = read_given(there.inputs.settings)
+            before = read_given(there.inputs.settings, variables=there.inputs.file_variables)
             if before.unreadable or run.project.unreadable:
                 return report
             names = [NewName(one.kind, one.old, one.new, one.location) for one in comparison.renamed]

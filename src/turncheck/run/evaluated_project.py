@@ -29,6 +29,7 @@ from turncheck.report.evaluations import EVALUATIONS
 from turncheck.run.assistant import action_server, cache_in_use, opened_engine
 from turncheck.run.base_projects import bot_of_base
 from turncheck.run.inputs import NONE_PRECOMPUTED, Inputs, PrecomputedAnswers
+from turncheck.run.masking import masked, values_in
 from turncheck.run.plugin_figures import Subject, evaluate_by_plugins, with_metrics_of_plugins
 from turncheck.run.reading import (
     Tests,
@@ -284,7 +285,8 @@ def evaluate_project(
         if run is None:
             raise
         run.interrupt()
-    report = with_metrics_of_plugins(_report(inputs, project, tests, run, screen), of_plugins)
+    report = masked(_report(inputs, project, tests, run, screen), values_in(project))
+    report = with_metrics_of_plugins(report, of_plugins)
     if run.quarantine is not None:
         report = with_results(report, run.quarantine.quarantine)
     judge = None
@@ -304,9 +306,9 @@ def read_all(inputs: Inputs, screen: Console) -> tuple[Inputs, Project, Tests]:
     inputs = dataclasses.replace(inputs, settings=settings)
     read_rules(gate_settings(settings), inputs.rules)  # an invalid gate is reported before anything is trained
     with screen.step("reading", "Reading the project"):
-        project = read_given(settings)
+        project = read_given(settings, variables=inputs.file_variables)
         ensure_assistant_here(project, as_argument="turncheck run ", all_too=True)
-        tests = read_tests(settings)
+        tests = read_tests(settings, inputs.file_variables)
         ensure_something_here(settings, project, tests)
         return inputs, project, tests
 

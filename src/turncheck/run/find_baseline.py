@@ -331,7 +331,14 @@ class BaselineSearch(Struct):
             asked = dataclasses.replace(inputs.settings, evaluations=evaluations)
             return self.measure(dataclasses.replace(inputs, settings=asked), Console(quiet=True, stream=StringIO()))
 
-        shown, repair = repaired(found.report, inputs.settings, self.inputs.settings, there.files.folder, measured)
+        shown, repair = repaired(
+            found.report,
+            inputs.settings,
+            self.inputs.settings,
+            there.files.folder,
+            measured,
+            variables=self.inputs.file_variables,
+        )
         return replace(found, report=shown, mended=repair.places, doubtful=repair.doubtful)
 
     def _has_same_plugins(self, left: PreviousReport, report: Report) -> bool:

@@ -25,6 +25,7 @@ from turncheck.run.unread import unread_now
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from turncheck.process.environment import FileVariables
     from turncheck.report.model import CaseResult, Report, StoryResult
     from turncheck.settings.options import Settings
 
@@ -84,7 +85,13 @@ def needs_repair(base: Report) -> bool:
 
 
 def repaired(
-    report: Report, base: Settings, head: Settings, fence: Path, measure: Callable[..., Report | None]
+    report: Report,
+    base: Settings,
+    head: Settings,
+    fence: Path,
+    measure: Callable[..., Report | None],
+    *,
+    variables: FileVariables | None = None,
 ) -> tuple[Report, Repair]:
     """Return the report of a base as far as a change repairs it, and what of it is repaired.
 
@@ -94,10 +101,11 @@ def repaired(
         head: those of the change.
         fence: the folder with the base's files; nothing outside it is written.
         measure: measures the base's files as they are now, only these evaluations if any are named.
+        variables: what ``${NAME}`` in the files of both stands for.
     """
     known = Repair()
     if report.unread:
-        report, known = _measured(report, known, _mend(base, head, fence), measure)
+        report, known = _measured(report, known, _mend(base, head, fence, variables), measure)
     if refused := _refusals_in(report):
         evaluation = next(one.evaluation for one in report.skipped if one.location == refused[0].location)
         repair = _mend_training(base, head, fence, lambda: _refusals_in(measure(evaluation) or report))
@@ -116,10 +124,11 @@ def _measured(
     return shown, Repair((*known.places, *repair.places), known.doubtful or repair.doubtful)
 
 
-def _mend(base: Settings, head: Settings, fence: Path) -> Repair:
+def _mend(base: Settings, head: Settings, fence: Path, variables: FileVariables | None) -> Repair:
     """Repair the files of a base, in place, as far as the change repairs them."""
     try:
-        return _Mending(base, head, fence.resolve(), lambda: unread_now(base), unread_now(head)).mended()
+        at_first = unread_now(head, variables)
+        return _Mending(base, head, fence.resolve(), lambda: unread_now(base, variables), at_first).mended()
     except UserError:  # a path that only one side has, say: then nothing is known
         return Repair()
 

@@ -5,6 +5,7 @@ Where nothing can be trained, a command is refused, and an evaluation is skipped
 
 from __future__ import annotations
 
+import os
 import shlex
 from bisect import bisect_right
 from pathlib import Path
@@ -17,6 +18,7 @@ from turncheck.engines.base import DIALOGUE_PARTS, NOTHING_TO_LEARN, Engine
 from turncheck.evaluations.kinds import KINDS
 from turncheck.messages.errors import TrainingRefusedError, UserError
 from turncheck.messages.finding import NOWHERE, Finding, Location
+from turncheck.process.environment import FileVariables
 from turncheck.process.foreign_content import FOREIGN
 from turncheck.process.regular_file import file_and_case
 from turncheck.project import testfiles
@@ -68,13 +70,25 @@ class Tests(Struct, frozen=True):
         return (*self.nlu_findings, *self.story_findings, *self.other_findings)
 
 
-def read_given(settings: Settings, *, endpoints: Path | None = None, data: Iterable[str] | None = None) -> Project:
+def variables_of(settings: Settings) -> FileVariables:
+    """Return what files of a project get on a command line: what was handed over, and the process's environment."""
+    return FileVariables(dict(settings.env), os.environ)
+
+
+def read_given(
+    settings: Settings,
+    *,
+    endpoints: Path | None = None,
+    data: Iterable[str] | None = None,
+    variables: FileVariables | None = None,
+) -> Project:
     """Read the project with the paths that the settings name.
 
     Args:
         settings: these name them.
         endpoints: used instead of the project's own ``endpoints.yml``.
         data: what is read as training data, if that is not just ``settings.data``.
+        variables: what ``${NAME}`` in its files stands for, by default :func:`variables_of`.
 
     Raises:
         UserError: a given path is missing.
@@ -94,6 +108,7 @@ def read_given(settings: Settings, *, endpoints: Path | None = None, data: Itera
         config=Path(settings.config) if settings.config else None,
         endpoints=endpoints,
         language=None if is_for_engine else settings.language,
+        variables=variables or variables_of(settings),
     )
 
 
@@ -112,13 +127,16 @@ def file_of_all(root: Path, settings_file: Path | None, read: Iterable[str]) -> 
     return next((path for path in read if (root / path).is_file()), None)
 
 
-def read_tests(settings: Settings) -> Tests:
-    """Read the test sentences and stories that the settings name, else those found in their usual places."""
-    root = Path(settings.project)
+def read_tests(settings: Settings, variables: FileVariables | None = None) -> Tests:
+    """Read the test sentences and stories that the settings name, else those found in their usual places.
+
+    ``variables`` as in :func:`read_given`.
+    """
+    root, variables = Path(settings.project), variables or variables_of(settings)
     nlu_paths = [Path(settings.nlu)] if settings.nlu else testfiles.find_test_nlu(root)
-    nlu, nlu_findings = read_checked_nlu(nlu_paths, root) if nlu_paths else (None, ())
+    nlu, nlu_findings = read_checked_nlu(nlu_paths, root, variables) if nlu_paths else (None, ())
     story_paths = [Path(path) for path in settings.stories] or testfiles.find_test_stories(root)
-    stories, story_findings = read_checked_stories(story_paths, root) if story_paths else ((), ())
+    stories, story_findings = read_checked_stories(story_paths, root, variables) if story_paths else ((), ())
     without = {path: _unseen(root, path) for path in testfiles.find_files_without_tests(root)}
     empty = testfiles.find_empty(root)
     unseen = [found for found in without.values() if found is not None]
@@ -151,9 +169,11 @@ def read_tests(settings: Settings) -> Tests:
     )
 
 
-def read_checked_nlu(paths: Iterable[Path], root: Path) -> tuple[NluData, tuple[Finding, ...]]:
+def read_checked_nlu(
+    paths: Iterable[Path], root: Path, variables: FileVariables | None = None
+) -> tuple[NluData, tuple[Finding, ...]]:
     """Read test sentences; anything in their files that is not read is an error among the findings."""
-    data, findings, files = read_nlu_files(paths, root)
+    data, findings, files = read_nlu_files(paths, root, variables)
     return data, before_training.unread_tests(findings, files)
 
 
@@ -174,9 +194,11 @@ def without_faulty(stories: Sequence[Story], findings: Iterable[Finding]) -> tup
     return tuple(story for story in stories if (story.location.path, story.location.line or 0) not in spoilt)
 
 
-def read_checked_stories(paths: Iterable[Path], root: Path) -> tuple[tuple[Story, ...], tuple[Finding, ...]]:
+def read_checked_stories(
+    paths: Iterable[Path], root: Path, variables: FileVariables | None = None
+) -> tuple[tuple[Story, ...], tuple[Finding, ...]]:
     """Read test stories; anything in their files that is not read is an error among the findings."""
-    stories, findings, files = read_story_files(paths, root)
+    stories, findings, files = read_story_files(paths, root, variables)
     return stories, before_training.unread_tests(findings, files)
 
 

@@ -267,7 +267,7 @@ def _opened(run: RunInProgress) -> Engine:
     run.screen.progress(f"The assistant of the base ({commit[:8]}) is trained and started, to be asked in turn")
     at_commit = run.until_its_end.enter_context(run.inputs.at_commit(commit))
     there = at_commit.inputs
-    project = read_given(there.settings)
+    project = read_given(there.settings, variables=there.file_variables)
     files = _files_of(run.project, run.settings) | _files_of(project, there.settings)
     _ensure_change_is_its_own(run, at_commit.differing, files)
     opened = opened_engine(

@@ -16,6 +16,7 @@ from turncheck.messages.errors import INTERRUPTED
 from turncheck.run.causes import with_causes
 from turncheck.run.evaluated_project import evaluate_project, rejudged_against_base
 from turncheck.run.inputs import NONE_PRECOMPUTED, Inputs, PrecomputedAnswers
+from turncheck.run.masking import masked, values_in
 
 if TYPE_CHECKING:
     from turncheck.process.screen import Console
@@ -77,6 +78,7 @@ def run_and_conclude(
                 report = with_passes_of_base(report, baseline.report)
                 if evaluated.run is not None and report.stopped is None:
                     report = with_causes(report, baseline.report, compare(report, baseline), evaluated.run)
+                report = masked(report, values_in(evaluated.project))  # what was added, such as causes
         except KeyboardInterrupt:
             report = structs.replace(report, stopped=INTERRUPTED)
     if isinstance(baseline, Present) and baseline.commit and inputs.size is not None:

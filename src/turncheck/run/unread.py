@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from turncheck.messages.finding import Finding
+    from turncheck.process.environment import FileVariables
     from turncheck.project.model import Project
     from turncheck.run.reading import Tests
     from turncheck.settings.options import Settings
@@ -29,13 +30,13 @@ def unread_of(project: Project, tests: Tests, of_cases: Iterable[Finding]) -> tu
     return tuple(sorted(found, key=lambda one: (one.location.sort_key, one.code, one.part)))
 
 
-def unread_now(settings: Settings) -> tuple[Unread, ...]:
-    """Read what the settings name, only to know what of it cannot be read.
+def unread_now(settings: Settings, variables: FileVariables | None) -> tuple[Unread, ...]:
+    """Read what the settings name, only to know what of it cannot be read; ``variables`` as in :func:`read_given`.
 
     Raises:
         UserError: a given path is missing.
     """
-    project, tests = read_given(settings), read_tests(settings)
+    project, tests = read_given(settings, variables=variables), read_tests(settings, variables)
     return unread_of(project, tests, read_cases(project.root, tests.e2e).findings)
 
 

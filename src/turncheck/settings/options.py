@@ -527,8 +527,8 @@ class Settings:
     env: tuple[tuple[str, str], ...] = setting(
         (),
         read_pairs,
-        "variables for child processes and for `${NAME}` in endpoints.yml, which gets no others in the action, one per"
-        " line: NAME=VALUE",
+        "variables for child processes and for `${NAME}` in the project's files, which get no others in the action, one"
+        " per line: NAME=VALUE",
         file_key=False,
         many=True,
         metavar="NAME=VALUE",

@@ -81,8 +81,8 @@ READING = (
         "value-unreadable",
         "load",
         "A value without quotes cannot be read",
-        "Rasa takes `${NAME}` without quotes for an environment variable, which must be set where it runs, and `2024-02-31`"
-        " for a date, which must exist; otherwise Rasa stops here. Put other strings in quotes.",
+        "Rasa takes `${NAME}` without quotes for an environment variable, which must be set (`--env`, or the action's input"
+        " `env`), and `2024-02-31` for a date, which must exist; otherwise Rasa stops here. Put other strings in quotes.",
         then="stops",
         step="schema",
         about=("place",),

@@ -27,7 +27,7 @@ from turncheck.validation.facts import UTTER, Facts, read_data_files
 from turncheck.validation.findings import CHECKS, found, gathered, places_of, reliable_findings
 from turncheck.validation.schemas import Fault, faults_of
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
-from turncheck.yaml_tree.unquoted import SET_IT, unreadable_values
+from turncheck.yaml_tree.unquoted import SET_IT, unreadable_values, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 def check_unreadable_values(root: YamlNode) -> Iterator[Finding]:
     """Values anywhere in a file that make Rasa fail while it reads it."""
     for node, reason, reading in unreadable_values(root):
-        finding = found("value-unreadable", f"Rasa cannot read '{str(node.value)[:60]}': {reason}.", node.location)
+        finding = found("value-unreadable", f"Rasa cannot read '{written(node)[:60]}': {reason}.", node.location)
         yield replace(finding, hint=SET_IT) if reading == "variable" else finding
 
 

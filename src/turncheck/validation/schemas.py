@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
-from turncheck.yaml_tree.unquoted import rasa_value
+from turncheck.yaml_tree.unquoted import rasa_value, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -125,7 +125,7 @@ def _scalar_faults(node: YamlNode, rule: Scalar, path: str) -> Iterator[Fault]:
     reading = rasa_value(node)
     if reading == "variable":
         what = f"{_shown(node)} names an environment variable and"
-        yield Fault(what, path, node.location, (_TYPES[rule.type],), advice="Put quotes around it.")
+        yield Fault(what, path, node.location, (_TYPES[rule.type],), advice=_IN_QUOTES)
     elif reading == "sign":
         what = f"{_shown(node)} has a meaning of its own in YAML and"
         yield Fault(what, path, node.location, (_TYPES[rule.type],), advice="Put quotes around it.")
@@ -138,6 +138,9 @@ def _scalar_faults(node: YamlNode, rule: Scalar, path: str) -> Iterator[Fault]:
         yield Fault(f"{value} is less than {rule.least:g}", path, node.location, advice=advice)
 
 
+_IN_QUOTES: Final = (
+    "Rasa expands no variable here. Put quotes around it if the text itself is meant; else write its value."
+)
 _STRING, _BOOLEAN, _NUMBER, _LIST, _KEYS = "a string", "true or false", "a number", "a list", "a mapping of keys"
 _TYPES: Final = {"str": _STRING, "bool": _BOOLEAN, "number": _NUMBER}
 _ADVICE: Final = {
@@ -253,7 +256,7 @@ def _shown(node: YamlNode) -> str:
             return f"the value {str(node.value).lower()}"
         if isinstance(node.value, int | float):
             return f"the number {str(node.value)[:60]}"
-        text = str(node.value)
+        text = written(node)
         return f"'{text[:60]}{'…' if len(text) > 60 else ''}'"
     return "a list" if isinstance(node, YamlSequence) else "a mapping"
 

@@ -289,6 +289,10 @@ class YamlMapping(YamlNode):
             self._keys = keys
         return keys
 
+    def replace(self, items: dict[Any, YamlNode], key_nodes: tuple[YamlNode, ...]) -> None:
+        """Take other entries."""
+        self.items, self.key_nodes, self._keys = items, key_nodes, None
+
     def key_location(self, key: Any) -> Location:
         """Where this key is; raises ``KeyError`` if it is missing."""
         return self.keys[key].location

@@ -25,7 +25,7 @@ from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, NluDat
 from turncheck.project.project_file import ANY_KIND, DATA_KEYS, DOMAIN_KEYS, NLU_KEYS, STORY_KEYS
 from turncheck.project.rasa_version import version_too_high
 from turncheck.yaml_tree.source import EscapeError, ListedTexts, ScalarLines, Source, YamlSource
-from turncheck.yaml_tree.tree import YamlDocument, YamlMapping, YamlNode, YamlScalar, YamlSequence, parse_yaml
+from turncheck.yaml_tree.tree import YamlDocument, YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -349,7 +349,7 @@ def _read(file: FormatInput) -> ParsedFile:
                 file.folder.misnamed_files[source.path] = meant
             return ParsedFile(belongs=False, findings=(finding,))
         return ParsedFile(belongs=False, findings=() if _names(source, DOMAIN_KEYS) else (_without_data(source),))
-    document = parse_yaml(source)
+    document = file.folder.parse_expanded(source)
     kinds = kinds_of(document)
     root, findings = document.root, list(document.findings)
     if not isinstance(root, YamlMapping):
