@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from itertools import chain
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from msgspec import Struct, field
 
@@ -25,6 +25,7 @@ from turncheck.dialogue.rules import (
 from turncheck.dialogue.situation import influences
 from turncheck.dialogue.states import State, active_loop, follows_listen, previous_action
 from turncheck.messages.errors import TrainingRefusedError
+from turncheck.messages.phrasing import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -58,12 +59,18 @@ class Conflict(NamedTuple):
     """The slots or loops that an incomplete rule does not set."""
 
 
+_MOST_SHOWN: Final = 20
+"""How many conflicts the message lists: a story with many alternatives may contradict a rule in each of its ways."""
+
+
 class RuleConflictError(TrainingRefusedError):
     """Rules that cannot all hold."""
 
     def __init__(self, what: str, conflicts: Sequence[Conflict], hint: str) -> None:
-        lines = "\n".join(f"- {conflict.message}" for conflict in conflicts)
-        super().__init__(f"{what}:\n{lines}", location=conflicts[0].place.location, hint=hint)
+        messages = tuple(dict.fromkeys(conflict.message for conflict in conflicts))
+        lines = [f"- {message}" for message in messages[:_MOST_SHOWN]]
+        lines += [f"- and {count(len(messages) - _MOST_SHOWN, 'other')}"] if len(messages) > _MOST_SHOWN else []
+        super().__init__("\n".join((f"{what}:", *lines)), location=conflicts[0].place.location, hint=hint)
         self.headline = what
         self.conflicts = tuple(conflicts)
 

@@ -61,7 +61,8 @@ OLDER_POLICIES: Final = frozenset(
 )
 """The policies that Rasa 3 no longer has."""
 DEFAULT_RECIPE: Final = "default.v1"
-RECIPES: Final = frozenset({DEFAULT_RECIPE, "graph.v1"})
+GRAPH_RECIPE: Final = "graph.v1"
+RECIPES: Final = frozenset({DEFAULT_RECIPE, GRAPH_RECIPE})
 
 _TOKENIZER: Final = ("a tokenizer", TOKENIZERS)
 _FEATURIZER: Final = ("a featurizer", FEATURIZERS)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from turncheck.messages.finding import Finding, Name
 from turncheck.messages.phrasing import suggestion
-from turncheck.project.config import COMPONENTS, GONE, POLICIES, RECIPES, is_custom, refused, short_name
+from turncheck.project.config import COMPONENTS, GONE, GRAPH_RECIPE, POLICIES, RECIPES, is_custom, refused, short_name
 from turncheck.project.rasa_components import Slip, parameter_names, slips_in
 from turncheck.validation.findings import Places, found
 
@@ -51,7 +51,7 @@ def check_names(facts: Facts) -> Iterator[Finding]:
             config.keys.get("recipe", config.location),
             suggestion(recipe, RECIPES),
         )
-    if calm or recipe == "graph.v1":
+    if calm or recipe == GRAPH_RECIPE:
         return
     for code, what, listed, known in (
         ("component-unknown", "pipeline component", config.pipeline, _components(facts)),
@@ -96,7 +96,7 @@ def check_parameters(facts: Facts) -> Iterator[Finding]:
     An older version had other parameters: there only a name that is close to one of today's is a slip.
     """
     config = facts.project.config
-    if "config" in facts.missing or facts.project.calm is not None or config.recipe == "graph.v1":
+    if "config" in facts.missing or facts.project.calm is not None or config.recipe == GRAPH_RECIPE:
         return
     is_older = facts.project.older is not None
     for component in (*(config.pipeline or ()), *(() if is_older else config.policies or ())):

@@ -24,7 +24,8 @@ from turncheck.engines.embedded import model_archive
 from turncheck.engines.embedded.policies import rules
 from turncheck.messages.errors import TrainingRefusedError, UserError
 from turncheck.messages.finding import NOWHERE
-from turncheck.project.config import is_custom, policy_class
+from turncheck.messages.phrasing import suggestion
+from turncheck.project.config import GRAPH_RECIPE, POLICIES, is_custom, policy_class, short_name
 from turncheck.project.model import Component, Config, Project, in_order_of_names
 from turncheck.project.rasa_components import ensure_policy_accepted
 from turncheck.project.rasa_version import NEWEST, OLDEST
@@ -320,8 +321,10 @@ def train_ensemble(
     is_known = unjudged_policy(project.config, domain.domain.rasa) is None
     if domain.domain.rasa < NEWEST:
         _refuse_as_older(components, domain, project, is_known=is_known)
-    elif is_known:
-        _refuse_forms_without_rules(components, domain)
+    else:
+        _refuse_unknown(components, project)
+        if is_known:
+            _refuse_forms_without_rules(components, domain)
     policies: list[Policy] = []
     trained: list[Component] = []
     substitutions = [*_in_code(components), *_custom_slots(domain)]
@@ -362,6 +365,19 @@ def _custom_slots(domain: DialogueDomain) -> list[Substitution]:
         for slot in domain.slots.values()
         if slot.type not in BUILT_IN_TYPES
     ]
+
+
+def _refuse_unknown(components: Sequence[Component], project: Project) -> None:
+    """Refuse a name that is neither a policy of Rasa 3 nor the path of a class. Rasa Pro has others."""
+    if project.calm is not None or project.config.recipe == GRAPH_RECIPE:
+        return
+    for component in components:
+        if short_name(component.name) not in POLICIES and not is_custom(component.name):
+            raise TrainingRefusedError(
+                f"The policy '{component.written}' is not known to Rasa",
+                location=component.location,
+                hint=suggestion(component.name, POLICIES) or "Correct its name, or remove it.",
+            )
 
 
 def _refuse_forms_without_rules(components: Sequence[Component], domain: DialogueDomain) -> None:
