@@ -31,7 +31,12 @@ BAD: dict[str, tuple[Callable[[Call], Reply], str]] = {
     "text": (lambda _: Reply(b"Hello!"), "not JSON (no JSON: "),
     "latin 1": (lambda _: Reply(b'{"messages": "\xfc"}'), "not JSON (no UTF-8)"),
     "no gzip": (lambda _: Reply(b"{}", headers=(("Content-Encoding", "gzip"),)), "with what cannot be decoded"),
-    "a stream of events": (lambda _: Reply(b'data: {"messages": []}\n\n'), "It begins: data: {"),
+    "a stream of events": (lambda _: Reply(b'data: {"messages": []}\n\n'), "(`stream: false`). It begins: data: {"),
+    "a stream of named events": (lambda _: Reply(b"event: message\ndata: {}\n\n"), "but a stream of events: let it"),
+    "a list of parts without text": (
+        _with(messages=[{"text": [{"type": "image", "url": "x"}]}]),
+        "has a list at `replies",
+    ),
     "a bomb": (
         lambda _: Reply(gzip.compress(b" " * 50_000_000), headers=(("Content-Encoding", "gzip"),)),
         "with more than 8 MiB",

@@ -87,6 +87,69 @@ def test_openai_names_its_tools(tmp_path: Path) -> None:
     assert talk.outcome == "passed", talk
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"refusal": "You said hi"},
+        {"content": "", "refusal": "You said hi"},
+    ],
+)
+def test_openai_may_refuse(message: dict[str, Any], tmp_path: Path) -> None:
+    cases = "test_cases:\n- test_case: talk\n  steps:\n  - user: hi\n  - bot: You said hi\n"
+    _, talk = _talk(tmp_path, "openai", lambda _: _completion(message, "stop"), MODEL, cases=cases)
+    assert talk.outcome == "passed", talk
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [{"type": "text", "text": "You "}, {"type": "text", "text": "said hi"}],
+        [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "You said hi"}],
+        [{"type": "refusal", "refusal": "You said hi"}],
+    ],
+)
+def test_the_parts_of_a_message_are_one_text(parts: list[dict[str, str]], tmp_path: Path) -> None:
+    """Servers with OpenAI's API have them, although its description has only strings."""
+    cases = "test_cases:\n- test_case: talk\n  steps:\n  - user: hi\n  - bot: You said hi\n"
+    fake = FakeBot(lambda _: _completion({"content": parts}, "stop"))
+    with serving(fake):
+        section = hold(tmp_path, fake, cases, shape=f"bot:\n  kind: openai\n{MODEL}", token=TOKEN)
+    assert result_of(section, "talk").outcome == "passed"
+
+
+_BUTTON = {"type": "imBack", "title": "Orders", "value": "show orders"}
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        {"suggestedActions": {"to": [], "actions": [_BUTTON]}},
+        {"attachments": [{"contentType": "application/vnd.microsoft.card.hero", "content": {"buttons": [_BUTTON]}}]},
+        {"attachments": [{"contentType": "x", "content": {"text": "a"}}, {"content": {"buttons": [_BUTTON]}}]},
+    ],
+)
+def test_direct_line_has_buttons_beside_the_text_and_in_cards(shown: dict[str, Any], tmp_path: Path) -> None:
+    def answer(call: Call) -> Reply:
+        if call.path == "/v3/directline/conversations":
+            return Reply({"conversationId": "c"}, 201)
+        if call.method == "POST":
+            return Reply({"id": "c|0"})
+        said = {"type": "message", "id": "c|1", "from": {"id": "museum"}, "text": "What do you want?", **shown}
+        has_begun = any(one.method == "POST" and one.body for one in fake.calls)
+        seen = call.path.partition("watermark=")[2] == "1"
+        return Reply({"activities": [said] if has_begun and not seen else [], "watermark": "1" if has_begun else "0"})
+
+    cases = (
+        "test_cases:\n- test_case: talk\n  steps:\n  - user: hi\n    assertions:\n    - bot_uttered:\n"
+        "        text_matches: What do you want\n        buttons:\n"
+        "        - title: Orders\n          payload: show orders\n"
+    )
+    fake = FakeBot(answer)
+    with serving(fake):
+        section = hold(tmp_path, fake, cases, shape="bot: {kind: directline, quiet: 50ms, wait: 2s}\n", token=TOKEN)
+    assert result_of(section, "talk").outcome == "passed", section
+
+
 @pytest.mark.parametrize("names_roles", [True, False])
 def test_direct_line_is_polled_until_the_bot_is_quiet(names_roles: bool, tmp_path: Path) -> None:
     """What the user said comes back among the activities; the service need not say whose role that is."""

@@ -138,6 +138,26 @@ def test_a_value_is_cleared_as_its_hook_says(tmp_path: Path) -> None:
     assert engine.talks[0].said == ["a", "I am $name"]
 
 
+@pytest.mark.parametrize(
+    ("expected", "shown"),
+    [
+        ("Room $room", "Room 42"),
+        ("!You said 42", "!You said 42"),
+        ("!You said $room", "!You said 42"),
+        ("TEXT Room $room", "Room 42"),
+        ("!TEXT You said $room", "!You said 42"),
+        ("Room $room of $other", "Room 42 of $other"),
+    ],
+)
+def test_a_failure_shows_the_values_of_variables(expected: str, shown: str, tmp_path: Path) -> None:
+    table = "          |$room\nfirst     |42\n"
+    convo = f"case\n\n#me\nroom $room\n\n#bot\n{expected}\n"
+    result = _judged(tmp_path, convo, [["You said 42"]], rooms__scriptingmemory__txt=table)
+    (step,) = result.steps
+    assert (step.outcome, step.expected) == ("failed", shown)
+    assert "$room" not in result.difference
+
+
 def test_a_failure_names_the_line_what_was_said_and_what_was_expected(tmp_path: Path) -> None:
     result = _judged(
         tmp_path, "order\n\n#me\na pizza\n\n#bot\nWhich size do you want?\n", [["Which size do you wish?"]]

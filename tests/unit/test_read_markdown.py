@@ -93,6 +93,7 @@ IN_STORIES = {
     "parameters of an action": ('## a\n* b\n  - c{"d": 1}\n', ("markdown-ignored", "stories.md:3:3")),
     "entities that are none": ("## a\n* b{c}\n  - d\n", ("markdown-read-otherwise", "stories.md:2:1")),
     "a form's line": ("## a\n* b\n  - c\n* form: d\n", ("markdown-of-form", "stories.md:4:1")),
+    "only checkpoints": ("## a\n> x\n> y\n## b\n* c\n", ("story-without-steps", "stories.md:1:1")),
     "no steps": ("## a\n## b\n* c\n", ("story-without-steps", "stories.md:1:1")),
     "an open comment": ("## a\n* b\n<!-- c\n* d\n", ("markdown-ignored", "stories.md:3:1")),
     "both kinds": ("## a\n* b: c d\n  - e\n* f\n  - g\n", ("markdown-read-otherwise", "stories.md:4:1")),

@@ -150,6 +150,8 @@ def test_values_are_those_of_yaml_1_2(tmp_path: Path) -> None:
         ("- story: ''\n  steps:\n  - action: a\n", "story-name-empty", "2:3", "warning"),
         ("- story: a\n  steps: []\n", "story-without-steps", "2:3", "warning"),
         ("- story: a\n", "story-without-steps", "2:3", "warning"),
+        ("- story: a\n  steps:\n  - checkpoint: x\n  - checkpoint: y\n", "story-without-steps", "2:3", "warning"),
+        ("- story: a\n  steps: [{checkpoint: x}]\n", "story-without-steps", "2:3", "warning"),
         ("- story: a\n  steps:\n  - intent: ''\n  - action: b\n", "step-without-intent", "4:5", "warning"),
         ("- story: a\n  steps:\n  - action:\n  - action: b\n", "step-without-action", "4:5", "warning"),
         ("- story: 5\n  steps:\n  - action: b\n", "schema-violation", "2:10", "error"),

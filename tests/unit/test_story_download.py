@@ -49,7 +49,25 @@ def test_what_is_too_large_or_not_there_is_refused(monkeypatch: pytest.MonkeyPat
             download(f"{server.address}/b", server.network)
 
 
-@pytest.mark.parametrize("url", ["http://example.com/s.yml", "file:///s.yml", "s.yml", "https://", "https://[x"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_server_on_this_machine_needs_no_https(host: str) -> None:
+    with serving({"/s.yml": Answer(body=b"stories: []")}, tls=False) as server:
+        address = server.address.replace("127.0.0.1", host)
+        assert download(f"{address}/s.yml", server.network) == b"stories: []"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://example.com/s.yml",
+        "file:///s.yml",
+        "s.yml",
+        "https://",
+        "https://[x",
+        "http://127.0.0.1.nip.io/s.yml",
+        "http://localhost@example.com/s.yml",
+    ],
+)
 def test_only_https_addresses_are_taken(url: str, golden: Golden) -> None:
     with pytest.raises(UserError) as refused:
         download(url, Network())

@@ -99,6 +99,18 @@ def is_told(project: Path, found: str, ends: str = "") -> None:
     assert shown.split()[0] == ("warning" if "test-name-" in shown else "error")
 
 
+def test_an_action_with_a_key_of_a_retrieval_intent_is_told_what_runs(project: Path) -> None:
+    rules = project / "data" / "faq_rules.yml"
+    rule = 'version: "3.1"\nrules:\n- rule: faq\n  steps:\n  - intent: faq\n  - action: utter_faq\n'
+    rules.write_text(rule, encoding="utf-8")
+    (project / STORIES).write_text(story("intent: faq/hours", "action: utter_faq/hours"), encoding="utf-8")
+    found = "6:5 test-action-undefined: A test names the response 'utter_faq/hours' as an action; "
+    is_told(project, f"{STORIES}:{found}")
+
+    rules.write_text(rule.replace("utter_faq", "utter_faq/hours"), encoding="utf-8")
+    assert told(project, strict=True) == [], "what stories say themselves can be said"
+
+
 def test_what_is_defined_is_not_told(project: Path) -> None:
     steps = ("intent: faq/hours", "action: utter_faq", "intent: order", "action: pizza_form", "active_loop: pizza_form")
     more = ("slot_was_set:\n    - requested_slot: size", "active_loop: null", "action: action_listen", "bot: Hello!")

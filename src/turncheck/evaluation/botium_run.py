@@ -205,17 +205,19 @@ class ScriptRun:
         try:
             if self._settings.memory:
                 wanted = [self._filled(text, memory, message) for text in wanted]
+                if reply.texts == (reply.section.text,):
+                    step = step.with_values(self._filled(step.expected, memory, message))
             fits = not wanted or any(
                 botium_texts.matches(said, text, reply.matching, reply.word_errors) for text in wanted
             )
         except botium_texts.CannotCompareError as error:
-            return step.failed(message.text, str(error), [f"- {actual}", f"+ bot: {one_line(step.expected)}"])
+            return step.failed(message.text, str(error), [f"- {actual}", f"+ bot: {one_line(step.shown)}"])
         except botium_texts.NotJudgedError as error:
             return step.skipped(str(error))
         if not wanted or fits is not reply.section.negated:
             return step.passed(response)
         if reply.section.negated:
-            return step.failed(message.text, "it was said", [f"- {actual}", f"+ bot: {one_line(step.expected)}"])
+            return step.failed(message.text, "it was said", [f"- {actual}", f"+ bot: {one_line(step.shown)}"])
         shown = " or ".join(map(one_line, wanted[:3])) + (" …" if len(wanted) > 3 else "")
         reason = near_miss(wanted[0], said) if len(wanted) == 1 else f"none of {len(wanted)} texts matches"
         return step.failed(message.text, reason, compared_lines(actual, f"bot: {shown}"))
@@ -226,6 +228,7 @@ class ScriptRun:
         one, step = check.asserter, _step_of(check.asserter)
         try:
             args = tuple(self._filled(arg, memory, message) for arg in check.texts)
+            step = step.with_values(self._filled(step.expected, memory, message))
             fits, actual = self._fits(one.name, args, message, negated=one.negated)
             if one.name in vocabulary.SHOWN and one.negated:
                 fits = self._some(one.name, args, message)
@@ -235,7 +238,7 @@ class ScriptRun:
             return step.failed(None, str(error))
         if fits is not one.negated:
             return step.passed()
-        return step.failed(actual, None, [f"- {one.name}: {actual}", f"+ {one.name}: {one_line(step.expected)}"])
+        return step.failed(actual, None, [f"- {one.name}: {actual}", f"+ {one.name}: {one_line(step.shown)}"])
 
     def _fits(self, name: str, args: tuple[str, ...], message: Message, *, negated: bool) -> tuple[bool, str]:
         """Return whether an asserter is met, and what there is instead."""
@@ -499,12 +502,22 @@ class _Step(Struct, frozen=True):
     kind: str
     expected: str
     place: Location
+    held: str | None = None
+    """The expectation with the values of its variables, which a step that fails shows."""
+
+    @property
+    def shown(self) -> str:
+        return self.expected if self.held is None else self.held
+
+    def with_values(self, held: str) -> _Step:
+        return replace(self, held=held)
 
     def passed(self, response: str | None = None) -> Judged:
         return self._judged("passed", None, None, [f"  {self._line}"], response)
 
     def failed(self, actual: str | None, reason: str | None, lines: Sequence[str] = ()) -> Judged:
-        return self._judged("failed", actual, reason, lines or self.lines)
+        judged = self._judged("failed", actual, reason, lines or self.lines)
+        return replace(judged, step=replace(judged.step, expected=self.shown))
 
     def skipped(self, reason: str) -> Judged:
         return self._judged("skipped", None, reason, ())
@@ -516,7 +529,7 @@ class _Step(Struct, frozen=True):
 
     @property
     def _line(self) -> str:
-        return f"{self.kind}: {one_line(self.expected)}"
+        return f"{self.kind}: {one_line(self.shown)}"
 
     def _judged(
         self,

@@ -21,7 +21,7 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
     "rest": {},
     "openai": {
         "request": {"path": "/v1/chat/completions", "body": {"messages": "{history}"}},
-        "replies": "$.choices[0].message.content",
+        "replies": "$.choices[0].message['content', 'refusal']",  # a refusal is said in place of the content
         "tools": "$.choices[0].message.tool_calls[*].function.name",
     },
     "directline": {
@@ -40,6 +40,12 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
         "replies": (
             "$.activities[?@.type == 'message' && @.from.role != 'user' && !match(@.from.id, 'turncheck-.*')].text"
         ),
+        "buttons": {  # suggested actions are beside the text, a card's are within its content
+            "path": (
+                "$.activities[?@.type == 'message']['suggestedActions', 'attachments']..['actions', 'buttons'][*]"
+            ),
+            "payload": "$.value",
+        },
         "ended": "$.activities[?@.type == 'endOfConversation']",
         "quiet": "1s",
     },

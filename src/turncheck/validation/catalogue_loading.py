@@ -298,7 +298,7 @@ STORY_LOADING = (
     warning_check(
         "story-without-steps",
         "load",
-        "A story or rule has no steps",
+        "A story or rule has no steps, or only checkpoints",
         "It is skipped. Write steps or remove it.",
         with_stories=True,
         about=("place",),

@@ -78,6 +78,23 @@ def check_test_names(facts: Facts) -> Iterator[Finding]:
         message = f"A test names the {called} '{name}', which is not defined."
         near = suggestion(name, known[kind])
         yield found(code, message, first, near, others, names=(Name(called, name),))
+    yield from _keys_as_actions(facts)
+
+
+def _keys_as_actions(facts: Facts) -> Iterator[Finding]:
+    """Responses of retrieval intents that test stories name as actions: what runs is the action without the key."""
+    learnt = {step.action for _, step in facts.action_steps()}
+    places: dict[tuple[str, str], list[Location]] = {}
+    for step in (step for story in facts.tests.stories for step in story.steps if isinstance(step, model.ActionStep)):
+        name = step.action or ""
+        action, _, key = name.partition("/")
+        if key and name in facts.responses and name not in learnt and action in learnt:
+            places.setdefault((name, step.location.path), []).append(step.location)
+    for (name, _), (first, *others) in places.items():
+        action = name.partition("/")[0]
+        message = f"A test names the response '{name}' as an action; stories and rules have '{action}'."
+        hint = f"Write '{action}', which chooses the response when it runs: the test can never pass."
+        yield found("test-action-undefined", message, first, hint, others, names=(Name("response", name),))
 
 
 def _keys_of_tests(tests: ProjectTests, intents: Collection[str]) -> Iterator[_Named]:

@@ -223,10 +223,10 @@ def seconds_to_wait(retry_after: str, now: float) -> float | None:
 
 
 def fetch(url: str, network: Network, *, seconds: float, limit: int) -> tuple[int, bytes]:
-    """Fetch an https address, and return the status and the body of the response.
+    """Fetch an address, and return the status and the body of the response.
 
     Raises:
-        RedirectRefusedError: it leads to an address that is not https.
+        RedirectRefusedError: it redirects to an address that is not https.
         AnswerTooLargeError: there is more than ``limit`` bytes.
         requests.RequestException: there is no complete response within ``seconds``.
     """
@@ -259,7 +259,7 @@ def typed(value: Any, shape: type[Shape]) -> Shape:
     return msgspec.convert(value, shape)
 
 
-# Fetches the story file that ``--url`` names: only over https, with limits of size and time.
+# Fetches the story file that ``--url`` names: only over https or from this machine, with limits of size and time.
 
 LARGEST: Final = 10 << 20
 SECONDS: Final = 30.0
@@ -270,13 +270,15 @@ def download(url: str, network: Network) -> bytes:
     """Fetch a file, following redirects to other https addresses.
 
     Raises:
-        UserError: it is not an https address, cannot be reached, takes too long or holds too much.
+        UserError: it is neither an https address nor one of this machine, cannot be reached, takes too long or holds
+            too much.
     """
     import requests  # only for --url
     from urllib3.exceptions import HTTPError
 
-    if not is_https(url):
-        raise UserError("the address of --url is not an https address", hint="Give one that begins with https://.")
+    if not (is_http(url) and is_safe(url)):
+        hint = "Give one that begins with https://; http:// is enough for a server on this machine."
+        raise UserError("the address of --url is not an https address", hint=hint)
     try:
         status, body = fetch(url, network, seconds=SECONDS, limit=LARGEST)
     except RedirectRefusedError as error:

@@ -166,8 +166,6 @@ def _interrupted_after(seconds: float | None, is_over: Event) -> Iterator[None]:
 # A ``turncheck.yml`` with every key explained; keys that are commented out have their default.
 
 _WIDTH: Final = 100
-_SAID: Final = ("not-judged",)
-"""Keys that are there with their defaults, since teams decide them first; the workflow decides what fails a run."""
 _ELSEWHERE: Final = ("project", "projects")
 """Keys of a file that is not in the assistant's own folder."""
 
@@ -182,7 +180,7 @@ def settings_text(chosen: Mapping[str, str | tuple[str, ...]] = MappingProxyType
         if not all(choice in about for choice in option.choices):
             about += f" ({', '.join(option.choices)})"
         lines = [f"# {line}" for line in wrap(f"{about}.", _WIDTH, break_long_words=False, break_on_hyphens=False)]
-        mark = "" if name in _SAID or name in chosen else "# "
+        mark = "" if name in chosen else "# "
         parts.append("\n".join([*lines, f"{mark}{name}: {_value(chosen.get(name, default_of(name)))}"]) + "\n")
     return "\n".join(parts)
 

@@ -24,6 +24,8 @@ _ERROR_KEYS: Final = ("error", "errors", "exception", "fault", "detail", "detail
 """Where an answer says what went wrong, also one that is a success by its status."""
 _MESSAGE_KEYS: Final = ("message", "msg", "error_description", "description", "title", "reason", *_ERROR_KEYS, "code")
 _LONGEST_ERROR: Final = 300
+_PARTS: Final = ("text", "refusal")
+"""The types of parts of a message that are said, each with its text at the key of the same name."""
 KINDS: Final = ("buttons", "media", "cards")
 """What a message can have besides its text, by the keys of ``bot:``."""
 
@@ -222,13 +224,21 @@ def _replies(path: JsonPath, answer: Any, *, lenient: bool) -> tuple[list[tuple[
             return [], f"the answer has no message at {path.text}; {had}"
     if len(found) > MOST_REPLIES:
         raise AnswerError(f"has {len(found):,} messages or more, at most {MOST_REPLIES} are read in a turn")
-    texts = [(place, value) for place, value in found if value not in (None, "")]
+    texts = [(place, text) for place, value in found if (text := _whole(value)) not in (None, "")]
     for _, value in texts:
         if not isinstance(value, str):
             raise AnswerError(f"has {kind_of(value)} at {_place('replies', path)}, where text was expected")
         if len(value) > LONGEST_REPLY:
             raise AnswerError(f"has a message of {len(value):,} characters, at most {LONGEST_REPLY:,} are read")
     return texts, ""
+
+
+def _whole(value: Any) -> Any:
+    """Return the text of a message that is a list of parts, as APIs of language models have it; else the value."""
+    if not isinstance(value, list) or not all(isinstance(part, dict) and "type" in part for part in value):
+        return value
+    texts = [part.get(kind) for part in value for kind in _PARTS if part["type"] == kind]
+    return "".join(texts) if texts and all(isinstance(text, str) for text in texts) else value or None
 
 
 def shown_outline(answer: Any) -> str:

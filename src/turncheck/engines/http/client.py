@@ -204,6 +204,8 @@ class BotClient(remote.RemoteClient):
         what = f"the bot at {self.name} answers {question.shown} with what is not JSON"
         if not begins:
             return f"{what}: it is empty"
+        if begins.startswith(("data:", "event:")):
+            return f"{what}, but a stream of events: let it answer as a whole (`stream: false`). It begins: {begins}"
         if begins.startswith("<"):
             return f"{what}, but a web page (is there a login or a proxy before it?). It begins: {begins}"
         return f"{what} ({why}). It begins: {begins}"

@@ -6,6 +6,7 @@ In CSV, columns are found by name, and each further entity has a row of its own.
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -340,10 +341,15 @@ def read_json_suite(source: Source, rules: Rules) -> tuple[SuiteCase, ...]:
 
 def _as_finding(source: Source, fault: JsonFault) -> tuple[str, str, Location, str]:
     if fault.kind == "typographic-quote":
-        return "suite-typographic-quote", f"'{source.path}' is not JSON: {fault.what}.", fault.location, fault.hint
+        return (
+            "suite-typographic-quote",
+            f"'{PurePath(source.path).name}' is not JSON: {fault.what}.",
+            fault.location,
+            fault.hint,
+        )
     if fault.kind == "duplicate-key":
         return "suite-bad-value", f"{fault.what[0].upper()}{fault.what[1:]}.", fault.location, fault.hint
-    return "suite-not-json", f"'{source.path}' is not JSON: {fault.what}.", fault.location, fault.hint
+    return "suite-not-json", f"'{PurePath(source.path).name}' is not JSON: {fault.what}.", fault.location, fault.hint
 
 
 def _section(root: YamlNode, rules: Rules) -> YamlSequence | None:

@@ -152,7 +152,8 @@ def _finish(reading: _Reading) -> None:
     if any(not isinstance(step, model.CheckpointStep) for step in reading.steps):
         reading.stories.append(model.Story(reading.name, "story", tuple(reading.steps), reading.place))
     else:
-        what = f"The story '{reading.name}' in '{reading.source.path}' has no steps; it is skipped."
+        lacks = "has only checkpoints: Rasa ignores it" if reading.steps else "has no steps; it is skipped"
+        what = f"The story '{reading.name}' in '{reading.source.path}' {lacks}."
         reading.notes.note("story-without-steps", "warning", what, reading.place, "Add steps, or remove the story.")
     reading.steps = []
 

@@ -90,6 +90,10 @@ def _read_story(findings: _Findings, item: YamlMapping, kind: Literal["story", "
         findings.note("story-without-steps", "warning", message, location, f"Add steps, or remove the {kind}.")
         return None
     read = tuple(_read_steps(findings, steps, kind))
+    if read and all(isinstance(step, model.CheckpointStep) for step in read):
+        message = f"The {kind} '{name}' in '{path}' has only checkpoints: Rasa ignores it."
+        findings.note("story-without-steps", "warning", message, location, f"Add steps, or remove the {kind}.")
+        return None
     if kind == "story":
         return model.Story(name, kind, read, location)
     condition = _sequence(findings, item.items.get("condition"), f"the condition of rule '{name}'")
