@@ -51,7 +51,7 @@ AT_END: Edit = (N, "", f"{HERE}\n")
 IN_SLOT: Edit = (D, "forms:\n", f"  more:\n    type: text\n    {HERE}\nforms:\n")
 IN_BUTTON: Edit = (D, "  utter_goodbye:", f"    - title: more\n      {HERE}\n  utter_goodbye:")
 IN_RESPONSES: Edit = (D, "  utter_goodbye:", f"  {HERE}\n  utter_goodbye:")
-ACTION: Edit = ("actions/orders.py", "", 'dispatcher.utter_message(response="utter_order")\n')
+ACTION: Edit = ("actions/orders.py", "", 'dispatcher.utter_message(response="utter_order", **values)\n')
 IN_STEPS: Edit = (S, "  - action: utter_done\n", f"  - action: utter_done\n  {HERE}\n")
 IN_TEST: Edit = (TESTS, "", f"stories:\n- story: t\n  steps:\n  {HERE}\n")
 IN_STORIES: Edit = (S, "", f"{HERE}\n")
@@ -83,6 +83,7 @@ PLACES: dict[str, list[Edit]] = {
     "condition-slot-undefined": [(D, "  utter_done:", f"    {HERE}\n  utter_done:"), slot("logged_in", "bool")],
     "response-variable-undefined": [IN_RESPONSES, slot("customer", "text")],
     "response-variable-unknown": [IN_RESPONSES, slot("number", "text"), ACTION],
+    "code-name-undefined": [("actions/orders.py", "", HERE)],
     "button-payload-invalid": [IN_BUTTON, intent("inform")],
     "button-intent-undefined": [IN_BUTTON, intent("affirm")],
     "button-entity-undefined": [IN_BUTTON, intent("inform")],

@@ -100,6 +100,7 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
         ],
         "domain.yml:33:11",
     ),
+    "code-name-undefined": ([("actions/a.py", "", 'size = tracker.get_slot("sise")\n')], "actions/a.py:1:25"),
     "button-payload-invalid": ([(D, '"large"}', '"large"')], "domain.yml:31:16"),
     "button-intent-undefined": ([(D, "'/order{", "'/ordr{")], "domain.yml:31:16"),
     "button-entity-undefined": ([(D, '{"size": "large"}', '{"sise": "large"}')], "domain.yml:31:16"),
@@ -681,6 +682,8 @@ def test_the_variables_of_a_response_are_slots(says: str, is_undefined: bool, tm
     ("code", "expected"),
     [
         ("dispatcher.utter_message(response='utter_told', number=1)", "response-variable-unknown"),
+        ("dispatcher.utter_message(response='utter_told', **values)", "response-variable-unknown"),
+        ("dispatcher.utter_message(response='utter_told', other=1)", "response-variable-undefined"),
         ("dispatcher.utter_message(text='hi')", "response-variable-undefined"),
     ],
 )

@@ -195,3 +195,54 @@ def test_an_intent_whose_sentences_moved_was_renamed_although_the_new_name_was_t
     comparison = compare(head, Present(older, "git"))
     found = [(one.old, one.new) for one in comparison.renamed if one.kind == "intents"]
     assert (("order", "purchase") in found) is renamed
+
+
+CODE = """\
+from rasa_sdk.events import FollowupAction, SlotSet
+# the slot size, in words: get_slot("size")
+class Bake(Action):
+    def name(self):
+        return "action_bake"
+    def run(self, dispatcher, tracker, domain):
+        size = tracker.get_slot("size") or tracker.slots["size"]
+        dispatcher.utter_message(response="utter_done")
+        if tracker.get_intent_of_latest_message() == "order" and tracker.active_loop_name == "pizza_form":
+            return [FollowupAction("action_wait")]
+        return [SlotSet("size", size)]
+"""
+ASKS = "responses:\n  utter_ask_size:\n  - text: How large?\n  utter_ask_pizza_form_city:\n  - text: Where?\n"
+WAITS = "actions:\n- action_wait\n- validate_pizza_form\n"
+
+
+@pytest.mark.parametrize(
+    ("edit", "old", "places"),
+    [
+        (
+            ("slots:\n  size:", "slots:\n  pizza_size:"),
+            "size",
+            {"actions/a.py": [7, 7, 11], "domain.yml": [25, 27, 39]},
+        ),
+        (("  utter_done:", "  utter_finished:"), "utter_done", {"actions/a.py": [8], "data/stories.yml": [16]}),
+        (("- order\n", "- order_food\n"), "order", {"actions/a.py": [9]}),
+        (("  pizza_form:", "  meal_form:"), "pizza_form", {"actions/a.py": [9], "domain.yml": [43]}),
+        (("- action_wait\n", "- action_wait_now\n"), "action_wait", {"actions/a.py": [10]}),
+    ],
+)
+def test_all_uses_of_a_renamed_name_are_counted_each_once(
+    edit: tuple[str, str], old: str, places: dict[str, list[int]], tmp_path: Path
+) -> None:
+    first = write_project(tmp_path / "base")
+    (first / "actions").mkdir()
+    (first / "actions" / "a.py").write_text(CODE, encoding="utf-8")
+    domain = (first / "domain.yml").read_text(encoding="utf-8")
+    (first / "domain.yml").write_text(
+        domain.replace("responses:\n", ASKS).replace("actions:\n", WAITS), encoding="utf-8"
+    )
+    comparison = compare(changed(first, tmp_path / "bot", [edit], ["domain.yml"]), Present(measured(first), "git"))
+    (error,) = [one for one in comparison.new_findings if one.message.startswith(f"'{old}' was renamed")]
+    found: dict[str, list[int | None]] = {}
+    for place in sorted((error.location, *error.others), key=lambda place: place.sort_key):
+        found.setdefault(place.path, []).append(place.line)
+    assert {path: found.get(path) for path in places} == places
+    others = [one.message for one in comparison.new_findings if one is not error and f"'{old}'" in one.message]
+    assert others == []

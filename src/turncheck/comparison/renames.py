@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -118,7 +118,7 @@ def _pairs(
 
 def _defined(report: Report, kind: str) -> dict[str, Location]:
     """The names of a kind and their places, including intents that only have training sentences."""
-    places = {item.name: item.location for item in report.coverage[kind].items}
+    places = _places_of(report, kind)
     if kind == "intents":
         for sentence in report.training_sentences:
             places.setdefault(sentence.intent.partition("/")[0], sentence.location)
@@ -189,11 +189,12 @@ _USES: Final = frozenset(
         *("response-undefined", "listed-response-undefined"),
         *("form-not-in-domain", "mapping-form-undefined"),
         *("slot-undefined", "form-slot-undefined", "condition-slot-undefined", "response-variable-undefined"),
-        *("mapping-requested-slot-undefined"),
+        "mapping-requested-slot-undefined",
         *("entity-undefined", "used-entity-undefined", "button-entity-undefined", "mapping-entity-undefined"),
         *("intent-not-in-domain", "story-intent-undefined", "ignored-intent-undefined", "button-intent-undefined"),
         *("mapping-intent-undefined", "selector-intent-undefined"),
         *("test-action-undefined", "test-intent-undefined", "test-name-undefined", "e2e-unknown-name"),
+        "code-name-undefined",
     }
 )
 """The codes of findings that say: this name is used, and nothing defines it."""
@@ -204,6 +205,8 @@ _UNUSED: Final = frozenset(
     }
 )
 """The codes of findings that say: this name is defined, and nothing uses it. The other side of the same mistake."""
+_OTHER_SIDE: Final = _UNUSED | {"mapping-slot-not-required"}
+"""Those that follow from a rename while something keeps the old name: a form requires that, not the new one."""
 _KINDS_OF_NAME: Final[Mapping[str, tuple[str, ...]]] = {
     "intent": ("intents",),
     "entity": ("entities",),
@@ -243,10 +246,13 @@ def validation_beside(report: Report, base: Report) -> Validation | None:
         return None
     gone = _gone(base, report)
     now = {(name.kind, name.old): name.new for name in renamed_names(base, report)} if any(gone.values()) else {}
+    before = base.validation.findings if base.validation is not None else ()
+    unused = frozenset(name for one in before if one.code in _UNUSED for name in _names(one))
+    left_behind = {name: belongs for name, belongs in _left_behind(now, base, report).items() if name not in unused}
 
     def reported(findings: Sequence[Finding]) -> tuple[Finding, ...]:
         lost = [_of_lost_examples(finding, base) for finding in findings]
-        return _with_one_for_each_name(lost, gone, now)
+        return _with_one_for_each_name(lost, gone, now, left_behind)
 
     findings = reported(section.findings)
     suppressed = None if section.suppressed is None else reported(section.suppressed)
@@ -257,16 +263,55 @@ def validation_beside(report: Report, base: Report) -> Validation | None:
     return msgspec.structs.replace(section, findings=findings, suppressed=suppressed, counts=counts)
 
 
+class _LeftBehind(NamedTuple):
+    """A response or action that belongs to a slot or form by its name: the kind and old name of that, and its place."""
+
+    kind: str
+    old: str
+    location: Location
+
+
+def _places_of(report: Report, kind: str) -> dict[str, Location]:
+    return {item.name: item.location for item in report.coverage[kind].items} if kind in report.coverage else {}
+
+
+def _left_behind(now: Mapping[tuple[str, str], str], base: Report, head: Report) -> dict[str, _LeftBehind]:
+    """Return, by its name, what still belongs to the old name of a renamed slot or form.
+
+    A form asks for a slot with ``utter_ask_SLOT`` or ``utter_ask_FORM_SLOT`` (or such an action), and is validated by
+    ``validate_FORM``. What has its counterpart under the new name is not meant.
+    """
+    there = _places_of(head, "actions") | _places_of(head, "responses")
+    forms, slots = (sorted({*_places_of(base, kind), *_places_of(head, kind)}) for kind in ("forms", "slots"))
+    found: dict[str, _LeftBehind] = {}
+    for (kind, old), new in now.items():
+        patterns = {"slots": ["{}", *(f"{form}_{{}}" for form in forms)], "forms": [f"{{}}_{slot}" for slot in slots]}
+        asked = [f"{prefix}_ask_{pattern}" for pattern in patterns.get(kind, ()) for prefix in ("utter", "action")]
+        for pattern in (*asked, *(["validate_{}"] if kind == "forms" else [])):
+            name = pattern.format(old)
+            if name in there and pattern.format(new) not in there:
+                found[name] = _LeftBehind(kind, old, there[name])
+    return found
+
+
 def _with_one_for_each_name(
-    findings: Sequence[Finding], gone: Mapping[str, frozenset[str]], now: Mapping[tuple[str, str], str]
+    findings: Sequence[Finding],
+    gone: Mapping[str, frozenset[str]],
+    now: Mapping[tuple[str, str], str],
+    left_behind: Mapping[str, _LeftBehind],
 ) -> tuple[Finding, ...]:
-    """Return the findings with one for each name that is gone; ``now``: the new names of those that were renamed."""
+    """Return the findings with one for each name that is gone; ``now``: the new names of those that were renamed.
+
+    ``left_behind``: what belongs to those by its name.
+    """
     if not any(gone.values()):
         return tuple(findings)
     uses: dict[tuple[str, str], list[Finding]] = defaultdict(list)
     others: list[Finding] = []
     for finding in findings:
-        missed = _missed(finding, gone)
+        missed = _missed(finding, gone) or next(
+            (left_behind[name][:2] for name in _names(finding) if finding.code in _UNUSED and name in left_behind), None
+        )
         if missed is None:
             others.append(finding)
         else:
@@ -276,9 +321,14 @@ def _with_one_for_each_name(
     left = [
         _still_unused(finding, before)
         for finding in others
-        if not (finding.code in _UNUSED and _names(finding) & replaced)
+        if not (finding.code in _OTHER_SIDE and _names(finding) & replaced)
     ]
-    parts = [_as_one(name, now.get((kind, name)), found) for (kind, name), found in uses.items()]
+    parts = []
+    for (kind, name), found in uses.items():
+        # While a form requires the slot by its old name, that is how it asks for it, too.
+        is_asked = kind == "forms" or any(finding.code == "form-slot-undefined" for finding in found)
+        more = [one.location for one in left_behind.values() if one[:2] == (kind, name) and is_asked]
+        parts.append(_as_one(name, now.get((kind, name)), found, more))
     return tuple(sorted((*left, *parts), key=lambda finding: finding.order))
 
 
@@ -328,12 +378,12 @@ def _still_unused(finding: Finding, before: Mapping[str, str]) -> Finding:
     return replace(finding, hint=f"It was called '{old}' before this change: use the new name where it belongs.")
 
 
-def _as_one(old: str, new: str | None, findings: Sequence[Finding]) -> Finding:
-    """All uses of a name as one finding; uses in the data come before those in tests."""
-    first = min(findings, key=lambda one: (one.code.startswith(("test-", "e2e-")), one.order))
-    locations = _distinct(
-        location for finding in (first, *findings) for location in (finding.location, *finding.others)
-    )
+def _as_one(old: str, new: str | None, findings: Sequence[Finding], more: Iterable[Location]) -> Finding:
+    """All uses of a name as one finding; uses in the data come before those in code and in tests."""
+    of_tests, of_code = ("test-", "e2e-"), "code-"
+    first = min(findings, key=lambda one: (one.code.startswith(of_tests), one.code.startswith(of_code), one.order))
+    found = [location for finding in (first, *findings) for location in (finding.location, *finding.others)]
+    locations = _distinct([*found, *more])
     uses = f"{count(len(locations), 'use')} {'keeps' if len(locations) == 1 else 'keep'}"
     if new is None:
         message, hint = f"'{old}' was removed in this change; {uses} its name.", _ADVICE_REMOVED

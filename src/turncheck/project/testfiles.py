@@ -342,7 +342,7 @@ def names_in_code(root: Path) -> CodeNames:
     """Search the ``*.py`` files below a folder; environments, links and files over 1 MiB are left out."""
     quoted: set[str] = set()
     called: set[str] = set()
-    for _, text in _texts(root):
+    for _, text in texts_of_code(root):
         quoted.update(match[2] for match in _QUOTED.finditer(text))
         called.update(match[1] for match in _CALLED.finditer(text))
     return CodeNames(frozenset(quoted), frozenset(called))
@@ -404,7 +404,7 @@ def action_classes(root: Path) -> dict[str, dict[str, str]]:
 
 
 def _actions_in_code(root: Path) -> Iterator[tuple[Path, ast.ClassDef, str]]:
-    for path, text in _texts(root):
+    for path, text in texts_of_code(root):
         if "def name" not in text:
             continue
         try:
@@ -431,7 +431,7 @@ def _action_name(node: ast.ClassDef) -> str | None:
     return None
 
 
-def _texts(root: Path) -> Iterator[tuple[Path, str]]:
+def texts_of_code(root: Path) -> Iterator[tuple[Path, str]]:
     for path in islice(_python_files(root), _MOST_FILES):
         try:
             yield path, regular_file.read_regular(path, most=_LARGEST, follow=False).decode("utf-8", "replace")

@@ -257,6 +257,17 @@ UNDEFINED = (
         about=("response", "slot"),
     ),
     _check(
+        "code-name-undefined",
+        "info",
+        "Python code uses a name that the domain does not define",
+        "`get_slot` of an undefined slot is always `None`, and Rasa cannot set it, say such a response or run such an"
+        " action. Define it, or correct the name. Calls of rasa-sdk with a written name are read; the code is not run.",
+        'tracker.get_slot("sise")',
+        'tracker.get_slot("size")',
+        needs=("domain",),
+        about=("slot", "entity", "intent", "response", "action", "form"),
+    ),
+    _check(
         "button-payload-invalid",
         "warning",
         "The payload of a button cannot be read",

@@ -18,6 +18,7 @@ from turncheck.dialogue.domain import (
 )
 from turncheck.dialogue.training import TooManyDialoguesError, Trackers, training_trackers
 from turncheck.project import model
+from turncheck.project.code_uses import CodeUse, uses_in_code
 from turncheck.project.rasa_version import NEWEST
 from turncheck.project.testfiles import CodeNames, names_in_code
 
@@ -156,6 +157,11 @@ class Facts:
     def code(self) -> CodeNames:
         """The names in the project's Python code; it is read only when something asks for them."""
         return names_in_code(self.project.root)
+
+    @cached_property
+    def code_uses(self) -> tuple[CodeUse, ...]:
+        """What the project's Python code uses of the assistant, likewise."""
+        return uses_in_code(self.project.root)
 
     @property
     def has_valid_max_history(self) -> bool:

@@ -20,6 +20,7 @@ from turncheck.registry import blamed_on_plugin
 from turncheck.validation import configuration as config
 from turncheck.validation import conflicts, examples, loading, references, similarity
 from turncheck.validation.checks import Fails, Fault, declared
+from turncheck.validation.code import check_code
 from turncheck.validation.configuration import check_generation
 from turncheck.validation.examples import check_annotation_slips
 from turncheck.validation.facts import Facts, ProjectTests, gather
@@ -278,7 +279,7 @@ OWN_STAGES: Final = (
             examples.check_lookups,
         ),
     ),
-    Stage(_with_domain, (check_undefined, check_buttons, check_unused, check_test_names)),
+    Stage(_with_domain, (check_undefined, check_code, check_buttons, check_unused, check_test_names)),
     Stage(
         _with_data,
         (

@@ -44,7 +44,7 @@ def check_variables(facts: Facts) -> Iterator[Finding]:
         for name, (first, *others) in unknown.items():
             names = (Name("response", response.name), Name("slot", name))
             near = suggestion(name, facts.slots)
-            if _may_be_passed(facts, response.name.partition("/")[0], said):
+            if _may_be_passed(facts, response.name.partition("/")[0], name, said):
                 message = f"The response '{response.name}' names {{{name}}}, which is no slot: an action must pass it."
                 yield found("response-variable-unknown", message, first, near, others, names=names)
             else:
@@ -77,11 +77,11 @@ def asked_by_forms(facts: Facts) -> set[str]:
     }
 
 
-def _may_be_passed(facts: Facts, name: str, said: set[str]) -> bool:
-    """Whether only custom actions say a response, so that they may pass values with it."""
-    if name in said:
+def _may_be_passed(facts: Facts, response: str, variable: str, said: set[str]) -> bool:
+    """Whether only custom actions say a response, and some pass such a value with what they say."""
+    if response in said or not any(quoted.partition("/")[0] == response for quoted in facts.code.quoted):
         return False
-    return any(quoted.partition("/")[0] == name for quoted in facts.code.quoted)
+    return any(use.kind == "variable" and use.name in {variable, "**"} for use in facts.code_uses)
 
 
 def _place(facts: Facts, response: model.Response, variation: model.ResponseVariation, name: str) -> Location:

@@ -1,0 +1,56 @@
+"""Names that the project's Python code uses and that the domain does not define."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from turncheck.dialogue.domain import DEFAULT_ACTIONS, DEFAULT_INTENTS, DEFAULT_SLOTS
+from turncheck.messages.finding import Name
+from turncheck.messages.phrasing import suggestion
+from turncheck.validation.facts import UTTER, Facts
+from turncheck.validation.findings import found
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from collections.abc import Set as AbstractSet
+
+    from turncheck.messages.finding import Finding, Location
+
+_VERBS: Final = {
+    "slot": "reads or sets the slot",
+    "entity": "reads the entity",
+    "intent": "expects the intent",
+    "response": "says the response",
+    "action": "calls the action",
+    "form": "names the form",
+}
+
+
+def check_code(facts: Facts) -> Iterator[Finding]:
+    """Slots, entities, intents, responses, actions and forms in Python code, each once, with all its places."""
+    if not facts.domain.actions and not facts.domain.forms and not facts.domain.slots:
+        return  # no code of this assistant's
+    known = _known(facts)
+    places: dict[tuple[str, str], list[Location]] = {}
+    for use in facts.code_uses:
+        if use.kind in known and use.name not in known[use.kind]:
+            places.setdefault((use.kind, use.name), []).append(use.location)
+    for (kind, name), (first, *others) in places.items():
+        message = f"Python code {_VERBS[kind]} '{name}', which the domain does not define."
+        near = suggestion(name, known[kind])
+        yield found("code-name-undefined", message, first, near, others, names=(Name(kind, name),))
+
+
+def _known(facts: Facts) -> Mapping[str, AbstractSet[str]]:
+    """What is defined, by kind; an action may be a form or a response, too."""
+    responses = {key for name in facts.responses for key in (name, name.partition("/")[0])} | {
+        f"{UTTER}{intent}" for intent in facts.retrieval_intents
+    }
+    return {
+        "slot": {*facts.slots, *facts.default_slots, *DEFAULT_SLOTS},
+        "entity": facts.entities,
+        "intent": {*facts.intents, *DEFAULT_INTENTS},
+        "response": responses,
+        "action": {*facts.actions, *facts.forms, *responses, *DEFAULT_ACTIONS},
+        "form": facts.forms,
+    }
