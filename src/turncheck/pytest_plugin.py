@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from turncheck.api import Outcome
 
-_KINDS = {"core": "story", "e2e": "case", "batch": "batch case", "gates": "gate"}
-"""The suites of JUnit whose cases become items; gates judge what is found in the data, and intents as a whole."""
+_KINDS = {"core": "story", "e2e": "case", "batch": "batch case"}
+"""The suites of JUnit whose cases become items."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -93,7 +93,7 @@ def _items_of(
     if outcome.report.stopped:
         raise pytest.UsageError(f"turncheck: {project}: {outcome.report.stopped}")
     folder = Path(project) if Path(project).is_dir() else Path(project).parent
-    cases = [*_cases(outcome, folder), *_sentences(outcome, folder, confidence)]
+    cases = [*_cases(outcome, folder), *_gates(outcome, folder), *_sentences(outcome, folder, confidence)]
     files = {path: _AssistantFile.from_parent(session, path=path) for path in {case["path"] for case in cases}}
     seen: dict[tuple[Path, str], int] = {}
     for case in cases:
@@ -123,6 +123,20 @@ def _cases(outcome: Outcome, folder: Path) -> Iterator[dict[str, Any]]:
                 "failure": _failure(case),
                 "skipped": None if skipped is None else skipped.get("message", ""),
             }
+
+
+def _gates(outcome: Outcome, folder: Path) -> Iterator[dict[str, Any]]:
+    """The gates, all of them: what is found in the data, and intents as a whole, are judged by nothing else here."""
+    for gate in outcome.verdict.gates:
+        place = gate.location
+        causes = [f"{cause.location}: {cause.what}" if cause.location else cause.what for cause in gate.failed_by]
+        yield {
+            "path": _path(place.path if place else None, outcome, folder),
+            "line": (place.line if place else None) or 1,
+            "name": f"gate: {gate.name}",
+            "failure": "\n".join((gate.reason, *causes)) if gate.fails else "",
+            "skipped": gate.reason if gate.outcome == "not judged" and not gate.fails else None,
+        }
 
 
 def _failure(case: Element) -> str:

@@ -634,6 +634,7 @@ _IGNORED = (
         "policies:\n",
         "policies:\n- name: mine.Policy\n",
         "mine.Policy was added to the configuration",
+        title="❌ Failed",  # nothing stands in for it, so that stories are no longer run
     ),
     _configured(
         "who reads the training data",

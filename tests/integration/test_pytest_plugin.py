@@ -79,6 +79,14 @@ def test_stories_and_gates_are_tests_with_file_and_line(bot: Path) -> None:
     assert written["story: right"].find("failure") is None
 
 
+def test_an_error_in_the_data_fails_though_no_finding_is_a_test(bot: Path) -> None:
+    domain = bot / "domain.yml"
+    domain.write_text(f"{domain.read_text()}forms: 5\n")
+    done = run(bot, "--turncheck", "bot", "-k", "not wrong and not test-failures", "-v")
+    assert done.returncode == 1, done.stdout
+    assert "gate: errors FAILED" in done.stdout
+
+
 def test_they_are_chosen_and_ended_as_any_tests(bot: Path) -> None:
     chosen = run(bot, "--turncheck", "bot", "-k", "right")
     assert chosen.returncode == 0

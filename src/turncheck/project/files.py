@@ -185,15 +185,18 @@ def note_absent(folder: ProjectFolder, path: Path, default: Path, option: str) -
     what = "domain" if option == "domain" else "configuration"
     seen = candidates(folder.root, "domain" if option == "domain" else "config")
     hint = _how_to_name(folder, default, option, seen)
-    message = f"There is no {what} at '{name}'.{_seen_elsewhere(option, seen)}"
-    folder.findings.append(Finding(f"{option}-not-found", "error", message, Location(name), hint))
+    suggestion = _seen_elsewhere(option, seen)
+    message = f"There is no {what} at '{name}'. {suggestion}".rstrip()
+    folder.findings.append(
+        Finding(f"{option}-not-found", "error", message, Location(name), hint, suggestion=suggestion)
+    )
 
 
 def _seen_elsewhere(option: str, seen: Sequence[str]) -> str:
     if not seen:
         return ""
     look = "looks" if len(seen) == 1 else "look"
-    return f" {_quoted(seen)} {look} like one (`{option}: {seen[0]}` in turncheck.yml names it)."
+    return f"{_quoted(seen)} {look} like one (`{option}: {seen[0]}` in turncheck.yml names it)."
 
 
 def _quoted(names: Iterable[str]) -> str:

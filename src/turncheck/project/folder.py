@@ -449,10 +449,11 @@ def assistants_in_place(folder: ProjectFolder, files: Iterable[ProjectFile]) -> 
 
 
 def named_below(findings: Iterable[Finding], below: Sequence[Path]) -> Iterator[Finding]:
-    """Add the assistants below to the findings about a missing domain or configuration."""
+    """Add the assistants below to the findings about a missing domain or configuration, whose parts these are."""
     for finding in findings:
         if below and finding.code in _ABSENT:
-            message = f"{finding.message} There are assistants below: {assistants_in_words(below)}."
-            yield replace(finding, message=message, hint=f"Name one of them: --project {below[0].as_posix()}.")
+            message = f"{finding.statement} There are assistants below: {assistants_in_words(below)}."
+            hint = f"Name one of them: --project {below[0].as_posix()}."
+            yield replace(finding, message=message, suggestion="", hint=hint)
         else:
             yield finding
