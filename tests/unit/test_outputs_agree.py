@@ -1,7 +1,8 @@
-"""Comment, summary, terminal and JUnit agree on what is new, what is old, and what is gone."""
+"""Every output agrees on what is new, old and gone: comment, summary, terminal, page, annotations, SARIF, JUnit."""
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from typing import TYPE_CHECKING
@@ -15,9 +16,12 @@ from report_builder import BASE_COMMIT, HEAD_COMMIT, case, example, finding, rep
 from turncheck.comparison.compare import as_compared, compare
 from turncheck.comparison.model import Present
 from turncheck.messages.finding import Name
+from turncheck.render.annotations import find_remarks
 from turncheck.render.console import render_console
 from turncheck.render.junit import render_junit
 from turncheck.render.markdown import render_comment, render_summary
+from turncheck.render.page.page import assistant_data
+from turncheck.render.sarif import run_sarif
 from turncheck.render.wording.gates import judge
 
 if TYPE_CHECKING:
@@ -118,3 +122,54 @@ def test_junit_fails_what_is_new_or_old_and_nothing_that_is_gone(seed: int) -> N
         if name[0] in "sc"
     }
     assert failed == {name for name, kind in expected(head, compared).items() if kind != "gone" and name[0] in "sc"}
+
+
+def compared_pair(seed: int) -> tuple[Report, Comparison, dict[str, str]]:
+    """The report of a change, its comparison with the base, and what each name is."""
+    chance = random.Random(seed)
+    base, head = side(chance, BASE_COMMIT), side(chance, HEAD_COMMIT)
+    compared = compare(head, Present(base, "git"))
+    head = as_compared(head, compared)
+    return head, compared, expected(head, compared)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_the_page_marks_as_new_what_is_new_and_nothing_else(seed: int) -> None:
+    head, compared, said = compared_pair(seed)
+    page = assistant_data(head, compared, LINKS, slug="one", manual={})
+    marked = {name: "new" if one.new else "old" for one in page.findings for name in _NAME.findall(one.message)}
+    for talk in page.conversations:
+        if talk.outcome == "failed":
+            marked[talk.name] = "new" if talk.side in {"worse", "new"} else "old"
+        else:
+            assert talk.side in {"", "better", "edited"}, talk.name
+            marked |= {talk.name: "gone"} if talk.side == "better" else {}
+    columns = page.sentences
+    for number, text in enumerate(columns.text):
+        changed = columns.side.get(number, "")
+        if columns.expected[number] != columns.predicted[number]:
+            marked[text] = "new" if changed in {"worse", "new"} else "old"
+        else:
+            assert changed in {"", "better", "edited"}, text
+            marked |= {text: "gone"} if changed == "better" else {}
+    assert {name: kind for name, kind in marked.items() if kind != "gone"} == {
+        name: kind for name, kind in said.items() if kind != "gone"
+    }
+    assert {name for name, kind in marked.items() if kind == "gone"} <= {
+        name for name, kind in said.items() if kind == "gone"
+    }
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_annotations_and_sarif_call_nothing_new_that_is_old_and_list_nothing_that_is_gone(seed: int) -> None:
+    head, compared, said = compared_pair(seed)
+    remarks = find_remarks(head, compared)
+    new = {name for one in remarks if one.title == "newly misclassified" for name in _NAME.findall(one.subject)}
+    assert new <= {name for name, kind in said.items() if kind == "new"}
+    log = json.loads(run_sarif(head, compared, {}, "1").encoded)
+    results = log["runs"][0]["results"]
+    listed = {name for result in results for name in _NAME.findall(result["message"]["text"])}
+    assert not {name for name in listed if said.get(name, "right") in {"gone", "right"}}
+    assert {name for name in said if name[0] == "f" and said[name] != "gone"} <= listed
+    kinds = [said[name] for one in remarks if one.kind.startswith("code-") for name in _NAME.findall(one.subject)]
+    assert kinds == sorted(kinds), "new findings come before old ones: the host drops the last"
