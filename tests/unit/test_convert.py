@@ -8,6 +8,7 @@ import pytest
 from golden_texts import Golden
 
 from turncheck.cli import run_command_line
+from turncheck.commands.convert import project_differences
 from turncheck.project.conversion.core import with_comments
 from turncheck.project.reader import read_project, read_stories
 
@@ -192,3 +193,70 @@ def test_a_memoization_of_rasa_2_looks_back_as_far_in_rasa_3(tmp_path: Path) -> 
     assert run_command_line(["data", "convert", "config"]) == 0
     policies = read_project(tmp_path, config=tmp_path / "converted" / "config.yml").config.policies or ()
     assert dict(policies[0].parameters) == {"max_history": 5}
+
+
+DOMAIN_OF_RASA_2 = """\
+# our bot
+version: "2.0"   # of Rasa
+
+intents: [greet, 'bye']  # two
+
+# what we remember
+slots:
+  city: {type: text}   # filled by the form
+  size:
+    type: text
+
+# the forms
+forms:
+  f:
+    required_slots:
+      size:
+      - type: from_text
+
+entities:
+- city   # a place
+responses:
+  faq/a: [{text: 'A'}]
+  utter_hi:
+  - text: "hi {city}"   # greeting
+actions: [action_x, respond_faq]
+"""
+
+
+def _converted_domain(folder: Path, written: str) -> str:
+    for old in (folder / "data").rglob("*.md"):
+        old.unlink()
+    (folder / "config.yml").write_text("language: en\npipeline: []\npolicies:\n- name: RulePolicy\n", encoding="utf-8")
+    (folder / "domain.yml").write_text(written, encoding="utf-8")
+    assert run_command_line(["data", "convert", "domain"]) == 0
+    converted = (folder / "converted" / "domain.yml").read_text(encoding="utf-8")
+    before, after = read_project(folder), read_project(folder, domain=folder / "converted" / "domain.yml")
+    assert project_differences("domain", before, after) == []
+    return converted
+
+
+@pytest.mark.parametrize("version", ['version: "2.0"   # of Rasa\n', "version: '2.8'   # of Rasa\n"])
+def test_a_domain_of_rasa_2_keeps_what_rasa_3_reads_as_it_is(version: str, tmp_path: Path) -> None:
+    converted = _converted_domain(tmp_path, DOMAIN_OF_RASA_2.replace('version: "2.0"   # of Rasa\n', version))
+    for kept in (
+        "# our bot\nversion: \"3.1\"   # of Rasa\n\nintents: [greet, 'bye']  # two\n\n# what we remember\nslots:\n",
+        "\n\n# the forms\nforms:\n  f:\n    required_slots:\n    - size\n\nentities:\n- city   # a place\n",
+        "  utter_faq/a: [{text: 'A'}]\n  utter_hi:\n  - text: \"hi {city}\"   # greeting\n",
+        "\nactions: [action_x, utter_faq]\n",
+        "# filled by the form\n",
+    ):
+        assert kept in converted
+    assert "session_config" not in converted
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("slots:\n", "slots: &known\n"),
+        ("  city: {type: text}   # filled by the form\n", "  city: &one {type: text}\n"),
+    ],
+)
+def test_a_domain_whose_sections_share_nodes_is_written_as_a_whole(old: str, new: str, tmp_path: Path) -> None:
+    written = DOMAIN_OF_RASA_2.replace(old, new, 1)
+    assert "&" not in _converted_domain(tmp_path, written)

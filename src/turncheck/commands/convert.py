@@ -287,6 +287,10 @@ class _Originals(NamedTuple):
     project: Project | None = None
 
 
+_SAME_SECTIONS: Final = 2
+"""The version of Rasa whose domains have most sections as Rasa 3 does."""
+
+
 def _converted(conversion: Conversion, paths: Sequence[Path], *, keep: bool = False) -> tuple[Converted, _Originals]:
     """Convert the files; ``keep``: also include those that Rasa 3 reads as they are."""
     from turncheck.project.conversion.config import convert_config, convert_domain
@@ -304,8 +308,9 @@ def _converted(conversion: Conversion, paths: Sequence[Path], *, keep: bool = Fa
             f"'{path}' is not of an older Rasa", hint="Nothing needs to be converted: Rasa 3 reads it as it is."
         )
     if conversion.kind == "domain":
-        file = next(file for file in project.files if file.role == "domain")
-        convert_domain(file, project.domain, converted, beside=data_files(project))
+        file, *others = (file for file in project.files if file.role == "domain")
+        keeps = not others and project.older.major == _SAME_SECTIONS
+        convert_domain(file, project.domain, converted, beside=data_files(project), keeps_sections=keeps)
     else:
         file = next(file for file in project.files if file.role == "config")
         convert_config(file, project.config, converted, major=project.older.major, assistant=project.name)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from turncheck.project.config import GONE, NAMES
-from turncheck.project.conversion.core import Converted, document, new_action, new_response
+from turncheck.project.conversion.core import Converted, document, new_action, new_response, with_edits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from turncheck.project.model import Component, Config, Domain, Form, Intent, Slot, SlotMapping
     from turncheck.project.project_file import ProjectFile
@@ -238,14 +238,22 @@ def _fallback_rule(fallback: Component, converted: Converted) -> dict[str, Any]:
 RULES_OF_INTENTS: Final = "rules_for_intents.yml"
 _OWN_CLASS: Final = "."
 _SECTIONS: Final = {"templates": "responses"}
+_SHARED: Final = re.compile(r"(?m)(?:^|[\s\[{,])[&*][A-Za-z_]")
+"""An anchor or an alias, as far as the text of a file shows: sections with them cannot be replaced apart."""
 
 
 def convert_domain(
-    file: ProjectFile, domain: Domain, converted: Converted, *, beside: Collection[str] = frozenset()
+    file: ProjectFile,
+    domain: Domain,
+    converted: Converted,
+    *,
+    beside: Collection[str] = frozenset(),
+    keeps_sections: bool = False,
 ) -> None:
     """Convert a domain that was read by the rules of its version.
 
-    ``beside``: the data files, whose responses are converted along with them.
+    ``beside``: the data files, whose responses are converted along with them. ``keeps_sections``: the file is the whole
+    domain and of Rasa 2: a section that Rasa 3 reads as it is stays as it is written.
     """
     content: dict[str, Any] = {"version": "3.1"}
     content["session_config"] = {
@@ -266,7 +274,9 @@ def convert_domain(
     }
     content |= {key: section for key, section in sections.items() if section}
     written = file.source.file_text if file.source is not None else ""
-    converted.files["domain.yml"] = with_yaml_comments(document(content), written, _renamed_of_domain)
+    kept = _with_sections(file, content, _new_sections(domain)) if keeps_sections else None
+    whole = with_yaml_comments(document(content), written, _renamed_of_domain)
+    converted.files["domain.yml"] = whole if kept is None else kept
     rules = [
         {"rule": f"{intent.name} triggers {intent.triggers}", "steps": _mapped(intent)}
         for intent in domain.intents.values()
@@ -274,6 +284,46 @@ def convert_domain(
     ]
     if rules:
         converted.files[RULES_OF_INTENTS] = document({"version": "3.1", "rules": rules})
+
+
+def _new_sections(domain: Domain) -> frozenset[str]:
+    """The sections of a domain of Rasa 2 that Rasa 3 reads differently."""
+    names = {"slots": bool(domain.slots), "forms": bool(domain.forms)}
+    names["intents"] = any(intent.triggers for intent in domain.intents.values())
+    names["actions"] = any(name in domain.forms for name in domain.actions)
+    return frozenset(name for name, is_new in names.items() if is_new)
+
+
+def _with_sections(file: ProjectFile, content: Mapping[str, Any], new: Collection[str]) -> str | None:
+    """Return the file's text with these sections of ``content``; ``None`` if they cannot be replaced apart."""
+    root, opened = file.mapping, file.document
+    text = "" if opened is None else opened.source.text
+    if root is None or _SHARED.search(text) or not root.key_nodes:
+        return None
+    starts = [node.start for node in root.key_nodes]
+    if any(start and text[start - 1] != "\n" for start in starts):
+        return None
+    parts = [text[: starts[0]], "" if "version" in root.items else f'version: "{content["version"]}"\n']
+    for key, start, end in zip(root.items, starts, [*starts[1:], len(text)], strict=True):
+        section = text[start:end]
+        own = _own_lines(section)
+        if str(key) not in new:
+            parts.append(with_edits(section, file, start, end))
+        elif str(key) in content:
+            written = with_yaml_comments(document({str(key): content[str(key)]}), own, _renamed_of_domain)
+            parts.append(written + section[len(own) :])
+        else:  # nothing of it is left
+            parts.append(section[len(own) :])
+    more = {key: content[key] for key in ("slots", "forms") if key in content and key not in root.items}
+    return "".join(parts) + (document(more) if more else "")
+
+
+def _own_lines(section: str) -> str:
+    """Return a section without the empty lines and comments after it, which belong to the next one."""
+    lines = section.splitlines(keepends=True)
+    while lines and (not lines[-1].strip() or lines[-1].startswith("#")):
+        lines.pop()
+    return "".join(lines)
 
 
 def _renamed_of_domain(path: tuple[str, ...]) -> tuple[str, ...]:

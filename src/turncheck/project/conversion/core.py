@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from turncheck.messages.finding import Location
     from turncheck.project.files import DataFile
+    from turncheck.project.project_file import ProjectFile
 
 
 # The result of a conversion: files, and what could not be converted, with its place and what to do about it.
@@ -285,6 +286,22 @@ def convert_yaml_data(file: DataFile, converted: Converted, *, is_nlu: bool, kee
         parts += [text[done : edit.start], edit.text]
         done = edit.end
     converted.add(file.file.path, "".join([*parts, text[done:]]))
+
+
+def with_edits(text: str, file: ProjectFile, start: int, end: int) -> str:
+    """Return a part of a domain's text, from ``start`` to ``end`` in the file, with the names that Rasa 3 has."""
+    root = file.mapping
+    edits = [] if root is None else [*_edits(root), *_edits_of_actions(root.items.get("actions"))]
+    for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
+        if start <= edit.start and edit.end <= end:
+            text = text[: edit.start - start] + edit.text + text[edit.end - start :]
+    return text
+
+
+def _edits_of_actions(section: YamlNode | None) -> Iterator[_Edit]:
+    for item in _items(section):
+        if isinstance(item, YamlScalar) and new_action(str(item.value)) != item.value:
+            yield _Edit(item.start, item.end, new_action(str(item.value)))
 
 
 def _is_this_kind(file: DataFile, converted: Converted, *, is_nlu: bool) -> bool:
