@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -180,3 +181,41 @@ def test_no_configuration_gets_what_is_private(name: str, bot: Path, monkeypatch
     assert run_command_line(["run", str(bot), "--baseline", "none", "--no-cache", "--quiet", "--out", "own"]) == 1
     assert f"'at ${{{name}}} and ${{{name}}}'" in (Path("own") / "report.json").read_text()
     assert HELD not in outputs(Path("own"))
+
+
+def _committed(folder: Path, *arguments: str) -> None:
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]
+    subprocess.run(["git", *identity, *arguments], cwd=folder, capture_output=True, check=True)
+
+
+@pytest.mark.parametrize(
+    ("where", "old", "new"),
+    [
+        ("config.yml", "language: en\n", "language: en\nown_key: at ${HELD}/${HELD}\n"),
+        (
+            "domain.yml",
+            SLOTS,
+            SLOTS + "  more:\n    type: any\n    initial_value: [x]\n    mappings: [{type: custom}]\n",
+        ),
+        ("domain.yml", "  - text: Hi\n", "  - text: Hello\n    custom:\n      key: ${HELD}\n"),
+    ],
+)
+@pytest.mark.parametrize("is_given", [True, False])
+def test_base_and_change_get_the_same_values(  # noqa: PLR0917 - an edit, and whether there is a value
+    is_given: bool, where: str, old: str, new: str, bot: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uses_variables(bot)
+    _committed(bot, "init", "-q")
+    _committed(bot, "add", "-A")
+    _committed(bot, "commit", "-q", "-m", "base")
+    _committed(bot, "checkout", "-q", "-b", "change")
+    (bot / where).write_text((bot / where).read_text().replace(old, new))
+    _committed(bot, "commit", "-q", "-a", "-m", "change")
+    monkeypatch.chdir(bot)
+    given = ["--env", f"HELD={HELD}"] if is_given else []
+    flags = ["--evaluations", "validate", "--base", "main", "--fail-on", "new-errors", "--no-cache", "--quiet"]
+    code = run_command_line(["run", *flags, *given])
+    baseline, report = Path("results/baseline.json").read_text(), Path("results/report.json").read_text()
+    assert ("value-unreadable" not in baseline, "value-unreadable" not in report) == (is_given, is_given)
+    assert code == 0 if is_given else "is not set" in report
+    assert HELD not in outputs(Path("results"))

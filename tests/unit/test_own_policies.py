@@ -9,8 +9,11 @@ from golden_texts import Golden
 from in_process import turncheck
 from small_project import write_project
 
+from turncheck.dialogue.rule_learning import Conflict, Place, RuleConflictError
 from turncheck.engines.embedded.nlu.plan import make_plan
 from turncheck.engines.embedded.policies.trainer import train_ensemble
+from turncheck.messages.errors import TrainingRefusedError
+from turncheck.messages.finding import Location
 from turncheck.project.model import Project
 from turncheck.project.reader import read_project
 from turncheck.report.codec import decode
@@ -117,6 +120,30 @@ def test_rasas_policy_stands_in_for_one_that_extends_it_and_is_listed_once(
     (listed,) = [one for one in ensemble.substitutions if one.component == "own.rules.Careful"]
     assert f"it extends {name}" in listed.reason
     assert listed.used is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("RulePolicyy", "RulePolicy"),
+        ("FormPolicy", "Policy"),
+        ("rasa.core.policies.form_policy.FormPolicy", "name"),
+        ("Careful", "name"),
+    ],
+)
+def test_a_policy_that_rasa_3_does_not_know_is_refused(name: str, hint: str, tmp_path: Path) -> None:
+    project = _read(tmp_path, {}, policy=f"RulePolicy\n- name: {name}")
+    with pytest.raises(TrainingRefusedError, match="is not known to Rasa") as refused:
+        train_ensemble(project)
+    assert (str(refused.value.location), hint in str(refused.value.hint)) == ("config.yml:13:3", True)
+
+
+def test_conflicts_of_rules_are_listed_once_and_not_by_the_thousand() -> None:
+    place = Place("survey", Location("data/rules.yml", 3))
+    conflicts = [Conflict("contradiction", f"message {number % 60}", place) for number in range(6_000)]
+    lines = RuleConflictError("Contradictions", conflicts, "").message.splitlines()
+    assert len(lines) == 22
+    assert lines[-1] == "- and 40 others"
 
 
 def test_a_component_is_replaced_in_the_same_way(tmp_path: Path) -> None:
