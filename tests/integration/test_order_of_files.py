@@ -51,6 +51,7 @@ PLACES = {
         "fingerprint",
         "others",
         "digest",
+        "lines",  # digests of those around a finding
     ),
     *("project", "rasa_signs"),
 }

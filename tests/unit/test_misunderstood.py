@@ -179,7 +179,7 @@ def test_a_test_that_failed_and_is_only_misunderstood_now_is_better(
     comparison, verdict = judged(then, now)
     assert words in verdict.summary
     assert "newly right" not in verdict.summary
-    assert "no case changed sides" not in verdict.summary
+    assert "changed sides" not in verdict.summary
     text = str(render_comment(now, comparison, verdict, LINKS).content)
     assert f"Better now ({len(comparison.stories.better)})" in text
     assert "`core.misunderstood`" not in text

@@ -109,9 +109,9 @@ def test_what_loses_a_member_is_the_old_finding_and_what_gains_one_is_not(code: 
 
 def test_no_check_is_declared_that_does_not_say_what_it_is_about() -> None:
     assert all(declared(row) for row in CHECKS.values())
-    with pytest.raises(TypeError, match="does not say what a finding of it is about"):
+    with pytest.raises(TypeError, match=r"\babout\b"):
         declared(Check("x", "error", "always", "own", "A title", "A text."))
-    with pytest.raises(TypeError, match="does not say what a finding of it is about"):
+    with pytest.raises(TypeError, match=r"\babout\b"):
         check("x", "error", title="A title", text="A text.", about=())
 
 
