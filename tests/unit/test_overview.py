@@ -69,6 +69,19 @@ def test_rules_of_many_assistants_are_above_the_title_within_the_limit() -> None
     assert "> - … and 20 more assistants\n" in above
 
 
+@pytest.mark.parametrize(("lines", "most"), [(6, 8_000), (10, 16_000)])
+def test_assistants_share_the_limit_of_one_comment_and_those_that_fail_come_first(lines: int, most: int) -> None:
+    each = [replace(run, comparison=structs.replace(run.comparison, changed_lines=lines)) for run in runs(3)]
+    text = str(render_overview_comment(Assistants("bots/*", tuple(each)), LINKS).content)
+
+    assert len(text.encode()) <= most
+    shown = folds(text)
+    assert shown == ["bots/02", "bots/00", "bots/01"][: len(shown)]
+    assert shown
+    assert len(shown) == 3 or f"{3 - len(shown)} more assistant" in text
+    assert all(f"> - `bots/{number}`: " in text.partition("### ")[0] for number in ("00", "01", "02"))
+
+
 def test_errors_that_an_assistant_suppresses_are_above_the_title() -> None:
     run, other = runs(2, failing=0)
     finding = FindingChange(code="a-code", severity="error", message="It is wrong.", location=Location("domain.yml", 1))
