@@ -49,12 +49,12 @@ def side(chance: random.Random, commit: str, *, names: int = 8) -> Report:
             found.append(replace(named, about=(Name("intent", f"fx{number}x"),)))
         wrong = {kind: "!utter_b" if outcome[kind] == "wrong" else "" for kind in "sc"}
         if outcome["s"] != "absent":
-            stories.append(story(f"sx{number}x", f"utter_{number}{wrong['s']}", line=number * 9 + 1))
+            stories.append(story(f"sx{number}x", f"utter_topic_{number % 3}{wrong['s']}", line=number * 9 + 1))
         if outcome["c"] != "absent":
-            cases.append(case(f"cx{number}x", f"utter_{number}{wrong['c']}", line=number * 9 + 1))
+            cases.append(case(f"cx{number}x", f"utter_topic_{number % 3}{wrong['c']}", line=number * 9 + 1))
         if outcome["e"] != "absent":
             got = "other" if outcome["e"] == "wrong" else None
-            sentences.append(example(f"ex{number}x", f"intent_{number % 3}", got, line=number + 1))
+            sentences.append(example(f"ex{number}x", f"topic_{number % 3}", got, line=number + 1))
     return report(findings=found, stories=stories, cases=cases, examples=sentences, commit=commit)
 
 
