@@ -1,8 +1,8 @@
 """Runs in the Python of a real Rasa 3.6.21: ``rasa data validate`` and ``rasa train`` on each folder, as one process.
 
 ``python rasa_refuses.py FOLDER < REQUEST``: the request is JSON, from the name of each project below the folder to more
-arguments of ``data validate``; a line of JSON for each goes out. Rasa is imported once, and each command runs in a fork,
-so that what it warned about or left behind says nothing about the next.
+arguments of ``data validate``; a line of JSON for each goes out. Rasa is imported once, and each command runs in a
+fork, so that what it warned about or left behind says nothing about the next.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ VALIDATE = ["data", "validate"]
 SECONDS = 120
 
 
-def exit_code(arguments):
+def exit_code(arguments: list[str]) -> int:
     """Run Rasa's command line as ``rasa`` does, and return its exit code."""
     from rasa.__main__ import create_argument_parser
     from rasa.utils.common import configure_logging_and_warnings
@@ -32,13 +32,13 @@ def exit_code(arguments):
         parsed.func(parsed)
     except SystemExit as exited:
         return exited.code if isinstance(exited.code, int) else int(exited.code is not None)
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - whatever Rasa ends with
         traceback.print_exc()
         return 1
     return 0
 
 
-def in_fork(folder, arguments):
+def in_fork(folder: str, arguments: list[str]) -> tuple[int, str]:
     """Return the exit code of a command in this folder, and what it wrote."""
     with tempfile.TemporaryFile() as output:
         child = os.fork()
@@ -60,20 +60,20 @@ def in_fork(folder, arguments):
         return os.waitstatus_to_exitcode(status), output.read().decode("utf-8", "replace")
 
 
-def refused_by(text):
+def refused_by(text: str) -> str:
     """Return the class of the exception, or the error, with which Rasa refuses."""
     raised = re.findall(
         r"^(?:rasa[\w.]*\.|[\w.]*\.)?(\w+(?:Exception|Error|Domain|Missing\w*|Conflict\w*))\b", text, re.MULTILINE
     )
     if raised:
-        return raised[-1]
+        return str(raised[-1])
     named = re.findall(r"\b(\w+(?:Exception|Error)|InvalidDomain|InvalidRule)\b", text)
     if named:
-        return named[-1]
+        return str(named[-1])
     return "validation" if "validation completed with errors" in text else "a message"
 
 
-def main():
+def main() -> None:
     import rasa.cli.data
     import rasa.cli.train
     import rasa.model_training
@@ -81,8 +81,8 @@ def main():
 
     root = sys.argv[1]
     for name, more in json.load(sys.stdin).items():
-        folder = os.path.join(root, name)
-        found = {"name": name}
+        folder = os.path.join(root, name)  # noqa: PTH118 - it is handed to os.chdir
+        found: dict[str, object] = {"name": name}
         for command, arguments in (("validate", [*VALIDATE, *more]), ("train", TRAIN)):
             code, text = in_fork(folder, arguments)
             found[command] = code
@@ -90,7 +90,8 @@ def main():
                 found[command + "_by"] = refused_by(text)
             if os.environ.get("VERBOSE"):
                 sys.stderr.write(f"=== {name} {command} {code}\n{text[-1500:]}\n")
-        print(json.dumps(found), flush=True)
+        sys.stdout.write(f"{json.dumps(found)}\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

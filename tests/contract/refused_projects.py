@@ -1,7 +1,9 @@
 """Small projects, one for each error and refusal of ours: what Rasa 3.6.21 does with them is in ``oracle/refusals``.
 
-A project is the healthy one with some files changed: a text in place of the file's, ``None`` for a file that is gone, or
-a pair of what is replaced and by what.
+Others are beside them that Rasa trains although something is wrong: those have warnings of ours.
+
+A project is the healthy one with some files changed: a text in place of the file's, ``None`` for a file that is gone,
+or a pair of what is replaced and by what.
 """
 
 from __future__ import annotations
@@ -72,9 +74,10 @@ rules:
 
 
 class Row(NamedTuple):
-    """A project that has an error of ours, or that our engine refuses to train.
+    """A project, and what is found in it.
 
-    ``code``: the finding's; ``refusal``: how the message of the refusal begins. ``arguments``: of ``data validate``.
+    ``code``: the finding's; ``refusal``: words of the message with which our engine refuses to train. ``arguments``: of
+    ``data validate``, Rasa's and ours; ``ours``: of ours alone.
     """
 
     name: str
@@ -82,6 +85,7 @@ class Row(NamedTuple):
     code: str = ""
     refusal: str = ""
     arguments: tuple[str, ...] = ()
+    ours: tuple[str, ...] = ()
 
 
 def write(row: Row, folder: Path) -> None:
@@ -160,6 +164,17 @@ DOMAIN: Final = (
     _domain("slot-key-unknown", "    type: text\n", "    type: text\n    colour: red\n"),
     _domain("slot-range-invalid", "    type: text\n", "    type: float\n    min_value: 2\n    max_value: 1\n"),
     _domain("section-empty", "- action_look\n", ""),
+    Row(
+        "legacy-project",
+        {
+            "config.yml": ("recipe: default.v1\nassistant_id: bot\n", ""),
+            "domain.yml": HEALTHY["domain.yml"].replace('"3.1"', '"2.0"').replace(_SLOT, "    type: unfeaturized\n"),
+            "data/nlu.yml": ('"3.1"', '"2.0"'),
+            "data/stories.yml": ('"3.1"', '"2.0"'),
+        },
+        "legacy-project",
+        ours=("--target", "3"),
+    ),
     _domain("intent-malformed", "- bye\n", "- bye: yes\n"),
     _domain("entity-malformed", "- city\n", "- city:\n    roles: 7\n"),
     _domain("name-not-text", "  utter_bye:\n", "  7:\n  - text: seven\n  utter_bye:\n"),
@@ -218,7 +233,11 @@ DATA: Final = (
         {"data/stories.yml": ("  - action: action_look\n", "  - active_loop: order\n")},
         "form-not-in-domain",
     ),
-    Row("data-key-unseen", {"data/more.yml": 'version: "3.1"\nstorys:\n- story: x\n  steps:\n  - intent: bye\n  - action: utter_bye\n'}, "data-key-unseen"),
+    Row(
+        "data-key-unseen",
+        {"data/more.yml": 'version: "3.1"\nstorys:\n- story: x\n  steps:\n  - intent: bye\n  - action: utter_bye\n'},
+        "data-key-unseen",
+    ),
     Row(
         "regex-invalid",
         {
@@ -226,6 +245,7 @@ DATA: Final = (
             "config.yml": (_FEATURIZER, f"- name: RegexFeaturizer\n{_FEATURIZER}"),
         },
         "regex-invalid",
+        "is not a regular expression",
     ),
     Row(
         "keyword-not-regex",
@@ -234,8 +254,10 @@ DATA: Final = (
             "config.yml": (_CLASSIFIER, "- name: KeywordIntentClassifier\n"),
         },
         "keyword-not-regex",
+        "KeywordIntentClassifier takes training texts as regular expressions",
     ),
     Row("annotation-broken", {"data/nlu.yml": ("[Rome](city)", "[Rome](city")}, "annotation-broken"),
+    Row("annotation-broken by a space", {"data/nlu.yml": ("[Rome](city)", "[Rome] (city)")}, "annotation-broken"),
     Row(
         "rule-contradiction",
         {
@@ -245,10 +267,16 @@ DATA: Final = (
             )
         },
         "rule-contradiction",
+        "Rules and stories contradict each other",
     ),
 )
 CONFIGURATION: Final = (
-    _config("- name: WhitespaceTokenizer", "- name: WhitespaceTokeniser", code="component-unknown"),
+    _config(
+        "- name: WhitespaceTokenizer",
+        "- name: WhitespaceTokeniser",
+        code="component-unknown",
+        refusal="unknown pipeline component",
+    ),
     _config("- name: MemoizationPolicy", "- name: MemoizationPolice", code="policy-unknown"),
     _config(
         f"- name: WhitespaceTokenizer\n{_FEATURIZER}",
@@ -260,24 +288,39 @@ CONFIGURATION: Final = (
         "- name: RulePolicy\n",
         "- name: RulePolicy\n  core_fallback_action_name: action_sory\n",
         code="fallback-action-undefined",
+        refusal="The fallback action",
     ),
     Row(
         "endpoint-url-missing",
         {"endpoints.yml": "action_endpoint:\n  ulr: http://localhost:5055/webhook\n"},
         "endpoint-url-missing",
     ),
+    Row("endpoint-url-missing, nothing below", {"endpoints.yml": "action_endpoint: {}\n"}, "endpoint-url-missing"),
+    Row("endpoint-unknown", {"endpoints.yml": "action_endpont:\n  url: http://localhost:5055\n"}, "endpoint-unknown"),
+    _config(_CLASSIFIER, f"{_CLASSIFIER}  max_itre: 3\n", name="a parameter that the component does not have"),
+    _config(
+        "- name: RulePolicy\n",
+        "- name: RulePolicy\n  core_fallback_treshold: 0.3\n",
+        name="a parameter that the policy does not have",
+    ),
+    _config("policies:\n", "polices: []\npolicies:\n", name="a key that the configuration does not have"),
+    _config(
+        "policies:\n- name: MemoizationPolicy\n- name: RulePolicy\n",
+        "policies: []\n",
+        name="no policies",
+    ),
+    _config(
+        _FEATURIZER,
+        f"- name: LexicalSyntacticFeaturizer\n  features: [[low], [low]]\n{_FEATURIZER}",
+        name="an even number of features around a token",
+    ),
 )
+_WINDOWS: Final = f"- name: CRFEntityExtractor\n  features: {{}}\n{_CLASSIFIER}"
 REFUSALS: Final = (
     Row(
         "forms without RulePolicy",
         {"domain.yml": (_END, _FORM + _END), "config.yml": ("- name: RulePolicy\n", "")},
         refusal="The domain has forms, and no RulePolicy is configured to run them",
-    ),
-    _config(
-        "policies:\n- name: MemoizationPolicy\n- name: RulePolicy\n",
-        "policies: []\n",
-        refusal="The configuration names no policy that can decide",
-        name="no policies",
     ),
     _config(
         _FEATURIZER, f"- name: WhitespaceTokenizer\n{_FEATURIZER}", refusal="the pipeline has more than one tokenizer"
@@ -302,11 +345,6 @@ REFUSALS: Final = (
     ),
     _config(
         _FEATURIZER,
-        f"- name: LexicalSyntacticFeaturizer\n  features: [[low], [low]]\n{_FEATURIZER}",
-        refusal="LexicalSyntacticFeaturizer needs an odd number",
-    ),
-    _config(
-        _FEATURIZER,
         f"- name: LexicalSyntacticFeaturizer\n  features: [[lows]]\n{_FEATURIZER}",
         refusal="LexicalSyntacticFeaturizer has no feature",
     ),
@@ -325,9 +363,41 @@ REFUSALS: Final = (
     ),
     _config(
         _CLASSIFIER,
+        _WINDOWS.format("[low]"),
+        refusal="the features of CRFEntityExtractor must be a list of lists",
+    ),
+    _config(
+        _CLASSIFIER,
+        _WINDOWS.format("[[low], [low]]"),
+        refusal="CRFEntityExtractor needs an odd number",
+    ),
+    _config(
+        _CLASSIFIER,
+        _WINDOWS.format("[[lows]]"),
+        refusal="CRFEntityExtractor has no feature",
+    ),
+    _config(
+        _CLASSIFIER,
+        "- name: SklearnIntentClassifier\n",
+        code="component-order",
+        name="SklearnIntentClassifier needs dense features",
+    ),
+    _config(
+        _CLASSIFIER,
         "- name: EmbeddingIntentClassifier\n",
         refusal="unknown pipeline component",
         name="a component that is gone",
     ),
+    _config(
+        _CLASSIFIER, "- name: MitieIntentClassifier\n", code="component-order", name="a component without its model"
+    ),
+    _config(
+        "- name: WhitespaceTokenizer\n",
+        "- name: LanguageModelTokenizer\n",
+        code="component-unknown",
+        refusal="the pipeline component",
+        name="a component that is gone since Rasa 3",
+    ),
 )
-ROWS: Final = (*READING, *DOMAIN, *DATA, *CONFIGURATION, *REFUSALS)
+CONTROL: Final = Row("healthy", {})
+ROWS: Final = (CONTROL, *READING, *DOMAIN, *DATA, *CONFIGURATION, *REFUSALS)

@@ -78,7 +78,7 @@ PROJECT: Files = {
     "data/rules.yml": RULES,
     "tests/test_stories.yml": TESTS,
 }
-BROKEN_ANNOTATION = "    - lend me [Emma] (title)\n"
+REFUSED_NAME = "- intent: keep/for/ever\n  examples: |\n    - I keep it\n"
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def replaced(text: str, *pairs: tuple[str, str]) -> str:
     return text
 
 
-OLD_ERROR = NLU + BROKEN_ANNOTATION
+OLD_ERROR = NLU + REFUSED_NAME
 UNREADABLE: dict[str, str | bytes] = {
     "indentation": replaced(OLD_ERROR, ("- intent: lend", "  - intent: lend")),
     "a quote that is not closed": replaced(OLD_ERROR, ('version: "3.1"', 'version: "3.1')),
@@ -191,12 +191,12 @@ def test_who_repairs_a_file_is_not_blamed_for_the_errors_in_it(repository: Repos
 @pytest.mark.parametrize("fault", UNREADABLE)
 def test_who_repairs_a_file_and_breaks_something_in_it_does_not_pass(repository: Repository, fault: str) -> None:
     repaired = replaced(OLD_ERROR, ("hi there", "hi thére")) if fault == "another encoding" else OLD_ERROR
-    broken = replaced(repaired, ("    - borrow a book\n", "    - borrow a book\n    - borrow [Ulysses] (title)\n"))
+    broken = repaired + "- intent: wave/all/day\n  examples: |\n    - good morning\n"
 
     judged = repository.judged({"data/nlu.yml": UNREADABLE[fault]}, {"data/nlu.yml": broken})
 
     assert judged.code == 1
-    assert judged.new_errors == ["annotation-broken"]
+    assert judged.new_errors == ["intent-name-invalid"]
 
 
 def test_the_comment_says_where_the_base_was_repaired_or_is_not_known(repository: Repository, golden: Golden) -> None:
@@ -213,7 +213,7 @@ def test_the_comment_says_where_the_base_was_repaired_or_is_not_known(repository
 def test_new_errors_in_the_hunk_that_repairs_are_new(repository: Repository) -> None:
     unreadable = replaced(OLD_ERROR, ("- intent: lend", "  - intent: lend"))
     broken = replaced(
-        OLD_ERROR, ("- intent: lend\n  examples: |\n", "- intent: lend\n  examples: |\n    - [It (title)\n")
+        OLD_ERROR, ("- intent: lend\n", "- intent: wave/it/now\n  examples: |\n    - now\n- intent: lend\n")
     )
 
     judged = repository.judged({"data/nlu.yml": unreadable}, {"data/nlu.yml": broken})
@@ -324,7 +324,7 @@ def test_what_cannot_be_repaired_is_not_judged(repository: Repository, golden: G
     assert judged.code == 0
     assert judged.hidden == ["data/nlu.yml"]
     assert judged.repaired == judged.new_errors == []
-    assert "annotation-broken" in [one["code"] for one in judged.comparison["unknown_findings"]]
+    assert "intent-name-invalid" in [one["code"] for one in judged.comparison["unknown_findings"]]
     assert judged.gate("new-errors") == "not judged"
     golden(judged.verdict["reservation"])
 

@@ -145,7 +145,7 @@ def test_without_a_pipeline_rasas_default_is_taken_and_said() -> None:
     assert any("default pipeline" in note for note in plan.notes)
 
 
-@pytest.mark.parametrize("features", [[["low"], ["low"]], [["low"], ["shape"], ["low"]], "low"])
+@pytest.mark.parametrize("features", [[["low"], ["shape"], ["low"]], ["low"], "low"])
 def test_windows_of_features_are_checked(features: object) -> None:
     with pytest.raises(UserError):
         make_plan(config("WhitespaceTokenizer", ("LexicalSyntacticFeaturizer", {"features": features})))

@@ -163,9 +163,9 @@ def test_wrong_types_in_the_endpoints_are_named(root: Path, text: str) -> None:
     [
         ("action_endpoints:\n  url: http://a\n", [("endpoint-unknown", "endpoints.yml:1:1", "warning")]),
         ("nlg: {}\nAction-Endpoint:\n  url: http://a\n", [("endpoint-unknown", "endpoints.yml:2:1", "warning")]),
-        ("action_endpoint: {}\n", [("endpoint-url-missing", "endpoints.yml:1:1", "error")]),
-        ("action_endpoint:\n  url:\n", [("endpoint-url-missing", "endpoints.yml:1:1", "error")]),
-        ("action_endpoint:\n  token: a\n  uri: b\n", [("endpoint-url-missing", "endpoints.yml:3:3", "error")]),
+        ("action_endpoint: {}\n", [("endpoint-url-missing", "endpoints.yml:1:1", "warning")]),
+        ("action_endpoint:\n  url:\n", [("endpoint-url-missing", "endpoints.yml:1:1", "warning")]),
+        ("action_endpoint:\n  token: a\n  uri: b\n", [("endpoint-url-missing", "endpoints.yml:3:3", "warning")]),
         ("action_endpoint:\n  url: b\n  heders: {}\n", [("endpoint-unknown", "endpoints.yml:3:3", "warning")]),
         ("action_endpoint:\n", []),
         ("action_endpoint:\n  actions_module: actions\n", []),

@@ -225,7 +225,7 @@ def run_train(options: TrainOptions, parts: Sequence[Part], screen: Console) -> 
 
 def _possible(project: Project, parts: Sequence[Part], screen: Console) -> list[Part]:
     """Return the parts that can be trained; a part that was requested by itself must be possible."""
-    from turncheck.engines.base import NOTHING_TO_LEARN
+    from turncheck.engines.base import why_no_dialogue
     from turncheck.run.reading import in_vain
 
     if (refusal := project.platform.no_model) is not None:
@@ -233,8 +233,8 @@ def _possible(project: Project, parts: Sequence[Part], screen: Console) -> list[
     missing: dict[Part, str] = {}
     if not project.nlu.examples:
         missing["nlu"] = "the project has no NLU examples to train on"
-    if not project.stories and not project.rules:
-        missing["core"] = NOTHING_TO_LEARN
+    if (nothing := why_no_dialogue(project)) is not None:
+        missing["core"] = nothing
     wanted = [part for part in parts if part not in missing]
     if not wanted:
         reasons = "; ".join(missing[part] for part in parts)

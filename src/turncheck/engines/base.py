@@ -18,6 +18,7 @@ from msgspec import Struct, field
 
 from turncheck.evaluations.kinds import KINDS
 from turncheck.messages.errors import CutShortError, EngineError
+from turncheck.project.rasa_version import NEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -47,6 +48,17 @@ DIALOGUE_PARTS: Final = frozenset({"domain", "nlu", "responses", "stories", "con
 """What policies are trained on: NLU data and responses name intents and actions that stories use."""
 
 NOTHING_TO_LEARN: Final = "the project has neither stories nor rules to learn from"
+NO_POLICIES: Final = "the configuration lists no policies, so that Rasa trains no dialogue"
+
+
+def why_no_dialogue(project: Project) -> str | None:
+    """Return why no policy would be trained on this project; ``None``: some are.
+
+    With ``policies: []`` Rasa 3 trains language understanding alone; older versions refuse to train.
+    """
+    if project.config.policies == () and project.domain.rasa == NEWEST:
+        return NO_POLICIES
+    return None if project.stories or project.rules else NOTHING_TO_LEARN
 
 
 class Capabilities(Struct, frozen=True):

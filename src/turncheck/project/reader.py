@@ -169,7 +169,7 @@ def _action_server(root: YamlMapping, node: YamlMapping) -> Iterator[Finding]:
         location = root.key_location(ACTIONS) if meant is None else node.key_location(meant)
         hint = "Write `url: http://localhost:5055/webhook` below it." if meant is None else "Did you mean 'url'?"
         message = f"The '{ACTIONS}' of '{root.source.path}' has no 'url': no action server would be called."
-        yield Finding("endpoint-url-missing", "error", message, location, hint)
+        yield Finding("endpoint-url-missing", "warning", message, location, hint)
         return
     yield from _misspelt(node, _KEYS, f"'{ACTIONS}'")
 

@@ -394,7 +394,7 @@ UNUSED = (
     ),
     _check(
         "endpoint-url-missing",
-        "error",
+        "warning",
         "The action server of endpoints.yml has no address",
         "It counts as missing, and custom actions are not run. Write its `url`.",
         "action_endpoint:\n  ulr: http://localhost:5055/webhook",

@@ -98,7 +98,7 @@ EXAMPLES = (
     ),
     _check(
         "annotation-broken",
-        "error",
+        "warning",
         "Something that looks like an annotation is not one",
         "A bracket is missing, superfluous or separated by a space: Rasa silently reads all of it as plain text,"
         ' including the brackets, and the entity is lost. Write `[text](entity)` or `[text]{"entity": "name"}` without a space between'

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from turncheck import __version__
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.engines.base import DIALOGUE_PARTS, NLU_PARTS, NOTHING_TO_LEARN, Capabilities, Engine, Models, Part
+from turncheck.engines.base import DIALOGUE_PARTS, NLU_PARTS, Capabilities, Engine, Models, Part, why_no_dialogue
 from turncheck.engines.embedded.models import (
     LoadedModel,
     cached_ensemble,
@@ -79,12 +79,11 @@ class EmbeddedEngine(Engine):
             f"{self.project.calm}: the embedded engine does not run CALM assistants"
             " (`engine: rasa` with `--rasa-url` tests a running one; `evaluations: validate` checks only the data)"
         )
-        learns = self.models is not None or self.project.stories or self.project.rules
         none = None if self.models is not None else calm
         unjudged = none or self._unjudged
         return Capabilities(
             no_nlu=none,
-            no_dialogue=unjudged or (None if learns else NOTHING_TO_LEARN),
+            no_dialogue=unjudged or (None if self.models is not None else why_no_dialogue(self.project)),
             no_conversation=unjudged,
             trained_by_config=True,
             accepts_parses=True,

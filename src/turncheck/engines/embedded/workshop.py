@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.action_server.server import NoActionServer
+from turncheck.engines.base import why_no_dialogue
 from turncheck.engines.conversation import ActionServer, InFront, NluEngine, Parse
 from turncheck.engines.embedded.conversation import Assistant, EmbeddedConversation, EmbeddedConversations
 from turncheck.engines.embedded.policies.rules import MemoizationPolicy
@@ -116,4 +117,4 @@ class TrainedProject(Struct, frozen=True):
 
 
 def _policies(project: Project) -> Ensemble | None:
-    return train_ensemble(project) if project.stories or project.rules else None
+    return train_ensemble(project) if why_no_dialogue(project) is None else None

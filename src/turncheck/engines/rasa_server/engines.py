@@ -19,7 +19,7 @@ from turncheck.engines.action_server.server import (
     checked_address,
     checked_certificates,
 )
-from turncheck.engines.base import NOTHING_TO_LEARN, Capabilities, Engine, Models
+from turncheck.engines.base import Capabilities, Engine, Models, why_no_dialogue
 from turncheck.engines.embedded.models import fetch_model, named_model
 from turncheck.engines.masking import ensure_hideable
 from turncheck.engines.rasa_server.client import CONCURRENCY, Access, RasaClient, Served
@@ -77,7 +77,7 @@ class RasaEngines(Engine):
         if self.project.calm is not None:
             no_dialogue = f"{self.project.calm}: flows are not judged by test stories"
         elif isinstance(self.server, RasaProcess) and self.server.trains:
-            no_dialogue = None if self.project.stories or self.project.rules else NOTHING_TO_LEARN
+            no_dialogue = why_no_dialogue(self.project)
         return Capabilities(
             no_dialogue=no_dialogue,
             no_training=CANNOT_BE_TRAINED if isinstance(self.server, RasaClient) else None,

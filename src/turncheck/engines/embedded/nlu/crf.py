@@ -388,6 +388,17 @@ _NAMES: Final = frozenset({*_TEXTS, *_SWITCHES, "pattern", "pos", "pos2", "text_
 Features = list["dict[str, str | float]"]
 
 
+def _check_features(parameters: Mapping[str, Any]) -> None:
+    """Check the features of each token around the one to be tagged.
+
+    Raises:
+        UserError: an even number of lists, with which Rasa cannot train, or what :func:`check_windows` finds.
+    """
+    check_windows("CRFEntityExtractor", parameters["features"], _NAMES)
+    if len(parameters["features"]) % 2 != 1:
+        raise UserError("CRFEntityExtractor needs an odd number of feature lists, so that one is the token's own")
+
+
 class CRFEntityExtractor(Struct, frozen=True):
     """Rasa's CRFEntityExtractor: a CRF for entities, and one each for roles and groups if the data have any."""
 
@@ -401,7 +412,7 @@ class CRFEntityExtractor(Struct, frozen=True):
         Raises:
             UserError: the number of feature windows is even, or a feature unknown.
         """
-        check_windows("CRFEntityExtractor", parameters["features"], _NAMES)
+        _check_features(parameters)
         if not any(example.entities for example in training.examples):
             return None
         bilou = parameters["BILOU_flag"]
@@ -452,7 +463,7 @@ class CRFEntityExtractor(Struct, frozen=True):
     @classmethod
     def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:
         """Read CRFsuite's files."""
-        check_windows("CRFEntityExtractor", parameters["features"], _NAMES)
+        _check_features(parameters)
         taggers = {
             attribute: SequenceTagger.of(members.content(f"{attribute}.crfsuite"))
             for attribute in members.json("taggers", list[Attribute])

@@ -131,7 +131,7 @@ def check_lexical_features(parameters: Mapping[str, Any]) -> None:
     features of its own. So there is nothing to compute here.
 
     Raises:
-        UserError: the number of windows is even, or a feature unknown.
+        UserError: they are no lists of names, or a feature is unknown. An even number of them does for Rasa.
     """
     check_windows("LexicalSyntacticFeaturizer", parameters["features"], _LEXICAL_NAMES)
 
@@ -156,15 +156,13 @@ def check_counts(component: Component, parameters: Mapping[str, Any]) -> None:
 
 
 def check_windows(component: str, windows: object, known: frozenset[str]) -> None:
-    """Check a list of feature lists around a token, as in two of Rasa's components.
+    """Check lists of features around a token, as in two of Rasa's components.
 
     Raises:
-        UserError: it is not a list of lists, their number is even, or a feature unknown.
+        UserError: it is not a list of lists, or a feature is unknown.
     """
     if not isinstance(windows, list | tuple) or not all(isinstance(window, list | tuple) for window in windows):
         raise UserError(f"the features of {component} must be a list of lists of names")
-    if len(windows) % 2 != 1:
-        raise UserError(f"{component} needs an odd number of feature lists, so that one is the token's own")
     unknown = [name for window in windows for name in window if name not in known]
     if unknown:
         raise UserError(
