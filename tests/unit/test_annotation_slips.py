@@ -102,7 +102,7 @@ def write(folder: Path, name: str, content: str) -> Path:
     return path
 
 
-def test_slips_are_errors_of_a_run_and_notes_beside_rasa(tmp_path: Path) -> None:
+def test_slips_are_warnings_of_a_run_and_notes_beside_rasa(tmp_path: Path) -> None:
     write(tmp_path, "config.yml", "recipe: default.v1\nassistant_id: a\nlanguage: es\npipeline: []\npolicies: []\n")
     write(tmp_path, "domain.yml", 'version: "3.1"\nintents: [pedir]\nentities: [tamaño]\n')
     nlu = "nlu:\n- intent: pedir\n  examples: |\n    - una [grande](tamaño)\n    - la [grande] (tamaño) por favor\n"
@@ -118,9 +118,9 @@ def test_slips_are_errors_of_a_run_and_notes_beside_rasa(tmp_path: Path) -> None
     found = validate(project, tests=tests)
     slips = [finding for finding in found.findings if finding.code == "annotation-broken"]
     assert [(str(slip.location), slip.severity) for slip in slips] == [
-        ("data/nlu.yml:5:10", "error"),
-        ("tests/nlu.yml:4:7", "error"),
-        ("tests/test_stories.yml:4:5", "error"),
+        ("data/nlu.yml:5:10", "warning"),
+        ("tests/nlu.yml:4:7", "warning"),
+        ("tests/test_stories.yml:4:5", "warning"),
     ]
     beside = validate(project, tests=tests, drop_in=True)
     assert {finding.severity for finding in beside.findings if finding.code == "annotation-broken"} == {"info"}
