@@ -455,7 +455,7 @@ def test_what_alters_the_judgement_is_listed_whole_and_cut_last() -> None:
     for name in (*(one.name for one in changed), *(one.name for one in edited)):
         assert f"`{name}`" in text
     assert all(one.message in text for one in hidden)
-    assert text.index("Edited or renamed (12)") < text.index("New errors in the data")
+    assert text.index("Edited or renamed (12)") < text.index("New errors")
     well_formed(text)
 
 
