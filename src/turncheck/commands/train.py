@@ -225,7 +225,7 @@ def run_train(options: TrainOptions, parts: Sequence[Part], screen: Console) -> 
 
 def _possible(project: Project, parts: Sequence[Part], screen: Console) -> list[Part]:
     """Return the parts that can be trained; a part that was requested by itself must be possible."""
-    from turncheck.engines.base import why_no_dialogue
+    from turncheck.engines.base import NO_POLICIES, why_no_dialogue
     from turncheck.run.reading import in_vain
 
     if (refusal := project.platform.no_model) is not None:
@@ -233,7 +233,8 @@ def _possible(project: Project, parts: Sequence[Part], screen: Console) -> list[
     missing: dict[Part, str] = {}
     if not project.nlu.examples:
         missing["nlu"] = "the project has no NLU examples to train on"
-    if (nothing := why_no_dialogue(project)) is not None:
+    nothing = why_no_dialogue(project)
+    if nothing is not None and (nothing != NO_POLICIES or "nlu" in parts):  # asked for it alone, Rasa refuses to train
         missing["core"] = nothing
     wanted = [part for part in parts if part not in missing]
     if not wanted:
