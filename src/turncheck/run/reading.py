@@ -597,9 +597,9 @@ def refused_training(error: UserError, evaluation: Evaluation, config: Config) -
     refused = KINDS[evaluation].refused
     return Skipped(
         evaluation=evaluation,
-        reason=f"{refused}: {error.message}{place}",
+        reason=f"{refused}: {error.headline}{place}",  # what its message lists, findings say one by one
         fault=True,
         location=location,
         cause=f"{refused}: {error.headline}",
-        without_place=f"{refused}: {error.message}",
+        without_place=f"{refused}: {error.headline}",
     )
