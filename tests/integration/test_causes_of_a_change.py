@@ -363,3 +363,93 @@ def test_a_story_that_contradicts_an_old_rule_is_to_blame_itself(
     ((message, place),) = contradictions(outcome)
     golden(message)
     assert place.startswith("data/stories.yml:")
+
+
+BEGINS = "- rule: {name}\n  steps:\n  - intent: {intent}\n  - action: {action}\n"
+
+
+def rules(*given: tuple[str, str, str]) -> dict[str, str]:
+    written = [BEGINS.format(name=name, intent=intent, action=action) for name, intent, action in given]
+    return {"data/rules.yml": RULES + "".join(written)}
+
+
+def test_changed_rules_that_contradict_each_other_are_named_together(judged: Callable[..., Outcome]) -> None:
+    names = ("one", "two", "three", "four", "five")
+    actions = ("utter_greet", "utter_wait", "utter_sent", "utter_lend", "utter_ask_address")
+    before = rules(*((name, "greet", "utter_greet") for name in names))
+    after = rules(*((name, "greet", action) for name, action in zip(names, actions, strict=True)))
+    old = {**BOT, "data/stories.yml": 'version: "3.1"\nstories: []\n'}
+
+    outcome = judged({**after, "domain.yml": NOISE["domain.yml"]}, {**old, **before})
+
+    ((message, place),) = contradictions(outcome)
+    assert message == "4 rules of this change contradict each other: 'two', 'three', 'four' and 1 more."
+    assert place.startswith("data/rules.yml:")
+    assert "4 rules of this change contradict each other" in outcome.verdict.summary
+
+
+def test_of_two_new_rules_neither_is_singled_out(judged: Callable[..., Outcome]) -> None:
+    new = rules(("one", "give_address", "utter_wait"), ("two", "give_address", "utter_lend"))
+
+    ((message, _),) = contradictions(judged({**NOISE, **new}))
+
+    assert message == "2 rules of this change contradict each other: 'one', 'two'."
+
+
+def test_a_new_rule_and_a_new_story_contradict_each_other(judged: Callable[..., Outcome]) -> None:
+    story = "- story: address\n  steps:\n  - intent: give_address\n  - action: utter_lend\n"
+
+    ((message, _),) = contradictions(
+        judged({**rules(("one", "give_address", "utter_wait")), **added("data/stories.yml", story)})
+    )
+
+    assert message == "1 rule and 1 story of this change contradict each other: 'one', 'address'."
+
+
+def test_a_changed_story_that_would_contradict_the_changed_rule_anyway_is_not_to_blame(
+    judged: Callable[..., Outcome],
+) -> None:
+    stories = STORIES.replace("wait", "greet")
+    longer = f"{stories}  - intent: greet\n  - action: utter_greet\n"
+    changed = {"data/rules.yml": GREETS["data/rules.yml"].replace(*WAITS_FOR), "data/stories.yml": longer}
+
+    ((message, _),) = contradictions(judged({**NOISE, **changed}, {**BOT, **GREETS, "data/stories.yml": stories}))
+
+    assert message.startswith("The rule 'greets' was changed and now contradicts 2 stories")
+
+
+@pytest.mark.parametrize("old", ["ask/a", "ask"])
+def test_rules_for_keys_of_one_retrieval_intent_have_one_sentence(judged: Callable[..., Outcome], old: str) -> None:
+    bot = {
+        **BOT,
+        "domain.yml": BOT["domain.yml"]
+        .replace("give_address]", "give_address, ask]")
+        .replace("responses:\n", "responses:\n" + "".join(f"  utter_ask/{key}:\n  - text: {key}\n" for key in "abcd")),
+        "data/nlu.yml": NLU + "".join(f"- intent: ask/{key}\n  examples: |\n    - what is {key}\n" for key in "abcd"),
+    }
+    before = rules(("old", old, "utter_ask/a" if old == "ask/a" else "utter_wait"))
+    after = rules(
+        ("old", old, "utter_ask/a" if old == "ask/a" else "utter_wait"),
+        *((f"about {key}", f"ask/{key}", f"utter_ask/{key}") for key in "bcd"),
+    )
+
+    ((message, _),) = contradictions(judged({**bot, **after}, {**bot, **before}))
+
+    assert message == "Rules see only 'ask', not 'ask/…': 4 rules contradict each other."
+
+
+def test_keys_of_two_retrieval_intents_are_one_mistake(judged: Callable[..., Outcome]) -> None:
+    keys = [f"{intent}/{key}" for intent in ("ask", "tell") for key in "ab"]
+    bot = {
+        **BOT,
+        "domain.yml": BOT["domain.yml"]
+        .replace("give_address]", "give_address, ask, tell]")
+        .replace("responses:\n", "responses:\n" + "".join(f"  utter_{key}:\n  - text: {key}\n" for key in keys)),
+        "data/nlu.yml": NLU + "".join(f"- intent: {key}\n  examples: |\n    - what is {key}\n" for key in keys),
+    }
+
+    outcome = judged({**bot, **rules(*((f"about {key}", key, f"utter_{key}") for key in keys))}, bot)
+
+    ((message, _),) = contradictions(outcome)
+    assert message == "Rules see only 'ask', 'tell', not 'ask/…', 'tell/…': 4 rules contradict each other."
+    assert "not 'ask/…', 'tell/…'" in outcome.verdict.summary

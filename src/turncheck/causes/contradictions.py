@@ -5,26 +5,40 @@ Nothing is trained for that, so that it is also known for what cannot be trained
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from turncheck.causes.search import Taken, Trials
-from turncheck.messages.finding import Name
-from turncheck.validation.conflicts import check_rules, check_story_conflicts
+from turncheck.causes.search import Found, Taken, Trials
+from turncheck.messages.errors import TrainingRefusedError
+from turncheck.validation.conflicts import check_story_conflicts, rule_conflicts
 from turncheck.validation.facts import gather
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     from turncheck.causes.parts import Changes
-    from turncheck.messages.finding import Finding
+    from turncheck.messages.finding import Finding, Location
+    from turncheck.project.model import Project
 
-CODES: Final = ("rule-contradiction", "story-conflict")
+OF_RULES: Final = "rule-contradiction"
+CODES: Final = (OF_RULES, "story-conflict")
 """The codes of findings that are looked for again."""
+_BLOCKS: Final = frozenset({"rules", "stories"})
 
 
-class Contradictions(Struct, frozen=True):
+class Mutual(Struct, frozen=True):
+    """Changed rules and stories that contradict each other so that none of them alone is to blame; their findings."""
+
+    parts: tuple[int, ...]
+    findings: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Contradictions:
     """The parts of a change, and the contradictions that only this side has."""
 
     changes: Changes
@@ -32,37 +46,122 @@ class Contradictions(Struct, frozen=True):
 
     def trials(self) -> Trials:
         """Return how the parts are tried."""
-        project = self.changes.head
-        work = 1 + sum(len(story.steps) for story in (*project.stories, *project.rules))
         return Trials(
             parts=len(self.changes.parts),
             tests=len(self.findings),
             run=self.run,
-            cost=lambda _: work,
+            cost=lambda _: self._work,
             closest=self.closest,
         )
 
+    @cached_property
+    def _work(self) -> int:
+        project = self.changes.head
+        return 1 + sum(len(story.steps) for story in (*project.stories, *project.rules))
+
     def closest(self, number: int) -> list[int]:
         """Return the parts that a finding names, then other rules and stories, then those that stories depend on."""
-        finding = self.findings[number]
+        named = {name.name for name in self.findings[number].about}
 
         def key(part_number: int) -> tuple[bool, bool, int]:
             part = self.changes.parts[part_number]
-            is_named = part.kind in {"rules", "stories"} and Name("story", part.name) in finding.about
-            return not is_named, part.kind not in {"rules", "stories"}, part_number
+            return not (part.kind in _BLOCKS and part.name in named), part.kind not in _BLOCKS, part_number
 
         parts = range(len(self.changes.parts))
         return sorted((part for part in parts if "core" in self.changes.parts[part].learners), key=key)
 
     def run(self, taken: Taken, asked: Sequence[int]) -> frozenset[int]:
         """Take parts back, and return the findings that are gone then; none if the dialogues cannot be followed."""
-        facts = gather(self.changes.without(taken))
-        if facts.dialogues is None or facts.dialogues.refused is not None:
-            return frozenset()
-        left = {key_of(finding) for check in (check_rules, check_story_conflicts) for finding in check(facts)}
-        return frozenset(number for number in asked if key_of(self.findings[number]) not in left)
+        left = _contradictions(self.changes.without(taken))
+        return frozenset() if left is None else frozenset(one for one in asked if self._keys[one].isdisjoint(left))
+
+    @cached_property
+    def _keys(self) -> list[frozenset[Hashable]]:
+        """By what each finding is known: what contradicts what there, and does not on the base."""
+        old = _contradictions(self.changes.without(range(len(self.changes.parts)))) or frozenset()
+        keys = [self._keys_of(finding) for finding in self.findings]
+        return [one - old or one for one in keys]
+
+    def _keys_of(self, finding: Finding) -> frozenset[Hashable]:
+        if finding.code != OF_RULES:
+            return frozenset({(finding.code, finding.about or finding.location)})
+        first = self._blocks.get(finding.location)
+        others = {name.name for name in finding.about} - {first}
+        return frozenset((first, other) for other in others) or frozenset({(first, "")})
+
+    @cached_property
+    def _blocks(self) -> dict[Location, str]:
+        """What is at the places of rules, stories and their steps."""
+        blocks = (*self.changes.head.rules, *self.changes.head.stories)
+        return {place: block.name for block in blocks for place in (block.location, *(s.location for s in block.steps))}
+
+    def mutual(self, found: Found, budget: int) -> list[Mutual]:
+        """Return the changed parts that contradict each other, if not one of them alone is the doing of it.
+
+        Args:
+            found: the parts without which findings are gone.
+            budget: the work that may be spent.
+        """
+        numbers = range(len(self.findings))
+        alone = {number: parts[0] for number, parts in found.causes.items() if len(parts) == 1}
+        inner = [number for number in numbers if self._is_among_changed(number)]
+        left = (budget - found.spent) // self._work
+        asked = [number for number in inner if number in alone][: max(left, 0)]
+        either = {number for number in asked if self._would_do(number, alone[number])}
+        to_blame = {part for number, part in alone.items() if number not in either}
+        groups: list[tuple[set[int], list[int]]] = []
+        for number in inner:
+            if number not in alone or (number in either and alone[number] not in to_blame):
+                parts, findings = self._changed(number), [number]
+                for group in [one for one in groups if one[0] & parts]:
+                    groups.remove(group)
+                    parts, findings = parts | group[0], [*findings, *group[1]]
+                groups.append((parts, findings))
+        for number in numbers:
+            for parts, findings in groups:
+                if number not in findings and self._changed(number) and self._changed(number) <= parts:
+                    findings.append(number)
+        return [Mutual(tuple(sorted(parts)), tuple(sorted(findings))) for parts, findings in groups]
+
+    def _would_do(self, number: int, part: int) -> bool:
+        """Whether a finding is gone without all other changed parts that it names, too."""
+        others = self._changed(number) - {part}
+        return bool(others) and number in self.run(frozenset(others), [number])
+
+    def _is_among_changed(self, number: int) -> bool:
+        """Whether a changed rule or story contradicts another changed one there."""
+        finding = self.findings[number]
+        if finding.code != OF_RULES:
+            return False
+        first = self._blocks.get(finding.location)
+        return first in self._parts and any(name.name in self._parts for name in finding.about if name.name != first)
+
+    def _changed(self, number: int) -> set[int]:
+        """The changed rules and stories that a finding names."""
+        return {self._parts[name.name] for name in self.findings[number].about if name.name in self._parts}
+
+    @cached_property
+    def _parts(self) -> dict[str, int]:
+        """The changed rules and stories whose name is that of one only."""
+        parts = self.changes.parts
+        changed = {number: part.name for number, part in enumerate(parts) if part.kind in _BLOCKS}
+        times = Counter(changed.values())
+        return {
+            name: number for number, name in changed.items() if times[name] == 1 and parts[number].change != "moved"
+        }
 
 
-def key_of(finding: Finding) -> Hashable:
-    """Return what a finding is recognised by: what it is about, wherever that is written."""
-    return finding.code, finding.about or finding.location
+def _contradictions(project: Project) -> frozenset[Hashable] | None:
+    """What the check finds, by its keys; ``None`` if the dialogues cannot be followed."""
+    facts = gather(project)
+    if facts.dialogues is None or facts.dialogues.refused is not None:
+        return None
+    try:
+        conflicts = rule_conflicts(facts)
+    except TrainingRefusedError:
+        return None
+    found = {(finding.code, finding.about or finding.location) for finding in check_story_conflicts(facts)}
+    pairs = {
+        (conflict.place.name, other) for conflict in conflicts for other in [o.name for o in conflict.others] or [""]
+    }
+    return frozenset(found | pairs)

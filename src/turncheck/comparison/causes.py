@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from turncheck.report.model import Report, Skipped, Validation
 
 _MOST_NAMED: Final = 3
+_Caused = dict[tuple["Cause", ...], list["Finding"]]
+"""Findings by the part that brings them, or by the parts of which none alone does."""
 
 
 def with_causes(comparison: Comparison, head: Report, base: Report) -> Comparison:
@@ -52,6 +55,7 @@ def _with_causes_of_findings(findings: tuple[FindingChange, ...], found: Causes)
 
 CONTRADICTION: Final = "rule-contradiction"
 _ADVICE: Final = "Undo it, or change with it what it contradicts."
+_ADVICE_FOR_SEVERAL: Final = "Let the same action follow in all of them, or undo what does not belong."
 
 
 def by_cause(validation: Validation | None, report: Report, base: Report) -> Validation | None:
@@ -62,19 +66,20 @@ def by_cause(validation: Validation | None, report: Report, base: Report) -> Val
     found = report.causes
     if validation is None or isinstance(found, UnsetType) or found.base != base.source.commit:
         return None
-    places = {(one.code, one.location): one.causes[0] for one in found.findings if _place_of_single(one)}
-    caused: dict[Cause, list[Finding]] = {}
+    places = {(one.code, one.location): one.causes for one in found.findings if _place_of_single(one)}
+    places |= {(CONTRADICTION, location): one.causes for one in found.mutual for location in one.locations}
+    caused: _Caused = {}
     others: list[Finding] = []
     for finding in validation.findings:
-        cause = places.get((finding.code, finding.location))
-        if cause is None:
+        causes = places.get((finding.code, finding.location))
+        if causes is None:
             others.append(finding)
         else:
-            caused.setdefault(cause, []).append(finding)
+            caused.setdefault(causes, []).append(finding)
     if not caused:
         return None
     rules = _rules_of(report)
-    merged = [_of_cause(cause, findings, rules) for cause, findings in caused.items()]
+    merged = [_of_causes(causes, findings, rules) for causes, findings in _keys_as_one(caused).items()]
     findings = tuple(sorted((*others, *merged), key=lambda finding: finding.order))
     error = sum(finding.severity == "error" for finding in findings)
     return msgspec.structs.replace(
@@ -89,49 +94,78 @@ def _place_of_single(found: CausesOfFinding) -> Location | None:
     return found.causes[0].location
 
 
-def _of_cause(cause: Cause, findings: Sequence[Finding], rules: Collection[str]) -> Finding:
-    """All contradictions that a changed rule or story brings, as one finding."""
-    contradicted = dict.fromkeys(
-        name.name for finding in findings for name in finding.about if name.name != cause.name
-    ) or dict.fromkeys(str(finding.location) for finding in findings)
-    intents = {finding.names for finding in findings}
-    keys = intents.pop() if len(intents) == 1 else ()  # whichever of the rules is the cause: there is one for all
-    named = ", ".join(f"'{name}'" for name in list(contradicted)[:_MOST_NAMED])
-    more = f" and {len(contradicted) - _MOST_NAMED:,} more" if len(contradicted) > _MOST_NAMED else ""
-    of_rule = cause.kind == "rules"
-    places = dict.fromkeys(
-        place for finding in findings for place in ((finding.location,) if of_rule else finding.others)
+def _keys_as_one(caused: _Caused) -> _Caused:
+    """Put together what is about keys of retrieval intents: one mistake, however many intents it is made for."""
+    of_keys = [causes for causes, findings in caused.items() if len(causes) > 1 and _keys_of(findings)]
+    causes = tuple(dict.fromkeys(itertools.chain.from_iterable(of_keys)))
+    findings = [finding for one in of_keys for finding in caused[one]]
+    others = {one: found for one, found in caused.items() if one not in of_keys}
+    return {**others, causes: findings} if of_keys else others
+
+
+def _of_causes(causes: tuple[Cause, ...], findings: Sequence[Finding], rules: Collection[str]) -> Finding:
+    """All contradictions that a changed rule or story brings, or several of which none alone does, as one finding."""
+    named = dict.fromkeys(name.name for finding in findings for name in finding.about)
+    first, is_single, keys = causes[0], len(causes) == 1, _keys_of(findings)
+    others = [name for name in named if name != first.name] or list(
+        dict.fromkeys(str(one.location) for one in findings)
     )
-    location = cause.location or findings[0].location
-    fault = _fault(cause, contradicted, rules, keys)
-    message, hint = f"The {fault}: {named}{more}.", _ADVICE
+    fault = _fault(causes, others, rules, keys)
     if keys:
-        message = f"{fault}: {count(len(contradicted) + 1, 'rule')} contradict each other."
-        hint = f"Write one rule for the intent '{keys[0].name}', with the action 'utter_{keys[0].name}'."
+        message = f"{fault}: {count(len(named), 'rule')} contradict each other."
+        each = f"the intent '{keys[0].name}'" if len(keys) == 1 else f"each of these intents, for '{keys[0].name}'"
+        hint = f"Write one rule for {each}, with the action 'utter_{keys[0].name}'."
+    elif is_single:
+        message, hint = f"The {fault}: {_some(others)}.", _ADVICE
+    else:
+        message, hint = f"{fault}: {_some([cause.name for cause in causes])}.", _ADVICE_FOR_SEVERAL
+    of_story = is_single and first.kind == "stories"
+    places = {place for one in findings for place in (one.others if of_story else (one.location,))}
+    at = [place for cause in causes if (place := cause.location)] or [finding.location for finding in findings]
+    location = min(at, key=lambda place: place.sort_key)
     return msgspec.structs.replace(
         findings[0],
         message=message,
         location=location,
         hint=hint,
-        others=tuple(sorted((place for place in places if place != location), key=lambda place: place.sort_key)),
+        others=tuple(sorted(places - {location}, key=lambda place: place.sort_key)),
         names=keys,
-        about=(Name("cause", cause.name), *(Name("story", name) for name in sorted(contradicted))),
+        about=(Name("cause", first.name), *(Name("story", name) for name in sorted(others))),
     )
 
 
-def _fault(cause: Cause, contradicted: Collection[str], rules: Collection[str], keys: Sequence[Name]) -> str:
+def _keys_of(findings: Sequence[Finding]) -> tuple[Name, ...]:
+    """The retrieval intents, if all contradictions are between rules for their keys."""
+    if not all(finding.names for finding in findings):
+        return ()
+    return tuple(Name("intent", intent) for intent in sorted({finding.names[0].name for finding in findings}))
+
+
+def _fault(causes: Sequence[Cause], contradicted: Collection[str], rules: Collection[str], keys: Sequence[Name]) -> str:
     """What is wrong: ``rule 'greet' was changed and now contradicts 2 stories``, or what rules see of an intent's keys.
 
-    ``keys`` names the intent, if all contradictions are between rules for its keys.
+    ``keys`` names the intents, if all contradictions are between rules for their keys.
     """
     if keys:
-        return f"Rules see only '{keys[0].name}', not '{keys[0].name}/…'"
+        only, hidden = (_some([f"{key.name}{end}" for key in keys]) for end in ("", "/…"))
+        return f"Rules see only {only}, not {hidden}"
+    if len(causes) > 1:
+        of_rules = sum(cause.kind == "rules" for cause in causes)
+        parts = [count(of_rules, "rule")] if of_rules else []
+        parts += [count(len(causes) - of_rules, "story", "stories")] if len(causes) > of_rules else []
+        return f"{' and '.join(parts)} of this change contradict each other"
     of_rules = sum(name in rules for name in contradicted)
     counted = [
         *([count(len(contradicted) - of_rules, "story", "stories")] if len(contradicted) > of_rules else []),
         *([count(of_rules, "rule")] if of_rules else []),
     ]
-    return f"{_in_short(cause)} and now contradicts {' and '.join(counted)}"
+    return f"{_in_short(causes[0])} and now contradicts {' and '.join(counted)}"
+
+
+def _some(names: Sequence[str]) -> str:
+    """``'a', 'b', 'c' and 4 more``."""
+    named = ", ".join(f"'{name}'" for name in names[:_MOST_NAMED])
+    return f"{named} and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else named
 
 
 def _rules_of(report: Report) -> frozenset[str]:
@@ -150,16 +184,21 @@ def with_faults_by_cause(report: Report) -> Report:
     findings = report.validation.findings if report.validation else ()
     if isinstance(report.causes, UnsetType):
         return report
-    singles = {_place_of_single(one): one.causes[0] for one in report.causes.findings if one.causes}
-    causes = {(place, cause.name): cause for place, cause in singles.items() if place is not None}
+    causes = {
+        (place, one.causes[0].name): one.causes for one in report.causes.findings if (place := _place_of_single(one))
+    }
+    mutual = [cause for one in report.causes.mutual for cause in one.causes]
     rules = _rules_of(report)
     caused: dict[Location, tuple[str, Location]] = {}
     for finding in findings:
         named = next((name.name for name in finding.about if name.kind == "cause"), None)
-        cause = causes.get((finding.location, named)) if named is not None and finding.code == CONTRADICTION else None
-        if cause is not None:
+        if named is None or finding.code != CONTRADICTION:
+            continue
+        about = {name.name for name in finding.about}
+        of_finding = causes.get((finding.location, named)) or [one for one in mutual if one.name in about]
+        if of_finding:
             contradicted = [name.name for name in finding.about if name.kind == "story"]
-            fault = _fault(cause, contradicted, rules, finding.names)
+            fault = _fault(of_finding, contradicted, rules, finding.names)
             caused |= dict.fromkeys(finding.others, (fault, finding.location))
     if not caused:
         return report

@@ -59,6 +59,15 @@ class CausesOfFinding(Part, frozen=True, kw_only=True):
     """What has to be taken back together."""
 
 
+class MutualContradiction(Part, frozen=True, kw_only=True):
+    """Changed rules and stories that contradict each other, of which none alone is to blame."""
+
+    causes: tuple[Cause, ...]
+    """The rules and stories."""
+    locations: tuple[Location, ...]
+    """Where the findings ``rule-contradiction`` are that it explains."""
+
+
 class Causes(Part, frozen=True, kw_only=True):
     """What was found by taking changed parts back and trying."""
 
@@ -68,6 +77,8 @@ class Causes(Part, frozen=True, kw_only=True):
     """The tests for which it is known."""
     findings: tuple[CausesOfFinding, ...] = ()
     """The findings for which it is known."""
+    mutual: tuple[MutualContradiction, ...] = ()
+    """What contradicts each other."""
     trials: Count = 0
     """How many times something was taken back and tried."""
     work: Count = 0

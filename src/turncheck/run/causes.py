@@ -22,7 +22,7 @@ from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
 from turncheck.project.model import UserStep
-from turncheck.report.causes import Cause, Causes, CausesOfFinding, CausesOfTest
+from turncheck.report.causes import Cause, Causes, CausesOfFinding, CausesOfTest, MutualContradiction
 from turncheck.run.assistant import action_server
 from turncheck.run.evaluated_project import slot_order_of
 from turncheck.run.reading import read_given
@@ -68,8 +68,8 @@ def with_causes(report: Report, base: Report, comparison: Comparison, run: RunIn
             if not changes.parts:
                 return report
             found = _found(run, changes, asked) if asked else _NOTHING
-            of_findings = _causes_of_findings(changes, contradictions)
-            return structs.replace(report, causes=structs.replace(found, base=commit, findings=of_findings))
+            found = _with_causes_of_findings(found, changes, contradictions)
+            return structs.replace(report, causes=structs.replace(found, base=commit))
     except UserError as error:
         run.screen.note(f"Causes are not looked for: {error.message}")
         return report
@@ -91,17 +91,31 @@ def _new_contradictions(report: Report, comparison: Comparison) -> list[Finding]
     return [finding for finding in findings if (finding.code, finding.location) in new]
 
 
-def _causes_of_findings(changes: Changes, findings: Sequence[Finding]) -> tuple[CausesOfFinding, ...]:
+def _with_causes_of_findings(found: Causes, changes: Changes, findings: Sequence[Finding]) -> Causes:
     if not findings or changes.head.native is not None:
-        return ()
-    found = search(Contradictions(changes, findings).trials(), LEAST_WORK)
-    return tuple(
-        CausesOfFinding(
-            code=findings[number].code,
-            location=findings[number].location,
-            causes=tuple(_cause(changes.parts[part]) for part in parts),
-        )
-        for number, parts in sorted(found.causes.items())
+        return found
+    contradictions = Contradictions(changes, findings)
+    tried = search(contradictions.trials(), LEAST_WORK)
+    mutual = contradictions.mutual(tried, LEAST_WORK)
+    said = {number for one in mutual for number in one.findings}
+    return structs.replace(
+        found,
+        findings=tuple(
+            CausesOfFinding(
+                code=findings[number].code,
+                location=findings[number].location,
+                causes=tuple(_cause(changes.parts[part]) for part in parts),
+            )
+            for number, parts in sorted(tried.causes.items())
+            if number not in said
+        ),
+        mutual=tuple(
+            MutualContradiction(
+                causes=tuple(structs.replace(_cause(changes.parts[part]), proved=False) for part in one.parts),
+                locations=tuple(findings[number].location for number in one.findings),
+            )
+            for one in mutual
+        ),
     )
 
 

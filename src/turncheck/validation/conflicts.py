@@ -28,8 +28,10 @@ from turncheck.validation.similarity import plain_words
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
+    from turncheck.dialogue.rule_learning import Conflict
     from turncheck.dialogue.states import State
     from turncheck.dialogue.training import StoryTracker
+    from turncheck.project.model import Component, Project
     from turncheck.validation.facts import Facts, ProjectTests
 
 _MANY_JOINED: Final = 1_000
@@ -205,26 +207,40 @@ def loose_checkpoints(facts: Facts, unused: Iterable[str]) -> Iterator[Finding]:
 # --- rules against rules and stories ---------------------------------------------------------------------------------
 
 
-def check_rules(facts: Facts) -> Iterator[Finding]:
-    """What RulePolicy refuses to learn. It is one of the policies that Rasa uses if none are configured."""
+def rule_conflicts(facts: Facts) -> list[Conflict]:
+    """Return what RulePolicy refuses to learn. It is one of the policies that Rasa uses if none are configured.
+
+    Raises:
+        TrainingRefusedError: there is no such fallback action.
+    """
     project, dialogues = facts.project, facts.dialogues
     if dialogues is None or dialogues.refused is not None or not project.rules:
-        return
-    policies = project.config.policies or ()
-    policy = next((policy for policy in policies if policy_class(policy) == "RulePolicy"), None)
-    if policies and policy is None:
-        return
+        return []
+    policy = _rule_policy(project)
+    if project.config.policies and policy is None:
+        return []
     try:
         settings = RuleSettings.of(policy.parameters if policy else {})
     except (TypeError, ValueError):
-        return  # a parameter of RulePolicy that is not a number: the engine reports it when it trains
+        return []  # a parameter of RulePolicy that is not a number: the engine reports it when it trains
+    return conflicts_of(dialogues.trackers.all, dialogues.domain, settings)
+
+
+def _rule_policy(project: Project) -> Component | None:
+    return next((policy for policy in project.config.policies or () if policy_class(policy) == "RulePolicy"), None)
+
+
+def check_rules(facts: Facts) -> Iterator[Finding]:
+    """What RulePolicy refuses to learn."""
+    project = facts.project
     try:
-        conflicts = conflicts_of(dialogues.trackers.all, dialogues.domain, settings)
+        conflicts = rule_conflicts(facts)
     except TrainingRefusedError as error:  # of the fallback action, which the policy names or has by default
-        location = policy.location if policy else project.config.location
+        policy, location = _rule_policy(project), project.config.location
+        settings = RuleSettings.of(policy.parameters if policy else {})
         if policy is not None:
-            path = ("policies", policies.index(policy), "core_fallback_action_name")
-            location = Places(project).of_entry(settings.fallback_action, location, *path)
+            path = ("policies", (project.config.policies or ()).index(policy), "core_fallback_action_name")
+            location = Places(project).of_entry(settings.fallback_action, policy.location, *path)
         names = (Name("action", settings.fallback_action),)
         yield found("fallback-action-undefined", f"{error.message}.", location, names=names)
         return

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from turncheck.report.causes import Cause
     from turncheck.report.model import Report
 
-_MOST_GROUPS: Final = 2
-"""Causes of different tests that the title names."""
+_MOST_NAMED: Final = 3
+"""Causes that the title names."""
 
 
 def part_in_words(cause: Cause) -> str:
@@ -100,14 +100,28 @@ def because_in_words(tests: Sequence[CaseChange]) -> str:
         return ""
     total = number_of(tests)
     if proved:
-        ranked = sorted(proved, key=lambda causes: -proved[causes])
-        shown = [f"{causes_in_words(one)}{_for_some(proved[one], total)}" for one in ranked[:_MOST_GROUPS]]
-        return f": {'; '.join(shown)}"
+        return f": {_ranked_in_words(proved, total)}"
     first = max(possible, key=lambda cause: possible[cause])
     some = _for_some(possible[first], total)
     alike = sum(number == possible[first] for number in possible.values()) - 1
     more = f" and {alike:,} more" if alike and not some else ""
     return f": possibly because {cause_in_words(first)}{more}{some}"
+
+
+def _ranked_in_words(numbers: dict[tuple[Cause, ...], int], total: int) -> str:
+    """The causes by how many tests they explain, the first three of them: ``rule 'a' was changed and 2 more``."""
+    ranked = sorted(numbers, key=lambda causes: -numbers[causes])
+    shown: list[str] = []
+    named: set[Cause] = set()
+    for causes in ranked:
+        some = causes[:_MOST_NAMED]
+        if len(named.union(some)) > _MOST_NAMED:
+            break
+        named.update(some)
+        shown.append(f"{causes_in_words(some)}{_for_some(numbers[causes], total)}")
+    left = len({cause for causes in ranked for cause in causes} - named)
+    more = f" and {left:,} more" if left else ""
+    return f"{'; '.join(shown)}{more}"
 
 
 def _for_some(number: int, total: int) -> str:

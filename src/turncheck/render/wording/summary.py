@@ -438,8 +438,8 @@ def _failed_tests(
         # Without any, the gate failed because of errors in the data, which another clause names.
         said = [*losses, *wording.unanswered_in_words(report), *unexpected, *old_failures]
         return Clause(wording.joined(said)) if said else None
-    too = f"{old:,} {'fails' if old == 1 else 'fail'} on the base too"
-    also = "" if old <= 0 else f", {too}" if any(words.endswith(")") for words in new) else f" ({too})"
+    more = f"{old:,} more" if new else count(old, "test")
+    also = f", {more} {'fails' if old == 1 else 'fail'} on the base too" if old > 0 else ""
     first = "because of it " if new and not data and _all_because_of_one(failing, comparison) else ""
     cause = because_in_words([case for _, case in gates_on_tests.newly_failing_tests(comparison)]) if new else ""
     return Clause(f"{first}{wording.joined([*new, *data, *losses, *unexpected])}{also}{cause}")
