@@ -418,26 +418,6 @@ def test_a_changed_story_that_would_contradict_the_changed_rule_anyway_is_not_to
     assert message.startswith("The rule 'greets' was changed and now contradicts 2 stories")
 
 
-@pytest.mark.parametrize("old", ["ask/a", "ask"])
-def test_rules_for_keys_of_one_retrieval_intent_have_one_sentence(judged: Callable[..., Outcome], old: str) -> None:
-    bot = {
-        **BOT,
-        "domain.yml": BOT["domain.yml"]
-        .replace("give_address]", "give_address, ask]")
-        .replace("responses:\n", "responses:\n" + "".join(f"  utter_ask/{key}:\n  - text: {key}\n" for key in "abcd")),
-        "data/nlu.yml": NLU + "".join(f"- intent: ask/{key}\n  examples: |\n    - what is {key}\n" for key in "abcd"),
-    }
-    before = rules(("old", old, "utter_ask/a" if old == "ask/a" else "utter_wait"))
-    after = rules(
-        ("old", old, "utter_ask/a" if old == "ask/a" else "utter_wait"),
-        *((f"about {key}", f"ask/{key}", f"utter_ask/{key}") for key in "bcd"),
-    )
-
-    ((message, _),) = contradictions(judged({**bot, **after}, {**bot, **before}))
-
-    assert message == "Rules see only 'ask', not 'ask/…': 4 rules contradict each other."
-
-
 def test_keys_of_two_retrieval_intents_are_one_mistake(judged: Callable[..., Outcome]) -> None:
     keys = [f"{intent}/{key}" for intent in ("ask", "tell") for key in "ab"]
     bot = {
