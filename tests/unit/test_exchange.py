@@ -152,7 +152,7 @@ def test_trusted_certificates_that_are_not_there_are_no_fault_of_ours(tmp_path: 
 
 def test_a_baseline_that_drips_or_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("turncheck.run.named_baseline._SECONDS", 0.6)
-    monkeypatch.setattr("turncheck.run.find_baseline.MAX_BYTES", 1 << 20)
+    monkeypatch.setattr("turncheck.run.named_baseline.MAX_BYTES", 1 << 20)
     answers = {"/drips": Answer(body=b"x" * 1000, pause=0.05), "/large": Answer(body=b" " * (1 << 21))}
     with serving(answers) as server:
         drips = read_baseline(f"{server.address}/drips", server.network)
