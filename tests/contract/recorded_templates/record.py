@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rasa.core.nlg.interpolator import interpolate  # type: ignore[import-not-found]  # of Rasa's own environment
+from rasa.core.nlg.interpolator import interpolate  # of Rasa's own environment
 
 PIECES = [
     *("{", "}", "{{", "}}", "[", "]", "0", "0[", ".", "!r", ":", "\n", " ", ">", "5", "é"),
