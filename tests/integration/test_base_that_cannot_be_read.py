@@ -188,10 +188,18 @@ def test_who_repairs_a_file_is_not_blamed_for_the_errors_in_it(repository: Repos
     assert judged.gate("gone-tests") == "passed"
 
 
+NEW_ERROR = "- intent: wave/all/day\n  examples: |\n    - good morning\n"
+
+
+@pytest.mark.parametrize("beside", [True, False], ids=["beside the repair", "at the end"])
 @pytest.mark.parametrize("fault", UNREADABLE)
-def test_who_repairs_a_file_and_breaks_something_in_it_does_not_pass(repository: Repository, fault: str) -> None:
+def test_who_repairs_a_file_and_breaks_something_in_it_does_not_pass(
+    repository: Repository, fault: str, beside: bool
+) -> None:
     repaired = replaced(OLD_ERROR, ("hi there", "hi thére")) if fault == "another encoding" else OLD_ERROR
-    broken = repaired + "- intent: wave/all/day\n  examples: |\n    - good morning\n"
+    broken = (
+        replaced(repaired, ("- intent: lend\n", f"{NEW_ERROR}- intent: lend\n")) if beside else repaired + NEW_ERROR
+    )
 
     judged = repository.judged({"data/nlu.yml": UNREADABLE[fault]}, {"data/nlu.yml": broken})
 
@@ -220,6 +228,18 @@ def test_new_errors_in_the_hunk_that_repairs_are_new(repository: Repository) -> 
 
     assert judged.code == 1
     assert len(judged.new_errors) == 1
+
+
+def test_a_line_that_repairs_and_is_wrong_itself_is_new(repository: Repository) -> None:
+    two_keys = replaced(NLU, ("    - hi there\n", "    - hi there\n  examples: |\n    - good day\n"))
+    parted = replaced(
+        two_keys, ("  examples: |\n    - good day", "- intent: wave/all/day\n  examples: |\n    - good day")
+    )
+
+    judged = repository.judged({"data/nlu.yml": two_keys}, {"data/nlu.yml": parted})
+
+    assert judged.code == 1
+    assert set(judged.new_errors) == {"intent-name-invalid"}
 
 
 UNREADABLE_RULES = {

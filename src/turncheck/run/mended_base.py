@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from difflib import SequenceMatcher
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -25,6 +26,7 @@ from turncheck.run.unread import unread_now
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from turncheck.messages.finding import Finding
     from turncheck.process.environment import FileVariables
     from turncheck.report.model import CaseResult, Report, StoryResult
     from turncheck.settings.options import Settings
@@ -44,6 +46,9 @@ _MOST_RENAMED: Final = 50
 _MARKER: Final = re.compile(r"(<<<<<<<|=======|>>>>>>>|\|\|\|\|\|\|\|)")
 """What git leaves where two changes conflict: never the base's own words."""
 _WORD: Final = re.compile(r"\w")
+_WORDS: Final = re.compile(r"\w+")
+_KEY: Final = re.compile(r"(- +)?\w+ *:( *[|>][-+]?)?")
+"""A line that is nothing but a key, which may have been misspelt."""
 _TOKEN: Final = re.compile(r"\w+|\s+|[^\w\s]")
 _NAMES: Final = re.compile(r"(- *)?[\w./-]+ *:?")
 """A line of a domain that is nothing but a name: of an intent, of a response …"""
@@ -68,6 +73,21 @@ _Fault = tuple[str, str, str, str]
 """A fault as both sides have it: path, code, part, and the line that it is at."""
 
 
+class _RepairedFile(Struct, frozen=True):
+    """A file before and after its repair."""
+
+    path: str
+    text: str
+    repaired: str
+
+    def brings(self, finding: Finding) -> bool:
+        """Whether the repair brings a fault: at a line, or about a name, that the base does not have."""
+        names = (name.name for name in (*finding.about, *finding.names))
+        if any(name in self.repaired and name not in self.text for name in names):
+            return True
+        return finding.location.path == self.path and finding.location.line in _brought(self.text, self.repaired)
+
+
 class Repair(Struct, frozen=True):
     """What of a base can be read again: ``places``, none if nothing was repaired.
 
@@ -77,6 +97,7 @@ class Repair(Struct, frozen=True):
 
     places: tuple[Unread, ...] = ()
     doubtful: bool = False
+    files: tuple[_RepairedFile, ...] = ()
 
 
 def needs_repair(base: Report) -> bool:
@@ -120,8 +141,8 @@ def _measured(
     measured = measure() if repair.places else None
     if measured is None or not _has_all_tests_of(report, measured):
         return report, known
-    shown = _with_faults(measured, report, repair.places)
-    return shown, Repair((*known.places, *repair.places), known.doubtful or repair.doubtful)
+    both = Repair((*known.places, *repair.places), known.doubtful or repair.doubtful, (*known.files, *repair.files))
+    return _with_faults(measured, report, repair.places, both.files), both
 
 
 def _mend(base: Settings, head: Settings, fence: Path, variables: FileVariables | None) -> Repair:
@@ -171,8 +192,8 @@ def _cases(report: Report) -> tuple[CaseResult, ...]:
     return report.e2e.cases if report.e2e else ()
 
 
-def _with_faults(mended: Report, base: Report, repaired: Iterable[Unread]) -> Report:
-    """Return the report of a repaired base with what the base has beside it.
+def _with_faults(mended: Report, base: Report, repaired: Iterable[Unread], files: Sequence[_RepairedFile]) -> Report:
+    """Return the report of a repaired base with what the base has beside it, and without what only the change brings.
 
     These are its findings about what was repaired, and what kept evaluations from running that do not run yet.
     """
@@ -182,9 +203,10 @@ def _with_faults(mended: Report, base: Report, repaired: Iterable[Unread]) -> Re
     if mended.validation is None or base.validation is None:
         return mended
     places = {(one.location, one.code) for one in repaired}
+    own = [one for one in mended.validation.findings if not any(file.brings(one) for file in files)]
     known = set(mended.validation.findings)
     faults = [one for one in base.validation.findings if (one.location, one.code) in places and one not in known]
-    findings = tuple(sorted((*mended.validation.findings, *faults), key=lambda finding: finding.order))
+    findings = tuple(sorted((*own, *faults), key=lambda finding: finding.order))
     number = Counter(finding.severity for finding in findings)
     counts = FindingCounts(error=number["error"], warning=number["warning"], info=number["info"])
     return structs.replace(mended, validation=structs.replace(mended.validation, findings=findings, counts=counts))
@@ -211,6 +233,7 @@ class _Mending:
         self._at_first = faults()
         self._renamed: dict[str, str] = {}
         self._doubtful = False
+        self._repaired: list[_RepairedFile] = []
         self._left = trials
         self._left_bytes = _MOST_READ
         self._faults_of_head = _counted(of_head, self._other_root)
@@ -226,7 +249,7 @@ class _Mending:
                 remaining[_key(one)] -= 1
             else:
                 found.append(one)
-        return Repair(tuple(found), self._doubtful)
+        return Repair(tuple(found), self._doubtful, tuple(self._repaired))
 
     def trained(self) -> Repair:
         config = self._base.config or str(self._root / DEFAULT_CONFIG)
@@ -234,7 +257,7 @@ class _Mending:
         for path in dict.fromkeys(paths):
             self._mend_file(path)
             if not self._read():
-                return Repair(self._at_first, self._doubtful)
+                return Repair(self._at_first, self._doubtful, tuple(self._repaired))
         return Repair()
 
     def _mend_file(self, path: str) -> None:
@@ -329,6 +352,7 @@ class _Mending:
         left = [step for hunk in hunks if set(hunk) & set(by_line) for step in hunk if step not in by_line]
         left += [step for step in parts_of_lines if step not in steps]
         self._doubtful |= bool(left if parts & _DIALOGUE else parts != {"nlu"} and _name_things(text, left))
+        self._repaired.append(_RepairedFile(path, text, repaired))
         return _bytes(repaired)
 
     def _read(self) -> tuple[Unread, ...]:
@@ -530,3 +554,17 @@ def _is_the_bases(text: str, repaired: str) -> bool:
     """Whether a repaired file still has half of the words that it had."""
     before, after = (Counter(line for line in _bare(_lines(side)) if _WORD.search(line)) for side in (text, repaired))
     return (before & after).total() >= _LIKE * before.total()
+
+
+@lru_cache(maxsize=8)
+def _brought(text: str, repaired: str) -> frozenset[int]:
+    """The lines of the repaired text whose words are not those of a line of the base; not keys without a value."""
+    own = [set(_WORDS.findall(line)) for line in _lines(text)]
+    bare = set(_bare(_lines(text)))
+    return frozenset(
+        number
+        for number, line in enumerate(_lines(repaired), 1)
+        if "".join(line.split()) not in bare
+        and not _KEY.fullmatch(line.strip())
+        and not any(set(_WORDS.findall(line)) <= known for known in own)
+    )
