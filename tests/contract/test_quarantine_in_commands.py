@@ -217,12 +217,12 @@ def test_pytest_skips_what_is_in_quarantine(bot: Path, pytestconfig: pytest.Conf
 
     quarantine(bot, "wrong", "sells")
     outcome = api.run(bot, baseline="none", evaluations="validate,core,e2e")
-    cases = {case["name"]: case for case in pytest_plugin._cases(outcome, bot)}
+    cases = {case["name"]: case for case in (*pytest_plugin._cases(outcome, bot), *pytest_plugin._gates(outcome, bot))}
     assert not cases["story: wrong"]["failure"]
     assert "in quarantine" in cases["story: wrong"]["skipped"]
     assert not cases["gate: test-failures"]["failure"]
     quarantine(bot, "wrnog", "sells")
     outcome = api.run(bot, baseline="none", evaluations="validate,core,e2e")
-    cases = {case["name"]: case for case in pytest_plugin._cases(outcome, bot)}
+    cases = {case["name"]: case for case in (*pytest_plugin._cases(outcome, bot), *pytest_plugin._gates(outcome, bot))}
     assert cases["story: wrong"]["failure"]
     assert any("'wrnog'" in (case["failure"] or "") for case in cases.values())

@@ -347,11 +347,12 @@ def _of_lost_examples(finding: Finding, base: Report) -> Finding:
 
 
 def _gone(base: Report, head: Report) -> dict[str, frozenset[str]]:
-    """The names of each kind that only the base defines."""
+    """The names of each kind that only the base defines, whatever sentences are left; or of which none is left."""
     gone: dict[str, frozenset[str]] = {}
     for kind in KINDS:
         if kind in base.coverage and kind in head.coverage:
-            gone[kind] = frozenset(_defined(base, kind).keys() - _defined(head, kind).keys())
+            listed = _places_of(base, kind).keys() - _places_of(head, kind).keys()
+            gone[kind] = frozenset(listed | (_defined(base, kind).keys() - _defined(head, kind).keys()))
     return gone
 
 

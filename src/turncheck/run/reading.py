@@ -366,6 +366,8 @@ def ensure_something_here(settings: Settings, project: Project, tests: Tests) ->
     absent = before_training.NOT_THERE.keys() <= {finding.code for finding in project.findings}
     named = (settings.domain, settings.config, settings.nlu, *settings.data, *settings.stories)
     found = (project.files, tests.nlu, tests.stories, tests.e2e, tests.batch, tests.findings)
+    if not ENGINES[settings.engine].from_files:
+        return  # it says itself what it needs, and where to write it
     if absent and not any(named) and not any(found) and not any(candidates(project.root, part) for part in _PARTS):
         raise UserError(
             f"there is no assistant in '{project.root}'",
