@@ -60,7 +60,7 @@ test("entities that overlap are all shown", async () => {
   await opened("long", async (page) => {
     await rows(page).first().getByRole("link").first().click();
     const entities = page.getByRole("dialog").locator(".with-entities");
-    assert.deepEqual(await entities.first().locator(".entity").allInnerTexts(), ["carthing"]);
+    await eventually(async () => assert.deepEqual(await entities.first().locator(".entity").allInnerTexts(), ["carthing"]));
     assert.deepEqual((await entities.last().locator(".entity").allInnerTexts()).sort(), ["carthing", "carvehicle", "my carwhole"]);
   }, { hash: "#sentences" });
 });
@@ -108,7 +108,8 @@ test("entities are shown in their sentence, expected beside found", async () => 
   await opened("bank", async (page) => {
     await page.getByLabel("search").fill("send 20 euros to Anna now");
     await rows(page).getByRole("link").first().click();
-    assert.deepEqual(await page.getByRole("dialog").locator(".entity").allInnerTexts(), ["20 eurosamount", "20 eurosamount"]);
+    const found = page.getByRole("dialog").locator(".entity");
+    await eventually(async () => assert.deepEqual(await found.allInnerTexts(), ["20 eurosamount", "20 eurosamount"]));
   }, { hash: "#sentences?all=1" });
 });
 
@@ -226,7 +227,7 @@ test("findings come with the manual's text, by code and by file", async () => {
   await opened("bank", async (page) => {
     assert.match(await page.locator(".group").innerText(), /missing-response[\s\S]*Define it\./);
     await page.getByRole("button", { name: "by file" }).click();
-    assert.match(await page.locator(".group").first().innerText(), /bots\/bank\/domain.yml/);
+    await eventually(async () => assert.match(await page.locator(".group").first().innerText(), /bots\/bank\/domain.yml/));
     await page.getByLabel("only what changed").uncheck();
     await page.locator("summary", { hasText: "responses" }).click();
     assert.match(await page.locator("#view").innerText(), /utter_fees/);

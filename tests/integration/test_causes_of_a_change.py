@@ -373,7 +373,9 @@ def rules(*given: tuple[str, str, str]) -> dict[str, str]:
     return {"data/rules.yml": RULES + "".join(written)}
 
 
-def test_changed_rules_that_contradict_each_other_are_named_together(judged: Callable[..., Outcome]) -> None:
+def test_changed_rules_that_contradict_each_other_are_named_together(
+    judged: Callable[..., Outcome], golden: Golden
+) -> None:
     names = ("one", "two", "three", "four", "five")
     actions = ("utter_greet", "utter_wait", "utter_sent", "utter_lend", "utter_ask_address")
     before = rules(*((name, "greet", "utter_greet") for name in names))
@@ -383,31 +385,31 @@ def test_changed_rules_that_contradict_each_other_are_named_together(judged: Cal
     outcome = judged({**after, "domain.yml": NOISE["domain.yml"]}, {**old, **before})
 
     ((message, place),) = contradictions(outcome)
-    assert message == "4 rules of this change contradict each other: 'two', 'three', 'four' and 1 more."
+    golden(message)
     assert place.startswith("data/rules.yml:")
-    assert "4 rules of this change contradict each other" in outcome.verdict.summary
+    assert message.partition(":")[0] in outcome.verdict.summary
 
 
-def test_of_two_new_rules_neither_is_singled_out(judged: Callable[..., Outcome]) -> None:
+def test_of_two_new_rules_neither_is_singled_out(judged: Callable[..., Outcome], golden: Golden) -> None:
     new = rules(("one", "give_address", "utter_wait"), ("two", "give_address", "utter_lend"))
 
     ((message, _),) = contradictions(judged({**NOISE, **new}))
 
-    assert message == "2 rules of this change contradict each other: 'one', 'two'."
+    golden(message)
 
 
-def test_a_new_rule_and_a_new_story_contradict_each_other(judged: Callable[..., Outcome]) -> None:
+def test_a_new_rule_and_a_new_story_contradict_each_other(judged: Callable[..., Outcome], golden: Golden) -> None:
     story = "- story: address\n  steps:\n  - intent: give_address\n  - action: utter_lend\n"
 
     ((message, _),) = contradictions(
         judged({**rules(("one", "give_address", "utter_wait")), **added("data/stories.yml", story)})
     )
 
-    assert message == "1 rule and 1 story of this change contradict each other: 'one', 'address'."
+    golden(message)
 
 
 def test_a_changed_story_that_would_contradict_the_changed_rule_anyway_is_not_to_blame(
-    judged: Callable[..., Outcome],
+    judged: Callable[..., Outcome], golden: Golden
 ) -> None:
     stories = STORIES.replace("wait", "greet")
     longer = f"{stories}  - intent: greet\n  - action: utter_greet\n"
@@ -415,10 +417,10 @@ def test_a_changed_story_that_would_contradict_the_changed_rule_anyway_is_not_to
 
     ((message, _),) = contradictions(judged({**NOISE, **changed}, {**BOT, **GREETS, "data/stories.yml": stories}))
 
-    assert message.startswith("The rule 'greets' was changed and now contradicts 2 stories")
+    golden(message)
 
 
-def test_keys_of_two_retrieval_intents_are_one_mistake(judged: Callable[..., Outcome]) -> None:
+def test_keys_of_two_retrieval_intents_are_one_mistake(judged: Callable[..., Outcome], golden: Golden) -> None:
     keys = [f"{intent}/{key}" for intent in ("ask", "tell") for key in "ab"]
     bot = {
         **BOT,
@@ -431,5 +433,5 @@ def test_keys_of_two_retrieval_intents_are_one_mistake(judged: Callable[..., Out
     outcome = judged({**bot, **rules(*((f"about {key}", key, f"utter_{key}") for key in keys))}, bot)
 
     ((message, _),) = contradictions(outcome)
-    assert message == "Rules see only 'ask', 'tell', not 'ask/…', 'tell/…': 4 rules contradict each other."
+    golden(message)
     assert "not 'ask/…', 'tell/…'" in outcome.verdict.summary

@@ -187,7 +187,7 @@ def _new_suites(base: Report, head: Report, batch: Matched) -> Iterator[tuple[st
         return
     there = {pair.head.suite for pair in batch.pairs}
     for suite in head.batch.suites if head.batch else ():
-        cases = [case for case in suite.cases if case.result != "not-evaluated"]
+        cases = [case for case in suite.cases if case.result != "not-evaluated" and not case.unclear]
         if cases and suite.name not in there:
             judged = _Judged(cases[0].location)
             for case in cases:
