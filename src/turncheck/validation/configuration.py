@@ -24,7 +24,8 @@ _PLACEHOLDER = "placeholder_default"
 def check_mandatory_keys(facts: Facts) -> Iterator[Finding]:
     """Rasa's own check: keys that must be there (whatever their value), and the placeholder."""
     config = facts.project.config
-    if "config" in facts.missing:
+    is_empty = any(file.role == "config" and file.is_empty for file in facts.project.files)
+    if "config" in facts.missing and not is_empty:
         return
     for key in _MANDATORY:
         if key not in config.keys:
