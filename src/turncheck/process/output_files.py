@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from turncheck.messages.errors import UserError, hint_of
+from turncheck.process.places import ensure_inside
 from turncheck.process.regular_file import is_file, is_there, open_regular, read_regular
 
 if TYPE_CHECKING:
@@ -74,13 +75,15 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     A device that is at ``path`` is written to, not replaced; so is a pipe that somebody reads.
 
     Raises:
-        UserError: it cannot be written.
+        UserError: it cannot be written, or a link of a checkout leads to it from there.
     """
     try:
         if path.exists() and not path.is_file():
+            ensure_inside(path)
             with _device(path) as device:
                 yield device
             return
+        ensure_inside(path.parent)
         path.parent.mkdir(parents=True, exist_ok=True)
         _clear_partials(path)
         partial, file = _partial_file(path)
@@ -97,6 +100,21 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     except OSError as error:
         why = "it is a pipe that nobody reads" if error.errno == errno.ENXIO else error.strerror or error
         raise UserError(f"cannot write {path}: {why}", hint=hint_of(error)) from None
+
+
+def write_new(path: Path, text: str) -> None:
+    """Write a file that must not be there yet.
+
+    Raises:
+        UserError: it is there, it cannot be written, or a link of a checkout leads out to it.
+    """
+    ensure_inside(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror or error}", hint=hint_of(error)) from None
 
 
 def _device(path: Path) -> BinaryIO:
@@ -241,11 +259,13 @@ class OwnFiles:
 
 
 def ensure_replaceable(folder: Path, names: Iterable[str] = _USUAL) -> None:
-    """Make sure that none of these names in a folder belongs to somebody else's file.
+    """Make sure that none of these names in a folder belongs to somebody else's file, and that no link leads out of it.
 
     Raises:
         UserError: one does.
     """
+    for place in (folder, *(folder / inner for inner in _INNER)):
+        ensure_inside(place)
     theirs = _theirs(folder)
     for name in names:
         if name in theirs:
@@ -304,6 +324,7 @@ def _name(line: str) -> str:
 
 def _record(folder: Path, name: str) -> None:
     path = folder / RECORD
+    ensure_inside(folder)
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -16,6 +16,7 @@ from turncheck.ci.hosts import find_host
 from turncheck.messages.errors import UserError
 from turncheck.process.cache import Cache
 from turncheck.process.environment import secret_of
+from turncheck.process.places import ensure_inside, on_the_way
 from turncheck.process.regular_file import file_and_case, is_file, is_folder, is_link
 from turncheck.project import files as project_files
 from turncheck.project.batch.reader import FOLDERS
@@ -31,12 +32,15 @@ if TYPE_CHECKING:
 
 
 def ensure_apart_from_project(out: Path | None, settings: Settings, *files: Path | None, flag: str = "--out") -> None:
-    """Refuse an output folder (that ``flag`` names), and further files to write, in a folder that these settings read.
+    """Refuse an output folder (that ``flag`` names), and further files to write, in a folder that these settings read,
+    or that a link of the project leads out of it.
 
     Raises:
-        UserError: one is in such a folder, or is one; a file is one that is read.
+        UserError: one is in such a folder, or is one; a file is one that is read; a link leads out.
     """
     root = Path(settings.project)
+    for place in filter(None, (out, *files)):
+        ensure_inside(place, root)
     by_default = (
         root / project_files.DEFAULT_DOMAIN_FOLDER,
         *(root / name for name in dict.fromkeys((*E2E_FOLDERS, *FOLDERS))),
@@ -99,8 +103,6 @@ def _read_folder_around(path: Path, read: Iterable[Path | str]) -> Path | None:
 
 
 KEY_VARIABLE: Final = "TURNCHECK_CACHE_KEY"
-_MOST_LINKS: Final = 40
-"""As many as the system follows."""
 
 
 def cache_of(settings: Settings, host: Host, project: Path, environment: Mapping[str, str]) -> Cache | None:
@@ -148,7 +150,7 @@ def _ensure_out_of_reach(folder: Path, project: Path, workspace: Path | None, *,
     checkouts = list(_checkouts_around(project))
     tops = [checkout.top for checkout in checkouts] + ([Path(os.path.realpath(workspace))] if workspace else [])
     within = tops or ([Path(os.path.realpath(project))] if is_named else _without_checkout(project))
-    for path in _on_the_way(folder):
+    for path in on_the_way(folder):
         if any(path.is_relative_to(top) for top in within):
             _ensure_not_tracked(folder, path)
 
@@ -205,29 +207,3 @@ def _checkouts_around(folder: Path) -> Iterator[Checkout]:
         yield checkout
         parent = checkout.top.parent
         checkout = None if parent == checkout.top else find_checkout(parent)
-
-
-def _on_the_way(folder: Path) -> Iterator[Path]:
-    """Yield each symbolic link on the way to a folder, and where it leads; each by its real path.
-
-    Raises:
-        UserError: the links lead in a circle.
-    """
-    waiting = list(reversed(Path(os.path.abspath(folder)).parts))  # noqa: PTH100 - resolve() follows links
-    current, links = Path(waiting.pop()), 0
-    while waiting:
-        part = waiting.pop()
-        if part == "..":
-            current = current.parent
-            continue
-        current /= part
-        if not is_link(current):
-            continue
-        yield current
-        links += 1
-        if links > _MOST_LINKS:
-            raise UserError(f"the cache folder '{folder}' cannot be reached: its links lead in a circle")
-        target = current.readlink()
-        current = Path(target.anchor) if target.is_absolute() else current.parent
-        waiting += reversed(target.parts[1:] if target.is_absolute() else target.parts)
-    yield current

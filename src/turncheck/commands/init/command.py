@@ -18,6 +18,8 @@ from turncheck.commands.init.workflows import ON_MAIN, PROPOSALS, run_of, where_
 from turncheck.messages.errors import EXIT_OK, INTERRUPTED, UserError
 from turncheck.messages.phrasing import count
 from turncheck.process import interrupts
+from turncheck.process.output_files import write_new
+from turncheck.process.places import ensure_inside
 from turncheck.render.sinks.terminal import aligned
 from turncheck.settings.options import Settings, default_of, options
 from turncheck.settings.sources import FILE_NAME, from_arguments
@@ -468,9 +470,11 @@ def run_init(folder: Path, init_options: InitOptions, screen: Console, say: Call
     for one in proposed:
         if one not in new:
             say(f"{_shown(f'{one.path} already exists, and is not changed.')}\n")
+    for one in new if init_options.write else ():
+        ensure_inside(repository.top / one.path)  # all of them, before the first is written
     for one in new:
         if init_options.write:
-            _write(repository.top / one.path, one.text)
+            write_new(repository.top / one.path, one.text)
             say(f"{_shown(f'Written: {one.path}')}\n")
         else:
             say(f"\n--- {_shown(one.path)}\n" + "".join(f"{_shown(line)}\n" for line in one.text.splitlines()))
@@ -611,12 +615,3 @@ def _next_steps(repository: Repository, new: list[Proposed], joined: str, *, wri
 
 def _shown(line: str) -> str:
     return aligned(line, _LONGEST_LINE)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror or error}") from None
