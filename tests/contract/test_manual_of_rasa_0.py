@@ -212,10 +212,21 @@ def test_a_dimension_without_anything_to_find_is_not_wrong(
     page="rasa-0",
     sentence="An entity of the test data has the dimension's name; under any other name it counts as missed.",
 )
-def test_a_dimension_that_is_annotated_otherwise_is_missed(project: Path, server: str) -> None:
+def test_a_dimension_that_is_annotated_otherwise_is_missed(
+    project: Path, server: str, capsys: pytest.CaptureFixture[str], golden: Golden
+) -> None:
     Path("test.md").write_text(TEST.replace("from 3", "[from 3](when)"))
-    scores = judged(pipeline=f"  url: {server}\n  dimensions: [time]\n")["entities"]["DucklingEntityExtractor (time)"]
-    assert scores["f1"] == 0.0
+    nlu = judged(pipeline=f"  url: {server}\n  dimensions: [time]\n")
+    assert nlu["entities"]["DucklingEntityExtractor (time)"]["f1"] == 0.0
+    (remark,) = [remark for remark in nlu["remarks"] if "'when'" in remark]
+    golden(remark)
+    golden(capsys.readouterr().out, only="no judged sentence")
+
+
+@pytest.mark.parametrize("name", ["time", "city"])
+def test_a_name_that_duckling_gives_or_finds_elsewhere_is_not_remarked(project: Path, server: str, name: str) -> None:
+    Path("test.md").write_text(TEST.replace("from 3", "[from 3](time)" if name == "time" else "from 3"))
+    assert not [remark for remark in judged(pipeline=f"  url: {server}\n")["remarks"] if " gives " in remark]
 
 
 @pytest.mark.follows(

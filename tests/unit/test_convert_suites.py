@@ -273,6 +273,19 @@ def test_dialogs_without_entities_questions_and_small_talk_are_suggested(
     assert not any(case.entities for case in dialogs)
 
 
+def test_more_cases_are_words_put_otherwise_not_more_slips(tmp_path: Path) -> None:
+    project = read_project(BIKES)
+    few = {case.text for case in suggest_cases(project, intent="when are you open?", most=6).cases}
+    more = [case.text for case in suggest_cases(project, intent="when are you open?", most=60).cases]
+    assert few < set(more)
+    assert "When r you open?" in set(more) - few
+    assert len(more) == len(set(more))
+    known = {comparable(text) for text in few}
+    others = {case.text for case in suggest_cases(project, intent="when are you open?", most=6, known=known).cases}
+    assert others
+    assert not others & few
+
+
 def test_a_word_of_a_list_is_expected_as_the_value_that_it_means(tmp_path: Path) -> None:
     assert make("suggest", "--project", BIKES, "--intent", "Book Repair", "--out", tmp_path / "a.json") == 0
     (suite,) = read_suites(tmp_path, [tmp_path / "a.json"]).suites

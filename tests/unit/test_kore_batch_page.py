@@ -275,6 +275,19 @@ def test_several_expected_intents_are_all_covered() -> None:
     assert expected_names([case], OF_KINDS, "dialog") == {"order tea", "what does tea cost?"}
     kinds = kinds_of([case], OF_KINDS)
     assert (kinds["dialog"].covered, kinds["faq"].covered, kinds["small_talk"].covered) == (1, 1, 0)
+    assert (kinds["dialog"].passed, kinds["faq"].passed, kinds["small_talk"].passed) == (1, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("expected", "matched", "kinds"),
+    [
+        (("thanks", "Order Tea"), "hello", {"dialog", "small_talk"}),
+        (("Order Tea", "no such task"), "Order Tea", {"dialog"}),
+    ],
+)
+def test_a_case_is_one_of_each_kind_that_it_accepts(expected: tuple[str, ...], matched: str, kinds: set[str]) -> None:
+    found = kinds_of([judged(SuiteCase("tea", expected), matched)], OF_KINDS)
+    assert {kind for kind, numbers in found.items() if numbers.passed or numbers.failed} == kinds
 
 
 # --- the figures -----------------------------------------------------------------------------------------------------

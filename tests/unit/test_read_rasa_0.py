@@ -15,6 +15,8 @@ from turncheck.validation.pipeline import validate
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from turncheck.project.model import Project
+
 DOMAIN = "intents: [greet]\nactions: [utter_hi]\ntemplates:\n  utter_hi:\n  - text: hi\n"
 POLICIES = "policies:\n- name: MemoizationPolicy\n  max_history: 3\n"
 
@@ -79,6 +81,39 @@ def test_parameters_beside_the_pipeline_are_those_of_their_components(
     project = read_project(older)
     assert project.major == 0
     assert {one.name: one.parameters for one in project.config.pipeline or ()}[name] == parameters
+
+
+def data_of(project: Project) -> set[str]:
+    return {example.location.path for example in project.nlu.examples}
+
+
+@pytest.mark.parametrize("name", ["config.yml", "config.json", "nlu_tensorflow.json"])
+@pytest.mark.parametrize("where", ["more/train.md", "./more", "more/../more/train.md"])
+def test_the_configuration_names_the_training_data(name: str, where: str, older: Path) -> None:
+    (older / "more").mkdir()
+    (older / "more" / "train.md").write_text("## intent:bye\n- bye\n", encoding="utf-8")
+    (older / name).write_text(json.dumps({"pipeline": "tensorflow_embedding", "data": where}), encoding="utf-8")
+    assert data_of(read_project(older)) == {"more/train.md"}
+    assert data_of(read_project(older, data=[older / "data"])) == {"data/nlu.md"}
+
+
+@pytest.mark.parametrize("where", ["../other", "/etc", "link"])
+def test_data_outside_the_project_are_not_read(
+    where: str, older: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    (older / "link").symlink_to(tmp_path_factory.mktemp("elsewhere"))
+    (older / "config.yml").write_text(json.dumps({"pipeline": "mitie", "data": where}), encoding="utf-8")
+    project = read_project(older)
+    assert not project.nlu.examples
+    assert [(one.severity, str(one.location)) for one in project.findings if one.code == "file-outside-project"] == [
+        ("error", "config.yml:1:31")
+    ]
+
+
+@pytest.mark.parametrize("pipeline", ["supervised_embeddings", [{"name": "WhitespaceTokenizer"}]])
+def test_later_versions_have_no_such_key(pipeline: object, older: Path) -> None:
+    (older / "config.yml").write_text(json.dumps({"pipeline": pipeline, "data": "more"}), encoding="utf-8")
+    assert data_of(read_project(older)) == {"data/nlu.md"}
 
 
 def test_rasa_1_ignores_parameters_beside_the_pipeline(older: Path) -> None:

@@ -187,7 +187,16 @@ def test_strictly_unknown_keys_are_errors_and_advice_on_names_is_given(tmp_path:
     assert [(one.code, one.severity) for one in read(tmp_path, text, strict=True).findings] == [
         ("suite-unknown-key", "error")
     ]
-    for name, advised in (("I want to pay my bill", ["info"]), ("Pay my bill#1", ["info"]), ("Pay my bill", [])):
+    for name, advised in (
+        ("I want to pay my bill", ["info"]),
+        ("Pay my bill#1", ["info"]),
+        ("the and of", ["info"]),
+        ("Track_The_Order", ["info"]),
+        ("What is the fee for an order?", []),
+        ("Pay my bill", []),
+        ("Theory and", ["info"]),
+        ("Another thesis", []),
+    ):
         found = read(tmp_path, suite_of([{"input": "x", "intent": name}]), strict=True).findings
         assert [one.severity for one in found if one.code == "suite-name-style"] == advised
         assert not read(tmp_path, suite_of([{"input": "x", "intent": name}])).findings

@@ -438,6 +438,8 @@ def run_suggest(  # noqa: PLR0917 - what a command is given
     target = _suite_target(out)
     suggestions = suggested_cases(_read(folder, data, language), intent, most)
     write_cases(suggestions.cases, target, screen)
+    if len(suggestions.cases) < most:
+        screen.note(f"The sentences give no more, of {most:,} at most: no language model words them anew.")
     if suggestions.near:
         screen.note(f"{count(suggestions.near, 'other')} dropped: too close to a training sentence.")
     for names, why in (

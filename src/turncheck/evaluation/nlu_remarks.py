@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from turncheck.evaluation.scores import PRETRAINED_EXTRACTORS
+from turncheck.messages.phrasing import count
 from turncheck.project.batch.model import KINDS, KnownNames
 from turncheck.report.model import ConfusedPair, EntityScores, Insights, IntentHarm, NluPrediction
 from turncheck.report.understanding import CoveredIntents, CoveredKind, found_by, overlapping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from turncheck.evaluation.splits import Folds
     from turncheck.project.model import Project
@@ -89,8 +92,25 @@ def remarks_on(
         and not any(found_by(name, prediction.predicted.entities) for prediction in predictions)
     ]
     remarks += [f"{name} found no entity in any of the sentences." for name in idle]
+    remarks += _named_otherwise(predictions, PRETRAINED_EXTRACTORS & set(entities))
     remarks += [f"{name} is pretrained and was not scored." for name in extractors if name in left_out]
     return remarks
+
+
+def _named_otherwise(predictions: Sequence[NluPrediction], extractors: AbstractSet[str]) -> list[str]:
+    """Say where an extractor that does not learn finds what is annotated under a name of the project's own."""
+    places = Counter[tuple[str, str, str]]()
+    for prediction in predictions:
+        annotated = {(span.start, span.end): span.entity for span in prediction.expected.entities}
+        for found in prediction.predicted.entities:
+            name = annotated.get((found.start, found.end), found.entity)
+            if found.extractor in extractors and name != found.entity:
+                places[found.extractor or "", found.entity, name] += 1
+    return [
+        f"{extractor} gives '{found}' where '{name}' is annotated ({count(number, 'entity', 'entities')}): it is not"
+        " trained, and counts as right only if the entity has the name that it gives."
+        for (extractor, found, name), number in sorted(places.items())
+    ]
 
 
 # Which judged sentences the engine was trained on: with the same intent they make scores optimistic, with another one

@@ -85,14 +85,17 @@ class ProjectFolder:
 
     def contains(self, path: Path) -> bool:
         """Whether a path leads to something inside the project's own folder, symbolic links followed."""
-        return self._leads_into(path, self._absolute)
+        try:
+            return self._leads_into(path, self._absolute)
+        except (OSError, ValueError):  # not a path at all: far too long, or with a null character in it
+            return False
 
     def named_file(self, written: str) -> Path | None:
         """Return the project's file that a string in one of its files names; ``None`` if there is none."""
         path = self.root / written
         try:
             return path if self.contains(path) and regular_file.is_file(path) else None
-        except (OSError, ValueError):  # not a path at all: far too long, or with a null character in it
+        except (OSError, ValueError):
             return None
 
     def yaml_files(

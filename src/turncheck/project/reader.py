@@ -250,12 +250,13 @@ def _read_project(
 ) -> Project:
     found_domain = project_files.domain_path(folder, domain)
     domain_files = files_of_domain(folder, found_domain, as_listed=domain_as_listed) if found_domain else []
-    data_read = project_files.read_data(folder, project_files.data_paths(folder, data))
-    _note_without_data(folder, data or (), data_read, "training data")
     config_path = project_files.existing_or_default(
         folder, config, folder.root / project_files.DEFAULT_CONFIG, "config"
     )
     config_file = project_files.parse_file(folder, config_path, "config") if config_path else None
+    data = _data_of_rasa_0(folder, config_file) if data is None else data
+    data_read = project_files.read_data(folder, project_files.data_paths(folder, data))
+    _note_without_data(folder, data or (), data_read, "training data")
     found_endpoints = project_files.endpoints_file(folder, endpoints)
     apart = [file for file in (config_file, found_endpoints) if file]
     own_files = [*domain_files, *apart, *(data_file.file for data_file in data_read)]
@@ -319,6 +320,30 @@ def _read_project(
         files=tuple(files),
         expanded=frozenset(folder.expanded),
     )
+
+
+def _data_of_rasa_0(folder: ProjectFolder, config_file: ProjectFile | None) -> list[Path] | None:
+    """Return the training data that a configuration of Rasa NLU 0.x names (``data``); ``None``: it names none."""
+    noted = len(folder.findings)
+    apart = [] if config_file else [project_files.parse_file(folder, path, "config") for path in _with_pipeline(folder)]
+    del folder.findings[noted:]  # those files are read once more where it is known what they are
+    for file in [config_file] if config_file else apart:
+        node = None if file.mapping is None else file.mapping.items.get("data")
+        rasa = None if node is None else recognise(folder, [file], {})
+        if rasa is None or rasa.major != OLDEST or not isinstance(node, YamlScalar) or not isinstance(node.value, str):
+            continue
+        path = folder.root / node.value
+        if folder.contains(path):
+            return [path]
+        message = f"'{node.value}' leads out of the project; nothing is read from it."
+        hint = "Put the files themselves into the project, or name their folder with --data."
+        folder.findings.append(Finding("file-outside-project", "error", message, node.location, hint))
+        return []
+    return None
+
+
+def _with_pipeline(folder: ProjectFolder) -> list[Path]:
+    return files_apart(folder.root, ("pipeline",))
 
 
 def _note_without_data(

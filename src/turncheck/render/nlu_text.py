@@ -158,6 +158,7 @@ def _where_to_look(nlu: Nlu, folder: str) -> Iterator[str]:
 # One row for each label: what ``rasa_nlu.evaluate`` and the first versions of Rasa 1 print.
 
 _AVERAGES: Final = {"weighted avg": "weighted average"}
+_NOTHING_EXPECTED: Final = "no judged sentence has what it found"
 _FIGURES: Final = {"precision": "precision", "recall": "recall", "f1-score": "f1", "support": "support"}
 
 
@@ -187,7 +188,10 @@ def _rows(title: str, report: Mapping[str, Any]) -> Iterator[str]:
     rows = {name: row for name, row in report.items() if isinstance(row, dict) and not name.endswith(" avg")}
     rows |= {shown: report[name] for name, shown in _AVERAGES.items() if isinstance(report.get(name), dict)}
     named = {text(name): row for name, row in rows.items()}
-    width = max((len(name) for name in named), default=0)
+    if not named:
+        yield f"  {_NOTHING_EXPECTED}"
+        return
+    width = max(len(name) for name in named)
     yield "  " + " " * width + "".join(f"{shown:>11}" for shown in _FIGURES.values())
     for name, row in named.items():
         figures = (row.get(key) for key in _FIGURES)

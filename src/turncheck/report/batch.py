@@ -74,7 +74,10 @@ class BatchNumbers(Part, frozen=True, kw_only=True):
 
 
 class BatchKind(BatchNumbers, frozen=True, kw_only=True):
-    """The numbers of the cases of one kind, and how many of the project's intents of this kind some case expects."""
+    """The numbers of the cases of one kind, and how many of the project's intents of this kind some case expects.
+
+    A case that accepts intents of several kinds is a case of each of them.
+    """
 
     covered: Count | None = None
     """The intents of this kind that some case expects; ``None`` without a project."""

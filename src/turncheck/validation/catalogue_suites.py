@@ -303,7 +303,7 @@ SUITE_CHECKS: Final = (
         "suite-name-style",
         "info",
         "An intent's name does not follow the platform's advice",
-        "Its manual advises three to five plain words. Only shown with `strict`.",
+        "Its manual advises three to five plain words, none of which it ignores in sentences. Only shown with `strict`.",
         _case('"input": "pay", "intent": "I want to pay my bill"'),
         _case('"input": "pay", "intent": "Pay Bill"'),
         about=("place",),

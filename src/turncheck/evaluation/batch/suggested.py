@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from turncheck.project.model import Project
 
 _SEED: Final = 42
+_ROUNDS: Final = 20
+"""How often the sentences are varied, each time otherwise, until there are as many cases as are wanted."""
 _FAMILIES: Final = ("politeness", "contraction", "abbreviation", "diacritics", "typo")
 """The families of variants that are new sentences, the most natural first; casing and punctuation keep the words."""
 
@@ -39,13 +41,20 @@ def suggest_cases(
     wanted = None if intent is None else comparable(intent)
     by_values = suggest(project, intent=intent, most=None)
     with_values = {comparable(name) for case in by_values.cases for name in case.intents}
-    varied = [
-        case
-        for case in _varied(project)
-        if (key := comparable(case.intents[0])) not in with_values and wanted in {None, key}
-    ]
     trained = {words_of_case(example.text) for example in project.nlu.examples}
-    new = {(words, case.parent): case for case in varied if (words := words_of_case(case.text)) not in trained}
+    new: dict[tuple[tuple[str, ...], tuple[str, ...]], SuiteCase] = {}
+    near: set[tuple[str, ...]] = set()
+    for seed in range(_SEED, _SEED + _ROUNDS):
+        for case in _varied(project, seed):
+            words, key = words_of_case(case.text), comparable(case.intents[0])
+            if key in with_values or wanted not in {None, key}:
+                continue
+            if words in trained:
+                near.add(words)
+            else:
+                new.setdefault((words, case.parent), case)
+        if sum(comparable(case.text) not in known for case in (*by_values.cases, *new.values())) >= most:
+            break
     made = [*by_values.cases, *new.values()]
     expected = {replace(case, text="-") for case in made}
     writable = {key for key in expected if all(is_writable(key, suffix) for suffix in SUFFIXES)}
@@ -58,7 +67,7 @@ def suggest_cases(
     covered = {comparable(case.intents[0]) for case in chosen} | left
     without = tuple(name for key, name in names.items() if key not in covered and wanted in {None, key})
     unwritable = tuple(name for key, name in names.items() if key in left)
-    return Suggestions(tuple(chosen), by_values.near + len(varied) - len(new), without, unwritable)
+    return Suggestions(tuple(chosen), by_values.near + len(near), without, unwritable)
 
 
 def _names(project: Project) -> dict[str, str]:
@@ -72,13 +81,14 @@ def _names(project: Project) -> dict[str, str]:
     return found
 
 
-def _varied(project: Project) -> list[SuiteCase]:
+def _varied(project: Project, seed: int) -> list[SuiteCase]:
     """Return the variants of sentences without entities, the most natural families first."""
     plain = [example for example in project.nlu.in_order().examples if example.intent and not example.entities]
     follow_ups = list(project.native.follow_ups()) if project.native else []
     sentences = [*plain, *(sentence for sentence, _ in follow_ups)]
     parents = [*([()] * len(plain)), *(parent for _, parent in follow_ups)]
-    variants = [variant for variant in make_variants(sentences, project, _SEED) if variant.family in _FAMILIES]
+    families = _FAMILIES if seed == _SEED else _FAMILIES[:-1]  # one slip of the fingers is enough
+    variants = [variant for variant in make_variants(sentences, project, seed) if variant.family in families]
     variants.sort(key=lambda variant: _FAMILIES.index(variant.family))
     return [
         SuiteCase(variant.sentence.text, (of.intent or "",), parent=parent, generated=True, location=of.location)

@@ -49,7 +49,7 @@ def kinds_of(
     """
     kinds: dict[str, batch_report.BatchKind] = {}
     for kind in batch_report.BATCH_KINDS:
-        of_kind = [case for case in cases if case.kind == kind]
+        of_kind = [case for case in cases if kind in _kinds_of_case(case, known)]
         there = None if known is None else known.in_total(kind)
         if not of_kind and not there:
             continue
@@ -57,6 +57,14 @@ def kinds_of(
         total = None if there is None else len(there)
         kinds[kind] = batch_report.BatchKind(**batch_report.numbers_of(of_kind), covered=covered, total=total)
     return kinds
+
+
+def _kinds_of_case(case: batch_report.BatchCase, known: KnownNames | None) -> set[str]:
+    """The kinds of a case: that of what it expects, and of each alternative to that."""
+    if known is None or case.kind == "trait":
+        return {case.kind}
+    alternatives = {known.kind_of(name) for name in case.expected} - {None, "trait"}
+    return {case.kind, *filter(None, alternatives)}
 
 
 def expected_names(cases: Sequence[batch_report.BatchCase], known: KnownNames, kind: str) -> set[str]:

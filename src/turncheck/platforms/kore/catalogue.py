@@ -155,8 +155,8 @@ CHECKS: Final = (
         "kore-name-unusual",
         "info",
         "A name is long or has special characters",
-        "The platform's manual advises names of three to five plain words: its own engine reads them as patterns, and a"
-        " `|` in a name cannot be written in a suite. Rename the task.",
+        "The platform's manual advises names of three to five plain words, none of which it ignores in sentences: its"
+        " own engine reads them as patterns, and a `|` in a name cannot be written in a suite. Rename the task.",
         _ONLY_STRICT,
         about=("intent",),
     ),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.messages.finding import Name
 from turncheck.messages.phrasing import count
 from turncheck.platforms.kore.model import KoreIntent, bot_of
-from turncheck.project.batch.model import comparable
+from turncheck.project.batch.model import comparable, why_unusual
 from turncheck.project.export import in_order
 from turncheck.validation.findings import found
 from turncheck.validation.similarity import near_duplicates, shown
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from turncheck.project.nlu_data import Example
 
 _FEW: Final = 5
-_MOST_WORDS: Final = 5
 _SPECIAL: Final = re.compile(r"[^\w\s'’-]")
 _KINDS: Final = {"dialog": "dialog", "faq": "FAQ", "small_talk": "small talk", "trait": "trait"}
 
@@ -133,8 +132,6 @@ def _unusual_names(intents: Iterable[KoreIntent]) -> Iterator[Finding]:
         if intent.kind != "dialog" or intent.hidden:
             continue
         special = "".join(dict.fromkeys(_SPECIAL.findall(intent.name)))
-        words = len(intent.name.split())
-        if special or words > _MOST_WORDS:
-            why = f"has the characters {special}" if special else f"has {words} words"
+        if (why := why_unusual(intent.name, special)) is not None:
             message = f"The name '{shown(intent.name)}' {why}."
             yield found("kore-name-unusual", message, intent.location, about=_of(intent))

@@ -104,6 +104,30 @@ def comparable(name: str) -> str:
     return " ".join(name.replace("_", " ").split()).casefold()
 
 
+_STOP_WORDS: Final = frozenset({"a", "an", "and", "are", "be", "is", "it", "of", "or", "that", "the", "this", "was"})
+"""Those that are on any list: an assistant's own is not part of what is exported with its suites."""
+
+
+_MOST_WORDS: Final = 5
+
+
+def why_unusual(name: str, special: str) -> str | None:
+    """Say in what the name of an intent is not as the platform advises, ``None`` if it is: few and plain words.
+
+    ``special``: the characters in it that are not plain.
+
+    >>> why_unusual("Track the order", "")
+    "has 'the', which the platform ignores in sentences"
+    """
+    words = comparable(name).split()
+    if special:
+        return f"has the characters {special}"
+    if len(words) > _MOST_WORDS:
+        return f"has {len(words)} words"
+    ignored = " and ".join(f"'{word}'" for word in dict.fromkeys(words) if word in _STOP_WORDS)
+    return f"has {ignored}, which the platform ignores in sentences" if ignored else None
+
+
 # The names in a project that a suite may expect.
 
 KINDS: Final = ("dialog", "faq", "small_talk", "trait")

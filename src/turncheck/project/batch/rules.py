@@ -11,7 +11,15 @@ from msgspec import Struct, field
 
 from turncheck.messages.finding import Finding, Location, Severity
 from turncheck.messages.phrasing import count, nearest
-from turncheck.project.batch.model import MAX_ALTERNATIVES, MAX_CASES, MAX_INPUT, ExpectedEntity, SuiteCase, comparable
+from turncheck.project.batch.model import (
+    MAX_ALTERNATIVES,
+    MAX_CASES,
+    MAX_INPUT,
+    ExpectedEntity,
+    SuiteCase,
+    comparable,
+    why_unusual,
+)
 from turncheck.yaml_tree.json_tree import TYPOGRAPHIC_QUOTES
 
 if TYPE_CHECKING:
@@ -138,8 +146,12 @@ _OTHER_WORDS: Final = {
     "value": "entityValue",
 }
 _MOST_SHOWN: Final = 60
-_MOST_WORDS: Final = 5
-_SPECIAL: Final = frozenset('<>{}[]()#$%^*=+\\/"')
+_SPECIAL: Final = '<>{}[]()#$%^*=+\\/"'
+
+
+def _why_unusual(name: str) -> str | None:
+    """An FAQ is expected by its question, which has the words that it needs."""
+    return None if name.rstrip().endswith("?") else why_unusual(name, "".join(c for c in _SPECIAL if c in name))
 
 
 class Written(Struct, frozen=True):
@@ -397,8 +409,8 @@ class Rules:
             if shown := invisible_characters(name):
                 message = f"The name of the {what} '{shortened(shown)}' holds invisible or typographic characters."
                 self.warn("suite-invisible-character", message, location, "Type the name again.")
-            elif self._strict and what == "intent" and (len(name.split()) > _MOST_WORDS or _SPECIAL & {*name}):
-                message = f"The intent '{shortened(name)}' is not three to five plain words, as the platform advises."
+            elif self._strict and what == "intent" and (why := _why_unusual(name)):
+                message = f"The name of the intent '{shortened(name)}' {why}."
                 self.findings.append(Finding("suite-name-style", "info", message, location))
 
     # --- the suite as a whole -----------------------------------------------------------------------------------------
