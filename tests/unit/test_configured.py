@@ -202,7 +202,20 @@ _COUNTED = _DIET.replace("- name: D", "- name: CountVectorsFeaturizer\n  analyze
         (f"{_DIET}  epochs: 9\n", f"{_DIET}  entity_recognition: false\n", ["removed DIETClassifier.epochs"], False),
         (f"{_DIET}  ranking_length: 9\n", f"{_DIET}  ranking_length: 8\n", [], False),
         (_DIET, f"{_DIET}- name: SpacyNLP\n  model: en_none\n", ["added SpacyNLP"], True),
-        (f"{_DIET}- name: a.B\n", f"{_DIET}- name: a.C\n", ["replaced a.C"], True),
+        (f"{_DIET}- name: a.B\n", f"{_DIET}- name: a.B\n", [], True),
+        (f"{_DIET}- name: a.BFeaturizer\n", f"{_DIET}- name: a.CFeaturizer\n", ["replaced a.CFeaturizer"], True),
+        (
+            f"{_DIET}- name: a.BFeaturizer\n",
+            f"{_DIET}- name: a.BTokenizer\n",
+            ["removed a.BFeaturizer", "added a.BTokenizer"],
+            True,
+        ),
+        (
+            f"{_DIET}- name: MitieNLP\n  model: m\n",
+            f"{_DIET}- name: a.BExtractor\n",
+            ["removed MitieNLP", "added a.BExtractor"],
+            True,
+        ),
         (
             _DIET.replace("- name: D", "- name: RegexFeaturizer\n- name: CountVectorsFeaturizer\n- name: D"),
             _DIET.replace("- name: D", "- name: CountVectorsFeaturizer\n- name: RegexFeaturizer\n- name: D"),

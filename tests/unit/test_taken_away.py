@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 import pytest
 from golden_texts import Golden
 from msgspec.structs import replace
-from report_builder import BASE_COMMIT, example, report, story
+from report_builder import BASE_COMMIT, example, finding, report, story
 
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Present
@@ -273,6 +273,47 @@ def test_of_two_rules_with_one_name_the_one_that_was_removed_is_the_cause(kept: 
     assert part.place is not None
     assert part.place.line == line
     assert f"rule 'bye' was removed (data/rules.yml:{line}:3)" in verdict.summary
+
+
+@pytest.mark.parametrize(
+    ("explained", "guessed"), [("ab", ""), ("a", ": possibly because rule"), ("", ": possibly because rule")]
+)
+def test_nothing_is_guessed_of_tests_that_an_error_explains(explained: str, guessed: str) -> None:
+    passing = [story(name, f"utter_{name}", "utter_bye") for name in "ab"]
+    failing = [
+        story(name, f"utter_{name}!action_listen" if name in explained else f"utter_{name}", "utter_bye!action_listen")
+        for name in "ab"
+    ]
+    used = [
+        finding(
+            "test-action-undefined",
+            f"utter_{name} is not defined",
+            path="tests/test_stories.yml",
+            line=line,
+            response=f"utter_{name}",
+        )
+        for line, name in enumerate(explained)
+    ]
+    responses = {
+        "responses": KindCoverage(
+            items=tuple(
+                CoverageItem(name=f"utter_{name}", location=Location("domain.yml", 2, 3), digest="d", covered=True)
+                for name in "ab"
+            ),
+            share=1.0,
+        )
+    }
+    kept = {
+        "responses": KindCoverage(
+            items=tuple(item for item in responses["responses"].items if item.name[-1] not in explained), share=1.0
+        )
+    }
+    base = report(stories=passing, covered={**rules("say goodbye"), **responses}, commit=BASE_COMMIT)
+
+    _, verdict, _ = judged(report(stories=failing, findings=used, covered={**rules(), **kept}), base)
+
+    assert "2 stories newly fail" in verdict.summary
+    assert ("possibly because" in verdict.summary) == bool(guessed), verdict.summary
 
 
 def test_a_rule_that_explains_only_some_of_the_newly_failing_tests_is_in_the_line_as_well() -> None:

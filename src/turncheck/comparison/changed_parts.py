@@ -5,6 +5,7 @@ Of the configuration also what the engine cannot judge, since it ignores what ha
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final, Literal
@@ -109,13 +110,23 @@ def _class(component: ConfiguredComponent) -> str:
 def run_the_same(
     before: Sequence[ConfiguredComponent], after: Sequence[ConfiguredComponent]
 ) -> list[tuple[ConfiguredComponent, ConfiguredComponent]]:
-    """Pair components of different names for which the same runs, something or nothing, in the order of both."""
-    matcher = SequenceMatcher(None, [one.runs for one in before], [one.runs for one in after], autojunk=False)
+    """Pair components of different names for which the same runs, in the order of both.
+
+    Of those for which nothing runs, one takes the place of another only if their names end with the same word:
+    ``BertTokenizer`` does not replace ``RegexFeaturizer``.
+    """
+    matcher = SequenceMatcher(
+        None, [_what_runs(one) for one in before], [_what_runs(one) for one in after], autojunk=False
+    )
     return [
         (before[block.a + place], after[block.b + place])
         for block in matcher.get_matching_blocks()
         for place in range(block.size)
     ]
+
+
+def _what_runs(component: ConfiguredComponent) -> tuple[str | None, str]:
+    return component.runs, "" if component.runs is not None else re.split("(?=[A-Z])", component.name)[-1]
 
 
 def _replacement(configured_component: ConfiguredComponent, other: ConfiguredComponent) -> UnseenChange:

@@ -9,7 +9,7 @@ from msgspec import UnsetType
 from turncheck.comparison.changes import SINGULAR, number_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from turncheck.comparison.changes import CaseChange
     from turncheck.comparison.model import Comparison
@@ -84,16 +84,19 @@ def how_proved(report: Report, compared: Comparison | None) -> list[str]:
     return [words] if found.all_tried else [words, "Some were not looked for: that would take longer than the run."]
 
 
-def because_in_words(tests: Sequence[CaseChange]) -> str:
+def because_in_words(tests: Sequence[CaseChange], explained: Collection[int] = ()) -> str:
     """Say, as the end of a clause about tests that newly fail, why most of them do; "" if nothing is known.
 
-    What is not proved is only named if nothing else is.
+    What is not proved is only named if nothing else is, and not for the tests, by place, that are ``explained``
+    elsewhere.
     """
     proved: dict[tuple[Cause, ...], int] = {}
     possible: dict[Cause, int] = {}
-    for test in tests:
+    for place, test in enumerate(tests):
         if is_proved(test):
             proved[test.causes] = proved.get(test.causes, 0) + test.number
+        elif place in explained:
+            continue
         for cause in test.causes:
             possible[cause] = possible.get(cause, 0) + test.number
     if not possible:

@@ -441,8 +441,16 @@ def _failed_tests(
     more = f"{old:,} more" if new else count(old, "test")
     also = f", {more} {'fails' if old == 1 else 'fail'} on the base too" if old > 0 else ""
     first = "because of it " if new and not data and _all_because_of_one(failing, comparison) else ""
-    cause = because_in_words([case for _, case in gates_on_tests.newly_failing_tests(comparison)]) if new else ""
+    cause = _why_newly_failing(comparison) if new else ""
     return Clause(f"{first}{wording.joined([*new, *data, *losses, *unexpected])}{also}{cause}")
+
+
+def _why_newly_failing(comparison: Comparison) -> str:
+    """Why tests newly fail; nothing is guessed about those that an error in the data explains."""
+    by_error = gates_on_tests.tests_because_of(comparison).values()
+    explained = {id(case) for tests in by_error for _, case in tests}
+    cases = [case for _, case in gates_on_tests.newly_failing_tests(comparison)]
+    return because_in_words(cases, {place for place, case in enumerate(cases) if id(case) in explained})
 
 
 def _all_because_of_one(failing: Sequence[Judged], comparison: Comparison) -> bool:
