@@ -203,6 +203,14 @@ _COUNTED = _DIET.replace("- name: D", "- name: CountVectorsFeaturizer\n  analyze
         (f"{_DIET}  ranking_length: 9\n", f"{_DIET}  ranking_length: 8\n", [], False),
         (_DIET, f"{_DIET}- name: SpacyNLP\n  model: en_none\n", ["added SpacyNLP"], True),
         (f"{_DIET}- name: a.B\n", f"{_DIET}- name: a.B\n", [], True),
+        (f"{_DIET}- name: a.B\n- name: a.B\n  k: 1\n", f"{_DIET}- name: a.B\n  k: 1\n", ["removed a.B"], True),
+        (f"{_DIET}- name: a.B\n  k: 1\n", f"{_DIET}- name: a.B\n- name: a.B\n  k: 1\n", ["added a.B"], True),
+        (
+            f"{_DIET}- name: a.B\n  k: 1\n- name: a.B\n",
+            f"{_DIET}- name: a.B\n  k: 2\n",
+            ["changed a.B.k", "removed a.B"],
+            True,
+        ),
         (f"{_DIET}- name: a.BFeaturizer\n", f"{_DIET}- name: a.CFeaturizer\n", ["replaced a.CFeaturizer"], True),
         (
             f"{_DIET}- name: a.BFeaturizer\n",

@@ -202,3 +202,27 @@ def test_chance_alone_hardly_ever_scolds_and_what_is_bad_is_found() -> None:
         assert chance < 0.05
         assert judged < 2 or is_mostly_wrong(0, judged)
         assert judged < 6 or is_mostly_wrong((judged - 1) // 2, judged)
+
+
+def test_a_sentence_without_an_entity_is_no_new_one_when_some_is_found_in_it() -> None:
+    plain = [example(f"hello {number}", "greet", line=number + 1) for number in range(4)]
+    found = [*plain[:3], example("hello 3", "greet", line=4, found=[(0, 5, "name")])]
+    for before, now, side in ((plain, found, "worse"), (found, plain, "better")):
+        comparison = compare(report(examples=now), Present(report(examples=before, commit=BASE_COMMIT), "git"))
+        (case,) = getattr(comparison.entities, side)
+        assert (case.name, case.base_passed, comparison.entities.added_failing) == ("hello 3", side == "worse", ())
+
+
+def test_sentences_that_the_base_did_not_judge_are_not_called_new(golden: Golden) -> None:
+    here = [(0, 5, "city")]
+    few = training(("there 0", "travel"), ("there 1", "travel"))
+    base = report(examples=OLD, sentences=few, commit=BASE_COMMIT)
+    head = report(
+        examples=[
+            *OLD,
+            *(example(f"there {n}", "travel", "greet", line=30 + n, entities=here, found=[]) for n in range(4)),
+        ]
+    )
+    comparison, verdict = compared(head, base)
+    text = str(render_comment(head, comparison, verdict, Links()).content)
+    golden(verdict.summary, "\n".join(line for line in text.splitlines() if "there " in line))

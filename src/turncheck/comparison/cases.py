@@ -237,12 +237,18 @@ def response_cases(report: model.Report) -> list[Case]:
     ]
 
 
-def entity_cases(report: model.Report) -> list[Case]:
-    """Test sentences, judged by their entities: the same spans with the same types, whichever extractor found them."""
+def entity_cases(report: model.Report, other: model.Report) -> list[Case]:
+    """Test sentences, judged by their entities: the same spans with the same types, whichever extractor found them.
+
+    A sentence that has none, and in which none was found, is judged only if the other side has some for it.
+    """
+    of_other = {
+        example.text for example in _predictions(other) if example.expected.entities or example.predicted.entities
+    }
     cases = []
     for example in _predictions(report):
         expected, found = entity_spans(example, expected=True), entity_spans(example, expected=False)
-        if expected or found:
+        if expected or found or example.text in of_other:
             cases.append(
                 Case(
                     name=example.text,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from difflib import SequenceMatcher
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
@@ -81,7 +82,8 @@ def _of_section(before: Sequence[ConfiguredComponent], after: Sequence[Configure
     found: list[UnseenChange] = []
     gone: list[ConfiguredComponent] = []
     new: list[ConfiguredComponent] = []
-    matcher = SequenceMatcher(None, [_class(one) for one in before], [_class(one) for one in after], autojunk=False)
+    before_names, after_names = _told_apart(before, after)
+    matcher = SequenceMatcher(None, before_names, after_names, autojunk=False)
     for kind, first, end, start, stop in matcher.get_opcodes():
         if kind == "equal":
             for component, other in zip(before[first:end], after[start:stop], strict=True):
@@ -99,6 +101,32 @@ def _of_section(before: Sequence[ConfiguredComponent], after: Sequence[Configure
     )
     found += (_whole("moved" if moved[_class(one)] else "added", one) for one in new if one.runs is None)
     return sorted(found, key=_place)
+
+
+def _told_apart(
+    before: Sequence[ConfiguredComponent], after: Sequence[ConfiguredComponent]
+) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
+    """Name the components of both sides by their classes, and those of one class by a number that equal ones share.
+
+    Of two ``CountVectorsFeaturizer``, the one that was removed is the one whose parameters are gone.
+    """
+    names: tuple[dict[int, tuple[str, int]], dict[int, tuple[str, int]]] = ({}, {})
+    for of_class in dict.fromkeys(map(_class, (*before, *after))):
+        old, new = ([at for at, one in enumerate(side) if _class(one) == of_class] for side in (before, after))
+        contents = [_content(before[at]) for at in old], [_content(after[at]) for at in new]
+        blocks = SequenceMatcher(None, contents[0], contents[1], autojunk=False).get_matching_blocks()
+        pairs = [(old[block.a + at], new[block.b + at]) for block in blocks for at in range(block.size)]
+        only_old = [at for at in old if all(at != pair[0] for pair in pairs)]
+        only_new = [at for at in new if all(at != pair[1] for pair in pairs)]
+        for number, pair in enumerate([*pairs, *zip_longest(only_old, only_new)]):
+            for side, at in zip(names, pair, strict=True):
+                if at is not None:
+                    side[at] = of_class, number
+    return [names[0][at] for at in range(len(before))], [names[1][at] for at in range(len(after))]
+
+
+def _content(component: ConfiguredComponent) -> tuple[str | None, tuple[tuple[str, str], ...]]:
+    return component.runs, tuple(sorted((name, one.value) for name, one in component.ignored.items()))
 
 
 def _class(component: ConfiguredComponent) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -299,8 +300,9 @@ def _compare(head: Report, base: Report, used: model.BaselineUsed) -> model.Comp
     removed = changed_parts.removed_items(seen_base, seen, renamed)
     difference = explanations.training_difference(base, head)
     explainer = explanations.Explainer(difference, head.nlu)
-    examples = _explained(_changed_sentences(intents, other_mode=other_mode), explainer)
-    entities = without_stripped(matched(entity_cases(base), entity_cases(head)))
+    changed_sentences = partial(_changed_sentences, base=base, other_mode=other_mode)
+    examples = _explained(changed_sentences(intents, by_intent=True), explainer)
+    entities = without_stripped(matched(entity_cases(base, head), entity_cases(head, base)))
     responses = matched(response_cases(base), response_cases(head))
     faults = matching.base_faults(base)
     stories, cases, utterances = (
@@ -327,8 +329,8 @@ def _compare(head: Report, base: Report, used: model.BaselineUsed) -> model.Comp
         settings_changed=_settings_changed(base, head),
         metrics=metrics,
         examples=examples,
-        entities=_changed_sentences(entities, other_mode=other_mode),
-        responses=_changed_sentences(responses, other_mode=other_mode),
+        entities=changed_sentences(entities),
+        responses=changed_sentences(responses),
         stories=stories,
         e2e=cases,
         batch=utterances,
@@ -423,10 +425,22 @@ def _overlap(base: Report, head: Report) -> model.Overlap | None:
     )
 
 
-def _changed_sentences(matched: matching.Matched, *, other_mode: bool) -> ChangedCases:
-    """What changed for sentences; if the base measured them in another mode, their earlier results are not known."""
+def _changed_sentences(
+    matched: matching.Matched, *, base: Report, other_mode: bool, by_intent: bool = False
+) -> ChangedCases:
+    """What changed for sentences; if the base measured them in another mode, their earlier results are not known.
+
+    One that the base only trained on, since its intent had too few to be judged, is not new: it has a place there.
+    """
     changed = matching.changed_cases(matched)
-    return msgspec.structs.replace(changed, added_failing=()) if other_mode else changed
+    if other_mode:
+        return msgspec.structs.replace(changed, added_failing=())
+    places = {(one.text, one.intent if by_intent else ""): one.location for one in reversed(base.training_sentences)}
+    added = (
+        msgspec.structs.replace(case, base_location=places.get((case.name, case.expected if by_intent else "")))
+        for case in changed.added_failing
+    )
+    return msgspec.structs.replace(changed, added_failing=tuple(added))
 
 
 def _matched_stories(base: Report, head: Report) -> matching.Matched:

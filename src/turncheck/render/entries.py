@@ -53,8 +53,7 @@ _WAS: Final = {"relabelled": "was", "copied": "like one of"}
 
 def sentence(case: changes.CaseChange) -> Entry:
     """A test sentence that is wrong, or right now."""
-    edited = case.edits and case.edits != ("moved",)
-    was = " (edited)" if edited else " (new)" if case.base_passed is None else ""
+    was = _newness(case)
     key = key_of_sentence(case.name, case.expected)
     if case.passed:
         spans = line(Said(case.name), was, ": ", Code(case.expected), " is right now")
@@ -62,6 +61,15 @@ def sentence(case: changes.CaseChange) -> Entry:
     wrong = phrases.expected_intent(case.name, case.expected, case.actual, case.confidence, was=was)
     spans = line(wrong, f" ({runs_in_words(case.repeats)})") if not isinstance(case.repeats, UnsetType) else wrong
     return Entry(spans, _at(case.location), below=tuple(map(training, case.because)), case=key)
+
+
+def _newness(case: changes.CaseChange) -> str:
+    """Whether a sentence is another than on the base, new, or was not judged there: its intent had too few."""
+    if case.edits and case.edits != ("moved",):
+        return " (edited)"
+    if case.base_passed is not None:
+        return ""
+    return " (new)" if case.base_location is None else " (not judged on the base)"
 
 
 def survivor(mutant: MutantResult) -> Entry:
@@ -248,7 +256,11 @@ def labelled(what: str, case: changes.CaseChange) -> Entry:
     spans = (
         line(Code(case.expected), " is right now") if case.passed else phrases.expected_got(case.expected, case.actual)
     )
-    return Entry(line(f"{what} of ", Said(case.name), ": ", spans), _at(case.location), case=key_of_text(case.name))
+    return Entry(
+        line(f"{what} of ", Said(case.name), _newness(case), ": ", spans),
+        _at(case.location),
+        case=key_of_text(case.name),
+    )
 
 
 def edited(kind: str, case: changes.CaseChange) -> Entry:

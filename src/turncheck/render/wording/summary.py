@@ -296,21 +296,31 @@ def changes(report: Report, compared: Comparison, failing: Sequence[Judged]) -> 
 def _sentences_that_changed_sides(compared: Comparison) -> list[str]:
     """``3 sentences newly misclassified (within noise), entities of 2 newly wrong``; else what is right now."""
     words = {
-        "intents": "{} newly misclassified",
-        "entities": "entities of {} newly wrong",
-        "responses": "responses to {} newly wrong",
+        "intents": "{} {}misclassified",
+        "entities": "entities of {} {}wrong",
+        "responses": "responses to {} {}wrong",
     }
     parts = []
     for judged, cases in sentences_of(compared):
-        if number := len(cases.newly_failing):
-            noisy = len(noise_of(compared, judged))
-            noise = f" ({f'{noisy:,} of them ' if noisy < number else ''}within noise)" if noisy else ""
-            parts.append(f"{words[judged].format(count(number, 'sentence'))}{noise}")
+        number, new = len(cases.newly_failing), sum(case.base_location is None for case in cases.added_failing)
+        if number and number == new:
+            parts.append(words[judged].format(count(number, "new sentence"), ""))
+        elif number:
+            which = _some_of(number, len(noise_of(compared, judged)), new)
+            parts.append(f"{words[judged].format(count(number, 'sentence'), 'newly ')}{which}")
     if not compared.examples.newly_failing and (better := len(compared.examples.better)):
         parts.insert(0, f"{count(better, 'sentence')} newly right")
     elif not parts and (better := sum(len(cases.better) for _, cases in sentences_of(compared))):
         parts.append(f"entities or responses of {count(better, 'sentence')} newly right")
     return parts
+
+
+def _some_of(number: int, noisy: int, new: int) -> str:
+    """`` (3 of them new, 2 within noise)``; `` (within noise)`` if all are."""
+    said = [f"{some:,} of them {words}" for some, words in ((new, "new"), (noisy, "within noise")) if some]
+    if noisy == number:
+        return " (within noise)"
+    return f" ({', '.join([*said[:1], *(part.replace(' of them', '') for part in said[1:])])})" if said else ""
 
 
 def _edited(cases: ChangedCases) -> int:
