@@ -21,12 +21,11 @@ from typing import TYPE_CHECKING
 from turncheck.comparison.repeats import (
     RateTest,
     RunBesideBase,
-    Stratum,
     alarm_at,
-    p_value_of_losses,
     rate_test,
     weigh_pairs,
 )
+from turncheck.comparison.together import Stratum, p_value_of_losses
 from turncheck.settings.repeats import RepeatRules
 
 if TYPE_CHECKING:

@@ -567,14 +567,14 @@ def test_runs_of_a_quarantined_case_are_no_loss_over_all_cases() -> None:
         return structs.replace(case(name, "a"), repeats=repeats)
 
     def report_of(entries: Quarantine | None) -> Report:
-        made = _report(cases=[repeated("pays", "FFFFPP"), repeated("o", "PP")], quarantine=entries)
+        made = _report(cases=[repeated("pays", "FFFFFFPP"), repeated("o", "PP")], quarantine=entries)
         assert made.e2e is not None
         how = HowRepeated(first=2, most=30, false_alarms=0.01)
         return structs.replace(made, e2e=structs.replace(made.e2e, repeats=how))
 
     entries = _quarantine("pays")
     base = _report(cases=[case("pays", "a"), case("o", "a")], quarantine=entries)
-    for own, runs in ((None, 8), (entries, 2)):
+    for own, runs in ((None, 10), (entries, 2)):
         losses = _compared(report_of(own), base).many_losses
         assert isinstance(losses, ManyLosses)
         assert (losses.runs, losses.real) == (runs, own is None)

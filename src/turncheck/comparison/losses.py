@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+from math import exp
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import UNSET, UnsetType, structs
 
+from turncheck.comparison import together
 from turncheck.comparison.model import ManyLosses
 from turncheck.comparison.quarantine import without_tests_in_quarantine
-from turncheck.comparison.repeats import Stratum, p_value_of_losses, stratum_of
+from turncheck.comparison.together import stratum_of
 from turncheck.evaluations.kind import REPEATED, how_repeated, repeats_of
 from turncheck.report.model import BatchCase, CaseResult, NluPrediction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping, Sequence
 
-    from turncheck.report.model import Repeats, Report
+    from turncheck.report.evaluations import Evaluation
+    from turncheck.report.model import HowRepeated, Repeats, Report
 
 Test = TypeVar("Test", NluPrediction, CaseResult, BatchCase)
 
 
 def many_losses(report: Report) -> ManyLosses | UnsetType:
-    """Return how many runs fail over all tests that the base ran, too; left out if there is nothing to compare.
+    """Return how many runs fail over all tests of a kind that the base ran, too; left out if there are none.
 
-    Of tests that were run again in turn with the base, those runs count: its report may be of another day.
+    Of kinds with runs in turn with the base, these count: its report may be of another day. Of several kinds, which
+    share the false alarms, that with the strongest evidence is returned.
     """
-    strata = [stratum_of(one.runs, one.base, one.in_turn) for one in _repeated(report)]
-    return _losses(report, strata)
+    return _losses(report, {name: repeats_of(report, name) for name in REPEATED})
 
 
 def without_runs_before_losses(report: Report) -> Report:
@@ -37,10 +40,9 @@ def without_runs_before_losses(report: Report) -> Report:
     by itself says nothing of the other tests.
     """
     judged = without_tests_in_quarantine(report)
-    others = [one for one in _repeated(judged) if one.outcome != "regressed"]
-    in_turn = [stratum_of(one.runs, one.base, one.in_turn) for one in others]
-    of_reports = [stratum_of(one.runs, one.base) for one in others]
-    if not any(_are_real(_losses(judged, strata)) for strata in (in_turn, of_reports)):
+    others = {name: [one for one in repeats_of(judged, name) if one.outcome != "regressed"] for name in REPEATED}
+    of_reports = {name: [structs.replace(one, in_turn="") for one in tests] for name, tests in others.items()}
+    if not any(_are_real(_losses(judged, tests)) for tests in (others, of_reports)):
         return report
     nlu, e2e, batch = report.nlu, report.e2e, report.batch
     if nlu is not None:
@@ -53,28 +55,37 @@ def without_runs_before_losses(report: Report) -> Report:
     return structs.replace(report, nlu=nlu, e2e=e2e, batch=batch)
 
 
-def _repeated(report: Report) -> list[Repeats]:
-    return [repeats for name in REPEATED for repeats in repeats_of(report, name)]
+def _losses(report: Report, repeated: Mapping[Evaluation, Sequence[Repeats]]) -> ManyLosses | UnsetType:
+    how = {name: found for name in repeated if (found := how_repeated(report, name)) is not None}
+    kinds = []
+    for name, rules in how.items():
+        level = together.allowed(rules.false_alarms, len(how))
+        if (losses := _of_one_kind(name, repeated[name], rules, level)) is not None:
+            kinds.append(losses)
+    return min(kinds, key=lambda one: (not one.real, one.p_value)) if kinds else UNSET
 
 
-def _losses(report: Report, strata: Iterable[Stratum]) -> ManyLosses | UnsetType:
-    """Return what all tests together lost.
-
-    Half of the false alarms that are allowed may be due to it: the other test is that of each case, whose bound is
-    rarely reached.
-    """
-    allowed = [how.false_alarms for name in REPEATED if (how := how_repeated(report, name)) is not None]
+def _of_one_kind(name: Evaluation, repeated: Sequence[Repeats], rules: HowRepeated, level: float) -> ManyLosses | None:
+    """Return what all tests of a kind together lost; ``level``: how often that may be found by chance."""
+    in_turn = [one.in_turn for one in repeated if one.in_turn]
+    strata = [stratum_of(one.runs, one.base, one.in_turn) for one in repeated if one.in_turn or not in_turn]
     strata = [stratum for stratum in strata if stratum.runs and stratum.base_runs]
-    if not strata or not allowed:
-        return UNSET
-    p_value = p_value_of_losses(strata)
+    if not strata:
+        return None
+    if in_turn:
+        lost, gained, _ = together.pairs_of(in_turn)
+        p_value = min(1.0, exp(-together.evidence_of_pairs(lost, gained)))
+    else:
+        p_value = together.p_value_of_losses(strata, middle=True)
+        level = together.level_at(min(one.runs for one in strata), rules.first, rules.most, level)
     return ManyLosses(
+        kind=name,
         failed=sum(one.failed for one in strata),
         runs=sum(one.runs for one in strata),
         base_failed=sum(one.base_failed for one in strata),
         base_runs=sum(one.base_runs for one in strata),
         p_value=p_value,
-        real=p_value <= min(allowed) / 2,
+        real=p_value <= level,
     )
 
 

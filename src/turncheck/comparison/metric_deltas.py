@@ -15,7 +15,6 @@ from msgspec import UnsetType
 from turncheck.comparison import metrics
 from turncheck.comparison.cases import Case, batch_expectation, is_read_in_part
 from turncheck.comparison.paired import LEVEL, mcnemar_exact
-from turncheck.comparison.repeats import p_value_of_losses, stratum_of
 from turncheck.comparison.significance import (
     Tested,
     flipped,
@@ -24,6 +23,7 @@ from turncheck.comparison.significance import (
     tested_figures,
     tested_plugins,
 )
+from turncheck.comparison.together import p_value_of_losses, stratum_of
 from turncheck.evaluations.kind import OF_ONE, OF_THREE, REPEATED, figures_of_runs, first_runs, repeats_of
 from turncheck.report.batch import numbers_of
 from turncheck.report.model import BatchCase, Repeats, Report, StoryResult

@@ -179,8 +179,13 @@ class CaseMessages(Part, frozen=True, kw_only=True):
 
 
 class ManyLosses(Part, frozen=True, kw_only=True):
-    """The runs of all cases that both sides ran several times, those that every case gets: many small losses add up."""
+    """The runs of all tests of a kind that both sides ran several times: many small losses add up.
 
+    Those in turn with the base; else those that every test gets.
+    """
+
+    kind: Evaluation = "e2e"
+    """Of which tests."""
     failed: Count
     """How many runs failed."""
     runs: Count
@@ -190,7 +195,7 @@ class ManyLosses(Part, frozen=True, kw_only=True):
     base_runs: Count
     """How many the base has."""
     p_value: Figure
-    """How likely it is by chance that so many fail here, if each case fails as often as on the base."""
+    """How likely it is by chance at most that so many fail here, if each case fails as often as on the base."""
     real: bool
     """Whether that is too unlikely to be chance."""
 

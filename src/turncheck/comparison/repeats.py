@@ -10,15 +10,13 @@ E-variables for exact sequential k-sample tests that allow for optional stopping
 one rate that both have in common, whatever it is. So the bound on false alarms also holds if a model drifts while it is
 tested, which hits both runs of a pair alike, and it needs to know nothing of the base's rate.
 
-All cases together: a stratified permutation test. If nothing changed, it is chance which of a case's runs fail here
-and which on the base; the number of those here is the sum of independent hypergeometric numbers, so that the test is
-exact, whatever the number of cases.
+All cases together: :mod:`turncheck.comparison.together`.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from math import ceil, comb, log, sqrt
+from math import ceil, log, sqrt
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from msgspec import Struct
@@ -38,6 +36,10 @@ _MOST_OF_A_NEW: Final = 0.1
 """A case that fails in so few runs is not said to fail."""
 _MISSES: Final = 0.05
 """How often a case that is worse may be taken for as usual (Wald's beta)."""
+_DOUBTFUL: Final = 2
+"""Runs that are so many times likelier at the worse rate leave it open whether a case is worse."""
+_MISSES_BESIDE: Final = 0.1
+"""The same where the base is asked in turn: what is missed so counts for all cases together."""
 _RUNS_BEFORE: Final = 4
 """What is known of the base when pairs begin counts as so many runs: a model may have drifted since."""
 _MOST_USUAL: Final = 0.9
@@ -52,10 +54,14 @@ _WILSON: Final = 1.959963984540054
 
 
 class Weighed(NamedTuple):
-    """What the runs of a case say: how strongly they speak for something worse, and whether for its usual rate."""
+    """What the runs of a case say: how strongly they speak for something worse, and whether for its usual rate.
+
+    ``is_doubtful``: whether they rather speak for the worse rate.
+    """
 
     evidence: float
     is_usual: bool
+    is_doubtful: bool
 
 
 class RateTest(Struct, frozen=True):
@@ -68,10 +74,10 @@ class RateTest(Struct, frozen=True):
         """Return how strongly runs speak for the worse rate, as the logarithm of a likelihood ratio."""
         return failed * log(self.worse / self.usual) + passed * log((1 - self.worse) / (1 - self.usual))
 
-    def weigh(self, failed: int, passed: int, false_alarms: float) -> Weighed:
+    def weigh(self, failed: int, passed: int, false_alarms: float, misses: float = _MISSES) -> Weighed:
         """Return what the runs so far say; ``false_alarms``: how often a usual case may be called worse."""
         evidence = self.evidence(failed, passed)
-        return Weighed(evidence, evidence <= log(_MISSES / (1 - false_alarms)))
+        return Weighed(evidence, evidence <= log(misses / (1 - false_alarms)), evidence > log(_DOUBTFUL))
 
     def decide(self, failed: int, passed: int, false_alarms: float) -> Decision:
         """Return what the runs so far say in a word, if there is no other case."""
@@ -147,7 +153,7 @@ def weigh_pairs(
             evidence += _evidence_of_pair(here, there, max(expected.worse, here_now), expected.usual)
             there_failed, there_in_all = there_failed + there, there_in_all + 1
         failed, in_all = failed + here, in_all + 1
-    return Weighed(evidence, rates().weigh(failed, in_all - failed, false_alarms).is_usual)
+    return rates().weigh(failed, in_all - failed, false_alarms, _MISSES_BESIDE)._replace(evidence=evidence)
 
 
 def _evidence_of_pair(here: bool, there: bool, worse: float, usual: float) -> float:
@@ -195,53 +201,6 @@ def alarms(evidence: Mapping[int, float], false_alarms: float, cases: int, befor
             break
         found.append(case)
     return found
-
-
-# All cases.
-
-
-class Stratum(Struct, frozen=True):
-    """The runs of one case on both sides, of which some failed."""
-
-    failed: int
-    runs: int
-    base_failed: int
-    base_runs: int
-
-
-def stratum_of(runs: str, base: str, in_turn: str = "") -> Stratum:
-    """Return the runs of a case that were made whatever others said: capital letters, or those in turn with the base.
-
-    Args:
-        runs: its runs.
-        base: the runs of the base.
-        in_turn: of each pair of runs in turn, a letter for this side and one for the base.
-    """
-    if in_turn:
-        runs, base = in_turn[::2], in_turn[1::2]
-    return Stratum(
-        runs.count("F"), runs.count("F") + runs.count("P"), base.count("F"), base.count("F") + base.count("P")
-    )
-
-
-def p_value_of_losses(cases: Iterable[Stratum]) -> float:
-    """Return how likely so many runs fail here, or more, if each case fails as often as on the base.
-
-    >>> round(p_value_of_losses([Stratum(2, 2, 0, 2)]), 4)  # one of the six ways to draw two of four
-    0.1667
-    """
-    import numpy as np  # a run without repeats needs none of this
-
-    distribution, failed = np.ones(1), 0
-    for case in cases:
-        in_all = case.failed + case.base_failed
-        failed += case.failed
-        if in_all:
-            here = range(min(case.runs, in_all) + 1)
-            ways = [comb(case.runs, one) * comb(case.base_runs, in_all - one) for one in here]
-            total = sum(ways)
-            distribution = np.convolve(distribution, [way / total for way in ways])
-    return min(1.0, float(distribution[failed:].sum()))
 
 
 # Shares of runs.

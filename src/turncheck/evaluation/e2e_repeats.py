@@ -198,7 +198,7 @@ def _test(number: int, unit: str, case: E2ECase, known: RepeatedRuns | None) -> 
             if not isinstance(run.answer, CaseOutcome):
                 raise UnfitAnswerError(unit)
             runs.append(_run(run.answer)._replace(base=run.base, seconds=run.answer.seconds or 0.0))
-        return Repeated(number, turns_of(case), runs, known.why, in_turn=known.in_turn)
+        return Repeated(number, turns_of(case), runs, known.why, in_turn=known.in_turn, known_usual=known.usual)
     test: Repeated[CaseOutcome] = Repeated(number, turns_of(case))
     if (why_not := _why_not_run(case)) is not None:
         test.is_never_judged = True

@@ -179,7 +179,7 @@ def _known(number: int, unit: str, example: Example, known: RepeatedRuns) -> Rep
         if run.answer is not None and not isinstance(run.answer, Parse):
             raise UnfitAnswerError(unit)
         runs.append(_run(example, run.answer)._replace(base=run.base))
-    return Repeated(number, known=runs, why_known=known.why, in_turn=known.in_turn)
+    return Repeated(number, known=runs, why_known=known.why, in_turn=known.in_turn, known_usual=known.usual)
 
 
 def _runs_of_base(known: Nlu | None) -> Iterator[tuple[tuple[str, str | None, str | None], BaseRuns]]:

@@ -104,23 +104,28 @@ class RepeatedRun(Struct, frozen=True):
 class RepeatedRuns(Struct, frozen=True):
     """All runs of a test, in their order; ``why``: why there are no more, unless they say how it fares.
 
-    ``in_turn``: the pairs of runs that were made of all tests, see :attr:`Repeated.in_turn`.
+    ``in_turn``: those in turn with the base, see :attr:`Repeated.in_turn`. ``usual``: how many every test got.
     """
 
     runs: tuple[RepeatedRun, ...]
     why: str = ""
     in_turn: str = ""
+    usual: int = 0
 
 
 # A test in progress, and what all may cost.
 
 
 class Share(Struct, frozen=True):
-    """What some tests of a run may cost: their share of the budget. ``tests``: how many share the false alarms."""
+    """What some tests of a run may cost: their share of the budget.
+
+    ``tests``: how many share the false alarms, and ``kinds``: of how many kinds they are.
+    """
 
     turns: int
     seconds: float
     tests: int
+    kinds: int = 1
 
 
 @dataclass(eq=False)
@@ -134,19 +139,22 @@ class Repeated(Generic[Answer]):
     turns: int = 1
     known: Sequence[Run[Answer]] | None = None
     why_known: str = ""
+    known_usual: int = 0
+    """How many of the known ones every test got."""
     answers: list[Run[Answer]] = field(default_factory=list)
     runs: str = ""
     in_turn: str = ""
-    """Of pairs of runs that were made of all tests, a letter for this side's and one for the base's: ``P`` or ``F``.
-
-    They say nothing of this test alone.
-    """
+    """Of each pair of runs in turn with the base, a letter for this side's and one for the base's: ``P`` or ``F``."""
+    usual: int = 0
+    """How many of its answers are of runs that every test got."""
     errors: int = 0
     asked: int = 0
     base: BaseRuns = NO_RUNS
     is_compared: bool = False
     """Whether the base was looked up: else nothing is known of it."""
     verdict: RepeatedOutcome | None = None
+    is_late: bool = False
+    """Whether it passed each time that every test was run, and failed when all were run again for the sake of all."""
     is_worse: bool = False
     """Whether the statistical test found it to be worse than it may be."""
     is_never_judged: bool = False
@@ -192,8 +200,13 @@ class Repeated(Generic[Answer]):
 
     @property
     def is_wanted(self) -> bool:
-        """Whether another run of it is needed, and may be had."""
-        return not self.is_over and (self.known is None or len(self.answers) < len(self.known))
+        """Whether another run of it is needed for its own sake, and may be had."""
+        return not self.is_over and not self.is_late and (self.known is None or len(self.answers) < len(self.known))
+
+    @property
+    def has_more(self) -> bool:
+        """Whether it has more known runs: they were needed where they were made."""
+        return self.known is not None and len(self.answers) < len(self.known)
 
     @property
     def judged(self) -> list[Answer]:
@@ -240,25 +253,19 @@ class Repeated(Generic[Answer]):
         return next((run.answer for run in self.answers if run.sign == sign), self.judged[0])
 
     def add(self, run: Run[Answer], *, usual: bool) -> None:
-        """Add a run; ``usual``: one of those that every test gets."""
+        """Add a run; ``usual``: one of those that every test gets. One that had passed is open again once it fails."""
         self.base = replace(self.base, runs=f"{self.base.runs}{run.base}"[-LONGEST_BASE:])
         self.answers.append(run)
+        self.usual += usual
         if run.sign == "error":
             self.errors += 1
         elif run.sign != "left out":
             sign = "P" if run.sign == "passed" else "F"
             self.runs += sign if usual else sign.lower()
-
-    def add_in_turn(self, run: Run[Answer], most: int) -> None:
-        """Add a run that all tests got in turn with the base.
-
-        For one that is not judged yet, it is another of its runs as well, of which it has ``most`` at most.
-        """
-        self.asked += 1
-        if not self.is_over and len(self.runs) < most:
-            self.add(run, usual=False)
-        if run.base and run.sign in {"passed", "failed"}:
-            self.in_turn += f"{'P' if run.sign == 'passed' else 'F'}{run.base.upper()}"
+            if run.base and self.known is None:
+                self.in_turn += f"{sign}{run.base.upper()}"
+            if sign == "F" and self.verdict == "passed":
+                self.verdict, self.is_late = None, True
 
     def repeats(self) -> Repeats:
         """Return its runs as the report has them."""
@@ -273,7 +280,7 @@ class Repeated(Generic[Answer]):
     def written(self, of: Callable[[Run[Answer]], Any], why_unclear: str) -> RepeatedRuns:
         """Return its runs to be judged elsewhere; ``of``: returns what is kept of a run."""
         runs = tuple(RepeatedRun(of(run), run.base) for run in self.answers)
-        return RepeatedRuns(runs, self.why_unclear(why_unclear) if self.is_undecided else "", self.in_turn)
+        return RepeatedRuns(runs, self.why_unclear(why_unclear) if self.is_undecided else "", self.in_turn, self.usual)
 
     @property
     def errors_in_words(self) -> str:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from msgspec import Struct
 
-from turncheck.comparison import repeats
+from turncheck.comparison import repeats, together
 from turncheck.engines.base import Engine, Workers
+from turncheck.evaluation.all_together import AllTogether
 from turncheck.evaluation.repeated import Answer, Asked, Repeated, Run, Share
 from turncheck.messages.errors import INTERRUPTED, CutShortError, EngineError
 from turncheck.messages.phrasing import count
@@ -27,14 +28,10 @@ if TYPE_CHECKING:
 
 _EVERY: Final = 15.0
 """Seconds between two messages about the progress of a round."""
-_SUSPICIOUS: Final = 0.05
-"""How likely so many losses are by chance at most that the base is asked whether it has them as well."""
-_DRIFTED: Final = 0.1
-"""How likely so many failures of the base in turn are by chance at most, if its report is to be outdated."""
-_MOST_IN_TURN: Final = 5
-"""How often each test is then run on both sides at most."""
 _MOST_LOST: Final = 0.1
-"""What part of these runs may have nothing to compare."""
+"""What part of the runs in turn with the base may have nothing to compare, as one side ended in an error."""
+_OF_BUDGET: Final = 0.5
+"""What part of the turns left after the first runs may be used to run all again, also those that seem to pass."""
 Section = TypeVar("Section")
 
 
@@ -140,19 +137,17 @@ class Rounds(Generic[Answer]):
     """Why the base is not asked any more."""
     base_errors: list[int] = field(default_factory=list)
     """The test of each run of the base that ended in an error."""
-    in_turn: int | None = None
-    """How often all tests were run in turn with the base; ``None``: there was no reason to."""
-    kept: int = 0
-    """So many turns are kept to run all tests in turn with the base."""
-    has_drifted: bool = False
-    """Whether the base fails more often in turn than in its report, which then says nothing of these tests."""
+    beside: int = 0
+    """How many runs were made in turn with the base."""
     lost_in_turn: int = 0
-    """How many of these runs, which were too many, have nothing to compare: one side ended in an error."""
+    """How many of these were too many and have nothing to compare: one side ended in an error."""
+    all: AllTogether[Answer] = field(init=False)
     interrupt: KeyboardInterrupt | None = None
 
     def __post_init__(self) -> None:
         """Note when it began."""
         self.begin = self.clock()
+        self.all = AllTogether(self.tests, self.rules, self._allowed, self._is_run_beside)
 
     @property
     def how(self) -> HowRepeated:
@@ -168,30 +163,23 @@ class Rounds(Generic[Answer]):
     def remarks(self) -> tuple[str, ...]:
         """What a reader must know of how the base was asked."""
         found = []
-        if self.base_errors:
+        if self.lost_in_turn:
+            runs = count(self.lost_in_turn, "run")
+            found.append(
+                f"{runs} in turn with the base ended in an error on one side: too many for the others to count."
+            )
+        elif self.base_errors:
             runs = count(len(self.base_errors), "run")
             found.append(f"{runs} of the base, asked in turn with this side, ended in an error.")
-        if self.in_turn is not None and (self.in_turn or self.interrupt is None):
-            found.append(self._in_turn_in_words)
+        if self.all.is_cut_off:
+            found.append(
+                f"The budget does not suffice to run each {self.what} in turn with the base: its report counts."
+            )
+        if self.all.lacks_runs:
+            found.append(_too_few(self.what))
         if self.base_lost is not None:
             found.append(f"The base was not asked in turn with this side to the end: {self.base_lost.message}.")
         return tuple(found)
-
-    @property
-    def _in_turn_in_words(self) -> str:
-        many = "More runs fail than in the report of the base."
-        if not self.in_turn:
-            return (
-                f"{many} The budget does not suffice to run each {self.what} in turn with the base: the report counts."
-            )
-        if self.lost_in_turn:
-            runs = count(self.lost_in_turn, "run")
-            return f"{many} {runs} in turn with the base ended in an error on one side: the report counts."
-        times = count(self.in_turn, "more time", "more times")
-        each = f"{many} Each {self.what} was run {times} in turn with the base"
-        if not self.has_drifted:
-            return f"{each}, which fails no more often than in its report: the report counts."
-        return f"{each}, which fails more often by now, too: these runs say whether there is a loss."
 
     @property
     def stopped(self) -> EngineError | KeyboardInterrupt | None:
@@ -251,23 +239,27 @@ class Rounds(Generic[Answer]):
             self._settle()
             return
         self._decide()
-        self.kept = self._turns_to_keep()
-        self._run_undecided()
-        if self.is_short and self.kept and not self._seem_worse():
-            self.kept, self.is_short = 0, False
-            self._run_undecided()
-        if not self.lost and self.interrupt is None:
-            self._ask_in_turn()
-        if not self.lost and self.interrupt is None:
-            self.kept, self.is_short = 0, False
-            self._run_undecided()
-            self._conclude()
+        self._run_again()
+        self._conclude()
 
-    def _run_undecided(self) -> None:
-        """Run those that were not judged again, until they are or no more can be run."""
-        first, most = self.rules.first, self.rules.most
-        while wanted := [test for test in self.tests if test.is_wanted and first <= len(test.runs) < most]:
-            if self.lost or self.interrupt is not None or self._out_of_budget:
+    def _run_again(self) -> None:
+        """Run those that were not judged again, until they are or no more can be run.
+
+        With them all others, as long as all together may fail more often than on the base.
+        """
+        most = self.rules.most
+        turns = self.turns + _OF_BUDGET * (self._allowed.turns - self.turns)
+        self.all.begin(in_turn=self.on_base is not None, must_pass=self.must_pass)
+        while not (self.lost or self.interrupt is not None or self._out_of_budget):
+            if self.all.in_turn and self.on_base is None:
+                self.all.begin(in_turn=False, must_pass=self.must_pass)
+            if self.turns >= turns:
+                self.all.cut_off()
+            if not self.all.is_open:
+                self._judge_late()
+            wanted = [test for test in self.tests if test.has_more or (test.is_wanted and len(test.runs) < most)]
+            wanted += [test for test in self.all.wanted if test not in wanted]
+            if not wanted:
                 break
             self._say_progress()
             before = self._runs
@@ -275,6 +267,25 @@ class Rounds(Generic[Answer]):
             if self._runs == before:
                 break
             self._decide()
+            if self.is_short:
+                self.all.cut_off()
+            self.all.look()
+        lost = self.beside - sum(len(test.in_turn) // 2 for test in self.tests if test.known is None)
+        self.lost_in_turn = lost if lost > _MOST_LOST * self.beside else 0
+        if not self.lost and self.interrupt is None:
+            self.all.cut_off()
+        if self.lost_in_turn or self.all.is_cut_off:  # what is left is no fair sample: a side could choose what counts
+            for test in self.tests:
+                test.in_turn = ""
+
+    def _judge_late(self) -> None:
+        """Judge those that failed when all were run again; if these are not few, each is a question of its own."""
+        for test in self.tests:
+            if test.is_late and test.verdict is None:
+                weighed = self._weigh(test, self._level)
+                test.is_late = False
+                if weighed is None or not weighed.is_doubtful:
+                    test.verdict = test.as_usual
 
     def stop(self, why: EngineError | KeyboardInterrupt) -> None:
         """Note what ended it before its first round."""
@@ -355,15 +366,21 @@ class Rounds(Generic[Answer]):
             self._open_base()
         if self.interrupt is not None:
             return
+        of_all = [] if usual or self.all.in_turn else self.all.wanted
+
+        def add(test: Repeated[Answer], run: Run[Answer]) -> None:
+            test.add(run, usual=usual or test in of_all)
+            self.beside += a_run[test.number] == 2 and (bool(run.base) or self.base_lost is None)
+
         workers = Workers(min(self.workers, len(wanted)))
         futures: list[tuple[Repeated[Answer], Future[Run[Answer] | None]]] = []
         a_run = {test.number: 2 if not usual and self._is_run_beside(test) else 1 for test in wanted}
         for test in wanted:
             if test.known is not None:
-                test.add(test.known[len(test.answers)], usual=usual)
+                test.add(test.known[len(test.answers)], usual=usual or len(test.answers) < test.known_usual)
                 continue
             turns = test.turns * a_run[test.number]
-            if self.turns + turns <= self._allowed.turns - self.kept:
+            if self.turns + turns <= self._allowed.turns:
                 self.turns += turns
                 task = partial(self._both, test, test.asked, on_base=a_run[test.number] == 2)
                 futures.append((test, workers.submit(task)))
@@ -375,7 +392,7 @@ class Rounds(Generic[Answer]):
         try:
             for test, future in futures:
                 if (run := Workers.result(future)) is not None:
-                    test.add(run, usual=usual)
+                    add(test, run)
                 added += 1
                 if self.clock() - said >= _EVERY:
                     said = self.clock()
@@ -386,64 +403,8 @@ class Rounds(Generic[Answer]):
             for test, future in futures[added:]:
                 future.cancel()
                 if future.done() and not future.cancelled() and not future.exception() and (run := future.result()):
-                    test.add(run, usual=usual)
+                    add(test, run)
             workers.close()
-
-    def _compared_together(self) -> list[Repeated[Answer]]:
-        """The tests that say whether all together fail more often: what is worse by itself needs no other evidence."""
-        tests = [test for test in self.tests if test.known is None and test.base.runs and test.runs]
-        return [test for test in tests if self._is_run_beside(test) and not test.is_worse]
-
-    def _seem_worse(self) -> bool:
-        """Whether all tests together fail more often than in the report of a base that can be asked."""
-        strata = (repeats.stratum_of(test.runs, test.base.runs) for test in self._compared_together())
-        return repeats.p_value_of_losses(strata) <= _SUSPICIOUS
-
-    def _turns_to_keep(self) -> int:
-        """How many turns are kept to run all tests once in turn with the base; none if no turns would be left."""
-        turns = 2 * sum(test.turns for test in self._compared_together())
-        return turns if self._seem_worse() and self.turns + turns < self._allowed.turns else 0
-
-    def _ask_in_turn(self) -> None:
-        """Run all tests in turn with the base, if they seem to fail more often than it did in its report.
-
-        That report may be of another day, and the model another one since, which both sides show now. If the base fares
-        as in its report, that has more runs to tell a loss from chance.
-        """
-        tests = self._compared_together()
-        if not self._seem_worse() or not self._open_base():
-            return
-        a_round = 2 * sum(test.turns for test in tests)
-        rounds = min(_MOST_IN_TURN, (self._allowed.turns - self.turns) // a_round)
-        self.in_turn = 0
-        while self.in_turn < rounds and self.base_lost is None and not self.lost and self._seconds_left > 0:
-            times = f"{self.in_turn + 1} of {rounds}"
-            self.say(f"more fail than in the report of the base: each {self.what} in turn with it, {times}")
-            self.turns += a_round
-            workers = Workers(min(self.workers, len(tests)))
-            try:
-                futures = [workers.submit(partial(self._both, test, test.asked, on_base=True)) for test in tests]
-                runs = [Workers.result(future) for future in futures]
-            except KeyboardInterrupt as interrupt:
-                self.interrupt = interrupt
-                break
-            finally:
-                workers.close()
-            made = [(test, run) for test, run in zip(tests, runs, strict=True) if run is not None]
-            if len(made) < len(tests) or self.base_lost is not None:
-                break  # a round that did not come to its end is no fair sample of all tests
-            self.in_turn += 1
-            for test, run in made:
-                test.add_in_turn(run, self.rules.most)
-            self._decide()
-        lost = self.in_turn * len(tests) - sum(len(test.in_turn) // 2 for test in tests)
-        if lost > _MOST_LOST * self.in_turn * len(tests):  # what is left is no fair sample of all tests
-            self.lost_in_turn = lost
-        fares = repeats.p_value_of_losses(repeats.stratum_of(test.in_turn[1::2], test.base.runs) for test in tests)
-        self.has_drifted = fares <= _DRIFTED
-        if self.lost_in_turn or not self.has_drifted:
-            for test in tests:
-                test.in_turn = ""
 
     def _both(self, test: Repeated[Answer], attempt: int, *, on_base: bool) -> Run[Answer] | None:
         """Run a test once here and, directly after, on the base: a model that drifts meanwhile is the same to both.
@@ -491,6 +452,9 @@ class Rounds(Generic[Answer]):
 
         If it never passed on the base either, which was asked in turn, nothing is known: a model may have drifted.
         """
+        if self.lost or self.interrupt is not None:
+            return
+        self._judge_late()
         for test in self.tests:
             if test.verdict is not None or test.is_broken or not test.runs:
                 continue
@@ -504,12 +468,11 @@ class Rounds(Generic[Answer]):
         self._settle()
         number = max(1, self._allowed.tests)
         before = sum(test.is_worse for test in self.tests)
-        level = self.rules.false_alarms / number
         of_test: dict[int, tuple[Repeated[Answer], repeats.Weighed]] = {}
         for test in self.tests:
             if test.is_over or len(test.runs) < self.rules.first or not test.failed:
                 continue  # one without a failure passes as soon as its errors allow it
-            if (weighed := self._weigh(test, level)) is None:
+            if (weighed := self._weigh(test, self._level)) is None:
                 test.verdict = test.as_usual
             else:
                 of_test[test.number] = test, weighed
@@ -521,6 +484,10 @@ class Rounds(Generic[Answer]):
                 test.verdict = "regressed" if test.base.runs else "failed"
             elif weighed.is_usual:
                 test.verdict = test.as_usual
+
+    @property
+    def _level(self) -> float:
+        return self.rules.false_alarms / max(1, self._allowed.tests)
 
     def _weigh(self, test: Repeated[Answer], level: float) -> repeats.Weighed | None:
         """Weigh the runs of a test; ``None``: nothing could be worse, or no number of runs that are allowed tells.
@@ -576,6 +543,14 @@ class Rounds(Generic[Answer]):
         a_turn = sum(seconds for _, seconds in timed) / sum(number for number, _ in timed)
         one_by_one = max(sum(turns) / self.workers, *turns, 0)
         return max(0.0, min(a_turn * min(one_by_one, allowed), self._seconds_left))
+
+
+def _too_few(what: str) -> str:
+    return (
+        f"More runs fail than in the report of the base, which has too few of each {what} to tell whether all together"
+        f" fail more often. Say where the base runs (`--bot-url-base`), or have its runs made with"
+        f" `repeats: {{first: {together.ENOUGH_OF_A_BASE}}}`."
+    )
 
 
 def _used_up(budget: str, *, is_all: bool) -> str:

@@ -20,7 +20,7 @@ RUNS_FOR_AN_ERROR: Final = 2
 
 Runs = Annotated[str, msgspec.Meta(pattern=r"^[PFpf]*(?!\n)$", max_length=1000)]
 """Runs in their order: ``P`` passed, ``F`` failed; small letters: run because others of the test had failed."""
-Pairs = Annotated[str, msgspec.Meta(pattern=r"^([PF][PF])*(?!\n)$", max_length=1000)]
+Pairs = Annotated[str, msgspec.Meta(pattern=r"^([PF][PF])*(?!\n)$", max_length=2000)]
 RepeatedOutcome = Literal["passed", "flaky", "failed", "regressed", "unclear"]
 
 
@@ -56,7 +56,7 @@ class Repeats(Part, frozen=True, kw_only=True):
     base: Runs = ""
     """The runs of the base that they were compared with, the latest last; empty: the base has none."""
     in_turn: Pairs = ""
-    """Of runs that all tests got in turn with the base, two letters each: this side's run and the base's."""
+    """Of each run in turn with the base, two letters: this side's run and the base's."""
 
     def __post_init__(self) -> None:
         """Refuse an outcome that the runs contradict.

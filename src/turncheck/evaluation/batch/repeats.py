@@ -97,7 +97,9 @@ def repeat_utterances(
         if suite.utterances:
             known = suite.utterances[place]
             runs = [told(number, answer)._replace(base=run.base) for run, answer in _answers(suites[index], known)]
-            return repeated.Repeated(number, known=runs, why_known=known.why, in_turn=known.in_turn)
+            return repeated.Repeated(
+                number, known=runs, why_known=known.why, in_turn=known.in_turn, known_usual=known.usual
+            )
         test: repeated.Repeated[_Told] = repeated.Repeated(number, asked=1)
         test.add(told(number, suite.first.answers[place]), usual=True)
         return test

@@ -1,0 +1,115 @@
+"""Whether all tests together fail more often than on the base: the statistics, and when all are run again."""
+
+from __future__ import annotations
+
+import random
+from functools import lru_cache
+from math import exp, isclose, log
+
+import pytest
+from scipy.integrate import quad
+from test_repeats import base_of, evaluated, losses, of, with_base
+
+from turncheck.comparison.together import (
+    Stratum,
+    alarm,
+    evidence_of_pairs,
+    is_worth_another_look,
+    level_at,
+    looks,
+    p_value_of_losses,
+    pairs_of,
+)
+from turncheck.settings.repeats import RepeatRules
+
+EIGHT = [f"case {number}" for number in range(8)]
+
+
+@pytest.mark.parametrize(("lost", "gained"), [(0, 0), (1, 0), (0, 3), (7, 2), (40, 40), (200, 0)])
+def test_the_evidence_of_pairs_is_the_mean_of_likelihood_ratios(lost: int, gained: int) -> None:
+    mean, _ = quad(lambda share: 2 * (2 * share) ** lost * (2 - 2 * share) ** gained, 0.5, 1)
+    assert isclose(evidence_of_pairs(lost, gained), log(mean), abs_tol=1e-6)
+
+
+@pytest.mark.parametrize("pairs", [1, 5, 12])
+def test_the_evidence_of_pairs_that_differ_by_chance_is_one_on_average(pairs: int) -> None:
+    """That is why it exceeds 1 / a once in 1 / a runs at most, whenever it is looked at."""
+
+    @lru_cache(None)
+    def mean(lost: int, gained: int) -> float:
+        if lost + gained == pairs:
+            return exp(evidence_of_pairs(lost, gained))
+        return (mean(lost + 1, gained) + mean(lost, gained + 1)) / 2
+
+    assert isclose(mean(0, 0), 1, abs_tol=1e-9)
+
+
+def test_looking_after_each_pair_raises_few_alarms() -> None:
+    chance = random.Random(1)
+    found = 0
+    for _ in range(2000):
+        lost = gained = 0
+        for _ in range(100):
+            worse = chance.random() < 0.5
+            lost, gained = lost + worse, gained + (not worse)
+            if evidence_of_pairs(lost, gained) >= alarm(0.05):
+                found += 1
+                break
+    assert found <= 0.05 * 2000
+
+
+def test_pairs_are_counted_by_which_side_failed() -> None:
+    assert pairs_of(["", "FP", "PFFFPP"]) == (1, 1, 4)
+
+
+@pytest.mark.parametrize(("first", "most"), [(2, 30), (1, 30), (3, 40), (20, 20), (2, 1000)])
+def test_the_looks_share_the_false_alarms(first: int, most: int) -> None:
+    assert isclose(sum(level_at(look, first, most, 0.005) for look in looks(first, most)), 0.005)
+    assert not is_worth_another_look(0.0, most, first, most), "there are no more runs"
+
+
+def test_half_of_what_was_seen_counts() -> None:
+    stratum = Stratum(2, 2, 0, 2)
+    assert isclose(p_value_of_losses([stratum]), 1 / 6)
+    assert isclose(p_value_of_losses([stratum], middle=True), 1 / 12)
+    assert p_value_of_losses([Stratum(3, 3, 3, 3)], middle=True) == 0.5, "what always fails says nothing"
+
+
+# --- whole suites -----------------------------------------------------------------------------------------------------
+
+
+def red(seed: int, rate: float, base_rate: float, *, in_turn: bool, runs: str = "P" * 20) -> bool:
+    """Whether a run fails whose cases all fail at a rate."""
+    base = with_base(evaluated(dict.fromkeys(EIGHT, 0.0)), runs)
+    there = base_of(dict.fromkeys(EIGHT, base_rate), 1000 + seed) if in_turn else None
+    section = evaluated(dict.fromkeys(EIGHT, rate), base, on_base=there, seed=seed)
+    return losses(section).real or any(of(section, name).outcome == "regressed" for name in EIGHT)
+
+
+@pytest.mark.parametrize("in_turn", [True, False])
+def test_a_bot_that_is_wrong_in_a_fifth_of_its_answers_is_found_over_eight_cases(in_turn: bool) -> None:
+    assert sum(red(seed, 0.2, 0.0, in_turn=in_turn) for seed in range(20)) >= 18
+
+
+def test_a_report_with_five_runs_of_each_case_is_enough() -> None:
+    assert sum(red(seed, 0.2, 0.0, in_turn=False, runs="PPPPP") for seed in range(20)) >= 18
+
+
+def test_a_report_with_fewer_says_what_is_missing() -> None:
+    rules = RepeatRules()
+    base = with_base(evaluated(dict.fromkeys(EIGHT, 0.0)), "PP")
+    remarks = [evaluated(dict.fromkeys(EIGHT, 0.2), base, rules=rules, seed=seed).remarks for seed in range(5)]
+    assert sum("first: 5" in " ".join(words) for words in remarks) >= 3
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.2])
+def test_equal_bots_pass(rate: float) -> None:
+    runs = "P" * 19 + "F" if rate < 0.1 else "PPPPF" * 4
+    assert not any(red(seed, rate, rate, in_turn=in_turn, runs=runs) for seed in range(10) for in_turn in (True, False))
+
+
+def test_a_case_that_fails_when_all_are_run_again_is_judged_by_all_of_its_runs() -> None:
+    section = evaluated(dict.fromkeys(EIGHT, 0.2), on_base=base_of(dict.fromkeys(EIGHT, 0.0), 5), seed=3)
+    for name in EIGHT:
+        found = of(section, name)
+        assert ("F" in found.runs.upper()) == (found.outcome != "passed")
