@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -281,6 +282,24 @@ def test_a_rule_in_one_line_is_repaired_by_as_little_as_it_takes(repository: Rep
 
     assert judged.code == 1
     assert judged.newly_failing == ["lending"]
+
+
+@pytest.mark.parametrize("fault", ["indentation", "a key that is unknown"])
+def test_what_fails_on_a_base_whose_repair_is_doubtful_is_not_said_to_be_unrun(
+    repository: Repository, fault: str, golden: Golden
+) -> None:
+    tests: Files = {"tests/test_stories.yml": replaced(TESTS, ("  - action: utter_greet", "  - action: utter_lend"))}
+    rewritten = RULES.replace("- rule: lend\n", "- rule: lend\n  wait_for_user_input: true\n")
+
+    judged = repository.judged(
+        {**tests, "data/rules.yml": UNREADABLE_RULES[fault]}, {**tests, "data/rules.yml": rewritten}
+    )
+
+    assert [one["base_passed"] for one in judged.comparison["stories"]["unknown"]] == [False]
+    assert judged.gate("new-failures") == "not judged"
+    comment = (repository.folder / "results" / "comment.md").read_text()
+    assert "failing test" not in comment.rpartition("On the base too")[2]
+    golden("\n".join([judged.verdict["summary"], *re.findall(r"#### .*fail.*|.*`new-failures`.*", comment)]))
 
 
 STEPS_THAT_ARE_NONE = {

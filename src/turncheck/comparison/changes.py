@@ -302,6 +302,11 @@ class ChangedCases(Part, frozen=True, kw_only=True):
         return () if isinstance(self.unknown, UnsetType) else self.unknown
 
     @property
+    def failing_if_repaired(self) -> tuple[CaseChange, ...]:
+        """Those of them that fail on the base as well, as far as it was repaired: another repair might let them pass."""
+        return tuple(case for case in self.unknown_cases if case.base_passed is not None)
+
+    @property
     def newly_misunderstood(self) -> tuple[CaseChange, ...]:
         """All cases that are misunderstood now and were not before, edited and new ones included."""
         return (*self.misunderstood, *(case for case in self.edited if case.newly_misunderstood))

@@ -128,6 +128,12 @@ def unknown_tests(report: Report, comparison: Comparison) -> tuple[FailedTest, .
     )
 
 
+def only_failing_if_repaired(comparison: Comparison | None) -> bool:
+    """Whether the base as repaired fails all the tests of which it cannot show whether they did there."""
+    cases = [] if comparison is None else [cases for _, cases in tests_of(comparison) if cases.unknown_cases]
+    return bool(cases) and all(one.failing_if_repaired == one.unknown_cases for one in cases)
+
+
 def _unknown_errors(comparison: Comparison) -> tuple[BadFinding, ...]:
     return tuple(_bad(one, one.message) for one in comparison.unknown_findings if one.severity == "error")
 

@@ -76,7 +76,7 @@ def find_remarks(report: Report, comparison: Comparison | None) -> list[Remark]:
     """
     compared = comparison if comparison and comparison.judged else None
     new_findings, old_findings = _finding_remarks(report, compared)
-    new, old = new_and_old(report, compared)
+    new, old, unknown = new_and_old(report, compared)
     stood_in = [one for one in new if report.tolerates_batch_failures and one[0] == "batch case"]
     new = [one for one in new if one not in stood_in]
     remarks = [*new_findings, *_test_remarks(new), *_test_remarks(stood_in, level="warning")]
@@ -99,7 +99,9 @@ def find_remarks(report: Report, comparison: Comparison | None) -> list[Remark]:
     remarks += old_findings
     # What failed before is only as severe as the gates count it, and never displaces what is new.
     counts = "test-failures" in report.settings.fail_on
-    remarks += _test_remarks(old, level="error" if counts else "warning", failed="failed (on the base too)")
+    level: Level = "error" if counts else "warning"
+    remarks += _test_remarks(unknown, level=level, failed="failed (perhaps on the base too)")
+    remarks += _test_remarks(old, level=level, failed="failed (on the base too)")
     remarks += [
         Remark(
             "notice",

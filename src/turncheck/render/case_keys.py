@@ -10,7 +10,7 @@ import hashlib
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -149,29 +149,35 @@ def _tests(report: Report) -> Iterator[tuple[str, Sequence[Case]]]:
     yield "batch case", batch_cases(report)
 
 
-def new_and_old(
-    report: Report, compared: Comparison | None
-) -> tuple[list[tuple[str, CaseChange]], list[tuple[str, CaseChange]]]:
-    """Split :func:`wrong_tests`: those that are new, and those that fail on the base too (none without a base).
+class WrongTests(NamedTuple):
+    """Failing tests beside their base, each with what it is called."""
 
-    A new one is named by what is wrong only here.
-    """
+    new: list[tuple[str, CaseChange]]
+    """Each named by what is wrong only here; without a base all."""
+    old: list[tuple[str, CaseChange]]
+    """Those that fail on the base too."""
+    unknown: list[tuple[str, CaseChange]]
+    """Those of which the base cannot show whether they did there."""
+
+
+def new_and_old(report: Report, compared: Comparison | None) -> WrongTests:
+    """Split :func:`wrong_tests` by what the base says of them."""
     if compared is None or not compared.judged:
-        return wrong_tests(report), []
-    news = {
-        "story": compared.stories.newly_failing,
-        "end-to-end case": compared.e2e.newly_failing,
-        "batch case": compared.batch.newly_failing,
-    }
-    new: list[tuple[str, CaseChange]] = []
-    old: list[tuple[str, CaseChange]] = []
+        return WrongTests(wrong_tests(report), [], [])
+    changed = {"story": compared.stories, "end-to-end case": compared.e2e, "batch case": compared.batch}
+    found = WrongTests([], [], [])
     for kind, cases in _tests(report):
-        find = by_place(news[kind])
+        find, find_unknown = by_place(changed[kind].newly_failing), by_place(changed[kind].unknown_cases)
         for case in cases:
-            if _counts_as_failed(report, case):
-                change = find(case.name, _places(case))
-                (new if change else old).append((kind, change or _wrong(case)))
-    return new, old
+            if not _counts_as_failed(report, case):
+                continue
+            if new := find(case.name, _places(case)):
+                found.new.append((kind, new))
+            elif unknown := find_unknown(case.name, _places(case)):
+                found.unknown.append((kind, unknown))
+            else:
+                found.old.append((kind, _wrong(case)))
+    return found
 
 
 def by_place(changes: Iterable[CaseChange]) -> Callable[[str, Sequence[Location]], CaseChange | None]:

@@ -204,8 +204,11 @@ def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[Neut
     title = f"Likely noise, since the figures are: sentences newly wrong ({len(flips)})"
     yield lists.listed("flips", title, flips, _sentence, unfolded=0)
     yield from lists.in_the_data(compared.new_findings, new=True, because=because)
+    both = [(kind, case) for kind, cases in _tests(compared) for case in cases.failing_if_repaired]
     unknown = [(kind, case) for kind, cases in _tests(compared) for case in cases.unknown_cases]
-    yield lists.failing("unknown_failing", "Failing tests, which the base could not run", unknown)
+    not_run = [test for test in unknown if test not in both]
+    yield lists.failing("unknown_failing", "Failing tests, which the base could not run", not_run)
+    yield lists.failing("failing_if_repaired", "Tests that fail on the repaired base too", both)
     found = compared.unknown_findings
     title = f"In the data, and perhaps of the base, which cannot be read there ({len(found)})"
     yield lists.listed("unknown_found", title, findings_by_cause(found), partial(entries.findings, advises=True))
@@ -264,8 +267,8 @@ def _names(lists: Lists, compared: Comparison) -> NeutralSection:
 
 def _constants(lists: Lists, report: Report, compared: Comparison) -> Iterable[NeutralSection]:
     """What was already wrong on the base, folded."""
-    _, tests = new_and_old(report, compared)
-    yield lists.failing("still_failing", "Tests that fail on the base too", tests, unfolded=0)
+    old = new_and_old(report, compared).old
+    yield lists.failing("still_failing", "Tests that fail on the base too", old, unfolded=0)
     stories = misunderstood_stories(report, _not_misunderstood_there(compared.stories))
     cases = misunderstood_cases(report, _not_misunderstood_there(compared.e2e))
     words, both = "Sentences misunderstood{} on the base too", (stories, cases)

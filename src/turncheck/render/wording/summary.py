@@ -137,6 +137,7 @@ def uncounted_clauses(
         if compared is not None and (unknown := gates_on_tests.unknown_tests(report, compared)):
             old = number - sum(1 + test.copies for test in unknown)
             more = f", {old:,} of them on the base too" if old > 0 else ""
+            more = " on the repaired base too" if gates_on_tests.only_failing_if_repaired(compared) else more
             parts.append(f"{kinds} {'fails' if number == 1 else 'fail'}{more}")
         elif "new-failures" in judged_by and compared is not None:
             parts.append(f"{kinds} {'fails' if number == 1 else 'fail'} on the base too")
