@@ -130,6 +130,14 @@ def test_intents_are_judged_before_the_fallback_and_understood_after_it() -> Non
     assert (nlu.understood.threshold, nlu.understood.ambiguity_threshold) == (0.3, 0.1)
 
 
+@pytest.mark.parametrize("keys", [("pipeline",), ("language", "recipe"), ()])
+def test_without_a_pipeline_a_project_of_rasa_has_the_thresholds_of_its_default_one(keys: tuple[str, ...]) -> None:
+    config = Config(keys=dict.fromkeys(keys, NOWHERE))
+    understood = held_out([Example("hm", "greet")], parse_of("hm", ("greet", 0.9)), config=config).understood
+    assert understood is not None
+    assert (understood.threshold, understood.ambiguity_threshold) == ((0.3, 0.1) if keys else (None, None))
+
+
 def test_after_a_fallback_a_ranking_is_as_long_as_any_other() -> None:
     names = [("greet", 0.25), ("bye", 0.2), ("order", 0.15), ("ask", 0.1), ("stop", 0.05)]
     nlu = held_out(

@@ -34,6 +34,7 @@ from turncheck.process.output_files import temporary_folder
 from turncheck.process.regular_file import read_regular
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml, write_responses_yaml
 from turncheck.project.nlu_data import NluData
+from turncheck.project.rasa_components import pipeline_of
 from turncheck.project.reader import read_project
 from turncheck.publishing.files import write_all, write_file
 from turncheck.render.nlu_text import CurvePoint, draw_curves, figures_json, results_json
@@ -172,8 +173,6 @@ def _of_component(left: _Pair, right: _Pair) -> Iterator[tuple[str, str]]:
 
 
 def _pairs(config: Config, configured: Configured) -> list[_Pair]:
-    from turncheck.engines.embedded.nlu.plan import pipeline_of  # imports NumPy
-
     own = [component for component in configured if component.section == "pipeline"]
     return list(zip(pipeline_of(config), own, strict=True))
 

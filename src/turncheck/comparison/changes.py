@@ -303,7 +303,7 @@ class ChangedCases(Part, frozen=True, kw_only=True):
 
     @property
     def failing_if_repaired(self) -> tuple[CaseChange, ...]:
-        """Those of them that fail on the base as well, as far as it was repaired: another repair might let them pass."""
+        """Those of them that fail on the base as well, repaired: another repair might let them pass."""
         return tuple(case for case in self.unknown_cases if case.base_passed is not None)
 
     @property

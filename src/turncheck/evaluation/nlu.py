@@ -35,6 +35,7 @@ from turncheck.evaluation.splits import FoldRun, Folds, fold_unit, run_folds, st
 from turncheck.messages.errors import CutShortError
 from turncheck.messages.phrasing import count
 from turncheck.project.config import DUCKLING_DIMENSIONS
+from turncheck.project.rasa_components import pipeline_of
 from turncheck.report import model
 from turncheck.report.understanding import CoveredIntents, found_by, of_dimension
 from turncheck.work.workplace import INLINE, Executor
@@ -407,7 +408,8 @@ def _understood(
     judgements = (
         own if team is None else [replace(judgement, confidence=team.of(judgement.confidence)) for judgement in own]
     )
-    for component in config.pipeline or ():
+    # Without a pipeline, a project of Rasa has the default one; what has no configuration is no project of Rasa.
+    for component in pipeline_of(config) if config.keys or config.pipeline else ():
         if component.name.rpartition(".")[2] == "FallbackClassifier":
             threshold = _number(component, "threshold", FALLBACK_THRESHOLD)
             ambiguity = _number(component, "ambiguity_threshold", FALLBACK_AMBIGUITY_THRESHOLD)

@@ -11,12 +11,13 @@ from msgspec import Struct, field
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import nearest
 from turncheck.project.config import policy_class, short_name
+from turncheck.project.model import Component
 from turncheck.project.rasa_version import NEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from turncheck.project.model import Component
+    from turncheck.project.model import Config
 
 Role = Literal["tokenizer", "language model", "featurizer", "classifier", "extractor", "mapper", "selector", "handler"]
 
@@ -427,3 +428,24 @@ def ensure_policy_accepted(component: Component) -> None:
     if "max_history" in there and name != "RulePolicy":
         history = component.parameters.get("max_history")
         _ensure(component, "max_history", history is None or isinstance(history, int), "a whole number")
+
+
+_DEFAULT_PIPELINE: Final[tuple[tuple[str, Mapping[str, Any]], ...]] = (
+    ("WhitespaceTokenizer", {}),
+    ("RegexFeaturizer", {}),
+    ("LexicalSyntacticFeaturizer", {}),
+    ("CountVectorsFeaturizer", {}),
+    ("CountVectorsFeaturizer", {"analyzer": "char_wb", "min_ngram": 1, "max_ngram": 4}),
+    ("DIETClassifier", {"epochs": 100, "constrain_similarities": True}),
+    ("EntitySynonymMapper", {}),
+    ("ResponseSelector", {"epochs": 100, "constrain_similarities": True}),
+    ("FallbackClassifier", {"threshold": 0.3, "ambiguity_threshold": 0.1}),
+)
+"""What Rasa 3.6 uses if ``config.yml`` has no pipeline."""
+
+
+def pipeline_of(config: Config) -> tuple[Component, ...]:
+    """Return the components of the pipeline, or those of Rasa's default pipeline if there is none."""
+    if config.pipeline is not None:
+        return config.pipeline
+    return tuple(Component(name, parameters, config.location) for name, parameters in _DEFAULT_PIPELINE)

@@ -204,14 +204,7 @@ def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[Neut
     title = f"Likely noise, since the figures are: sentences newly wrong ({len(flips)})"
     yield lists.listed("flips", title, flips, _sentence, unfolded=0)
     yield from lists.in_the_data(compared.new_findings, new=True, because=because)
-    both = [(kind, case) for kind, cases in _tests(compared) for case in cases.failing_if_repaired]
-    unknown = [(kind, case) for kind, cases in _tests(compared) for case in cases.unknown_cases]
-    not_run = [test for test in unknown if test not in both]
-    yield lists.failing("unknown_failing", "Failing tests, which the base could not run", not_run)
-    yield lists.failing("failing_if_repaired", "Tests that fail on the repaired base too", both)
-    found = compared.unknown_findings
-    title = f"In the data, and perhaps of the base, which cannot be read there ({len(found)})"
-    yield lists.listed("unknown_found", title, findings_by_cause(found), partial(entries.findings, advises=True))
+    yield from _not_known(lists, compared)
     # Where a fault kept tests from running, nobody knows what they reach.
     uncovered = [item for item in compared.changed_items if not item.covered and not faults_of(report)]
     title = f"Changed, but not reached by any test ({len(uncovered)} of {len(compared.changed_items)})"
@@ -223,6 +216,18 @@ def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[Neut
     yield replace(_weighted(section, gone), note=_how_to_delete(compared))
     yield from _improvements(lists, compared)
     yield from _constants(lists, report, compared)
+
+
+def _not_known(lists: Lists, compared: Comparison) -> Iterable[NeutralSection]:
+    """What may be new or old, since the base could not show it."""
+    repaired = [(kind, case) for kind, cases in _tests(compared) for case in cases.failing_if_repaired]
+    unknown = [(kind, case) for kind, cases in _tests(compared) for case in cases.unknown_cases]
+    not_run = [test for test in unknown if test not in repaired]
+    yield lists.failing("unknown_failing", "Failing tests, which the base could not run", not_run)
+    yield lists.failing("failing_if_repaired", "Tests that fail on the repaired base too", repaired)
+    found = compared.unknown_findings
+    title = f"In the data, and perhaps of the base, which cannot be read there ({len(found)})"
+    yield lists.listed("unknown_found", title, findings_by_cause(found), partial(entries.findings, advises=True))
 
 
 def _improvements(lists: Lists, compared: Comparison) -> Iterable[NeutralSection]:

@@ -340,10 +340,10 @@ _OLD: Final = {
 ORDER: Final = (
     "remarks", "edited", "quarantined", "errors", "cut", "stripped", "relabelled", "fallback", "components",
     "mostly_wrong", "collisions", "failing", "unknown_failing", "failing_if_repaired", "misunderstood",
-    "misunderstood_cases", "gone_tests", "wrong", "labels", "removed", "findings", "unknown_found", "uncovered", "reached", "survivors", "noise", "notes",
-    "flips", "right", "gone", "gone_elsewhere", "names", "still_failing", "still_misunderstood",
-    "still_misunderstood_cases", "still_wrong", "still_found", "suites", "intents", "confusions", "covered", "gates",
-    "skipped", "substituted", "method",
+    "misunderstood_cases", "gone_tests", "wrong", "labels", "removed", "findings", "unknown_found", "uncovered",
+    "reached", "survivors", "noise", "notes", "flips", "right", "gone", "gone_elsewhere", "names", "still_failing",
+    "still_misunderstood", "still_misunderstood_cases", "still_wrong", "still_found", "suites", "intents", "confusions",
+    "covered", "gates", "skipped", "substituted", "method",
 )  # fmt: skip
 """How a document shows the sections that are below its figures."""
 _WHOLE: Final = frozenset({"suppressions", "settings", "edited", "quarantined", "metrics", "gates"})

@@ -18,7 +18,7 @@ from turncheck.messages.errors import UserError
 from turncheck.messages.finding import NOWHERE, Location
 from turncheck.project.config import DEFAULT_RECIPE, policy_class
 from turncheck.project.model import Component, Config
-from turncheck.project.rasa_components import is_custom, known_component
+from turncheck.project.rasa_components import is_custom, known_component, pipeline_of
 from turncheck.report.model import ConfiguredComponent, IgnoredParameter, Substitution
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _importers(config: Config) -> Iterator[ConfiguredComponent]:
 
 
 def _pipeline(config: Config, *, rasa: int, allow_custom_code: bool) -> Iterator[ConfiguredComponent]:
-    from turncheck.engines.embedded.nlu.plan import make_plan, pipeline_of  # imports NumPy
+    from turncheck.engines.embedded.nlu.plan import make_plan  # imports NumPy
 
     pipeline = pipeline_of(config)
     plan = make_plan(replace(config, pipeline=pipeline), rasa=rasa, allow_custom_code=allow_custom_code)

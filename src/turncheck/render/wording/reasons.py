@@ -213,9 +213,7 @@ def _hidden_on_base(gate: judged.Judged, run: _Run) -> str:
     words = [count(tests, "test that fails", "tests that fail")] if tests else []
     words += [count(errors, "error in the data", "errors in the data")] if errors else []
     if gates_on_tests.only_failing_if_repaired(run.compared):
-        return (
-            f"{wording.joined(words)} may be new: the repaired base fails the same, another repair might not"
-        )
+        return f"{wording.joined(words)} may be new: the repaired base fails the same, another repair might not"
     return f"{wording.joined(words)} may be old: {hidden_in_words(run.compared)}"
 
 

@@ -17,6 +17,7 @@ from turncheck.project.rasa_components import (
     is_custom,
     known_component,
     parameters_of,
+    pipeline_of,
     require_known,
 )
 from turncheck.project.rasa_version import NEWEST
@@ -43,19 +44,6 @@ class Plan(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-_DEFAULT_PIPELINE: Final[tuple[tuple[str, Mapping[str, Any]], ...]] = (
-    ("WhitespaceTokenizer", {}),
-    ("RegexFeaturizer", {}),
-    ("LexicalSyntacticFeaturizer", {}),
-    ("CountVectorsFeaturizer", {}),
-    ("CountVectorsFeaturizer", {"analyzer": "char_wb", "min_ngram": 1, "max_ngram": 4}),
-    ("DIETClassifier", {"epochs": 100, "constrain_similarities": True}),
-    ("EntitySynonymMapper", {}),
-    ("ResponseSelector", {"epochs": 100, "constrain_similarities": True}),
-    ("FallbackClassifier", {"threshold": 0.3, "ambiguity_threshold": 0.1}),
-)
-"""What Rasa 3.6 uses if ``config.yml`` has no pipeline."""
-
 _PACKAGE: Final = re.compile(r"[a-z]\w*")
 
 _LINEAR: Final = "a linear model over word and character n-grams"
@@ -79,13 +67,6 @@ _GIVES_TOKEN_FEATURES: Final = frozenset({"RegexFeaturizer", "SpacyFeaturizer"})
 _GIVES_SENTENCE_FEATURES: Final = frozenset(
     {"RegexFeaturizer", "CountVectorsFeaturizer", "LatentFeaturizer", "SpacyFeaturizer"}
 )
-
-
-def pipeline_of(config: Config) -> tuple[Component, ...]:
-    """Return the components of the pipeline, or those of Rasa's default pipeline if there is none."""
-    if config.pipeline is not None:
-        return config.pipeline
-    return tuple(Component(name, parameters, config.location) for name, parameters in _DEFAULT_PIPELINE)
 
 
 def make_plan(
