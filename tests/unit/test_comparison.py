@@ -468,6 +468,23 @@ def test_equal_sentences_in_another_order_have_not_changed_sides() -> None:
     assert (examples.worse, examples.better) == ((), ())
 
 
+@pytest.mark.parametrize("text", ['/travel{"city": "Rome"}', ' /travel{"city": "Rome"}'])
+def test_a_message_that_names_its_intent_has_no_words_to_score_on_either_side(text: str) -> None:
+    place = text.index("Rome")
+    both = [
+        example("to Rome", "travel", entities=[(3, 7, "city")]),
+        example(text, "travel", entities=[(place, place + 4, "city")], found=[]),
+    ]
+    base = report(examples=both, entity_scores=1.0)
+    head = report(examples=[*both, example("to Oslo", "travel", entities=[(3, 7, "city")])], entity_scores=1.0)
+
+    metric = compared(head, base).metric("nlu.entities.DIETClassifier.f1")
+
+    assert metric is not None
+    assert metric.shared is not None
+    assert (metric.shared.base, metric.shared.value) == (1.0, 1.0)
+
+
 def test_sentences_whose_entities_were_annotated_anew_are_other_examples_for_entities() -> None:
     def side(kind: str) -> Report:
         return report(

@@ -63,6 +63,20 @@ def test_a_trigger_without_mapping_policy_is_refused(major: int, tmp_path: Path,
     golden(refused.value)
 
 
+@pytest.mark.parametrize("ends", ['"null"', '"a_frm"'])
+@pytest.mark.parametrize(("major", "severity"), [(1, "warning"), (2, "error")])
+def test_rasa_1_trains_with_a_form_that_the_domain_lacks(major: int, severity: str, ends: str, tmp_path: Path) -> None:
+    forms = "[a_form]" if major == 1 else "{a_form: {a: [{type: from_text}]}}"
+    story = f'## a\n* bye\n  - a_form\n  - form{{"name": "a_form"}}\n  - form{{"name": {ends}}}\n  - utter_bye\n'
+    policies = "[{name: MemoizationPolicy}, {name: FormPolicy}]"
+    read = project(tmp_path, major, policies, story, forms=forms)
+
+    found = [finding for finding in validate(read).findings if finding.code == "form-not-in-domain"]
+
+    assert [finding.severity for finding in found] == [severity]
+    train_ensemble(read)
+
+
 @pytest.mark.parametrize("major", [1, 2])
 def test_a_memoization_that_does_not_say_looks_back_at_five_states(major: int, tmp_path: Path) -> None:
     same = "* greet\n  - utter_hi\n" * 3

@@ -11,13 +11,12 @@ the score must agree: accuracy and F1 of the same sentences never contradict eac
 
 from __future__ import annotations
 
-import re
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.metrics import Significance
 from turncheck.comparison.paired import LEVEL, Judged, mcnemar_exact
-from turncheck.report.understanding import NO_ENTITY, found_by, read_tokens, to_find, token_labels
+from turncheck.report.understanding import NO_ENTITY, found_by, read_tokens, to_find, token_labels, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -176,11 +175,7 @@ def _responses(pairs: Iterable[tuple[NluPrediction, NluPrediction]], selector: s
 
 def _words(old: NluPrediction, new: NluPrediction, extractor: str, scored: Iterable[str]) -> list[Judged]:
     """The tokens of a sentence with their labels, as entities are scored."""
-    tokens = (
-        read_tokens(new.predicted.tokens)
-        or read_tokens(old.predicted.tokens)
-        or tuple(word.span() for word in re.finditer(r"\S+", new.text))
-    )
+    tokens = read_tokens(new.predicted.tokens) or read_tokens(old.predicted.tokens) or words_of(new.text)
     sides = (
         to_find(extractor, new.expected.entities, scored),
         found_by(extractor, old.predicted.entities),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
@@ -10,7 +9,7 @@ from msgspec.structs import replace
 
 from turncheck.evaluation.scores import before_fallback, judged_selector
 from turncheck.report import model
-from turncheck.report.understanding import Tokens, write_tokens
+from turncheck.report.understanding import Tokens, words_of, write_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -131,8 +130,6 @@ def _answers(point: model.ThresholdPoint, sentences: int) -> tuple[int, int]:
 RANKING_LENGTH: Final = 3
 """As much as a reader looks at; complete rankings would make up most of the report."""
 
-_WORD: Final = re.compile(r"\S+")
-
 
 class Judged(Struct, frozen=True):
     """A sentence, its parse, and the fold that judged it."""
@@ -154,11 +151,7 @@ class Judged(Struct, frozen=True):
         A message that names its intent itself (``/inform{"city": "Bonn"}``) skips every tokenizer and has no tokens,
         as in ``rasa test nlu``.
         """
-        if self.parse.tokens is not None:
-            return self.parse.tokens
-        if self.example.text.lstrip().startswith("/"):
-            return ()
-        return tuple(word.span() for word in _WORD.finditer(self.example.text))
+        return words_of(self.example.text) if self.parse.tokens is None else self.parse.tokens
 
 
 def shortened(parse: Parse) -> Parse:

@@ -34,6 +34,7 @@ EXTRACTORS_WITH_CONFIDENCE: Final = ("CRFEntityExtractor", "DIETClassifier")
 """Rasa only draws a histogram of confidences for these."""
 
 
+_WORD: Final = re.compile(r"\S+")
 _DIMENSION: Final = re.compile(r"(Duckling\w+) \((.+)\)", re.DOTALL)
 
 
@@ -54,6 +55,17 @@ def read_tokens(text: str) -> Tokens:
     """
     borders = (token.split("-") for token in text.split())
     return tuple((int(start), int(end)) for start, end in borders)
+
+
+def words_of(text: str) -> Tokens:
+    """Return the words of a message as tokens, none of one that names its intent itself: it skips every tokenizer.
+
+    >>> words_of("to Bonn")
+    ((0, 2), (3, 7))
+    >>> words_of('/inform{"city": "Bonn"}')
+    ()
+    """
+    return () if text.lstrip().startswith("/") else tuple(word.span() for word in _WORD.finditer(text))
 
 
 def label_of(entity: EntitySpan) -> str:

@@ -131,6 +131,8 @@ _OF_RASA_3: Final = frozenset(
 """Codes about what Rasa 3 changed, which do not apply to an older one."""
 _OF_RASA_2: Final = frozenset({"entity-role-undefined"})
 """Codes that do not apply to Rasa 1, whose domain does not list roles and groups."""
+TRAINED_BY_RASA_1: Final = frozenset({"form-not-in-domain"})
+"""Errors of later versions with which Rasa 0 and 1 train without a word: warnings there."""
 _SCHEMA: Final = "schema-violation"
 _WITH_SCHEMA: Final = frozenset({"domain", "config"})
 _SHOWN: Final = 3

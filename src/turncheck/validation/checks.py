@@ -219,9 +219,11 @@ _EMPTIED = (
 )
 
 
-def error_check(code: str, stage: Stage, title: str, text: str, **columns: Unpack[Columns]) -> Check:
+def error_check(
+    code: str, stage: Stage, title: str, text: str, *, details: str = "", **columns: Unpack[Columns]
+) -> Check:
     """Create a check of Rasa's that fails every run."""
-    return Check(code, "error", "always", stage, title, text, **columns)
+    return Check(code, "error", "always", stage, title, text, details=details, **columns)
 
 
 def emptying_check(code: str, title: str, text: str, *, about: tuple[str, ...], position: int = 0) -> Check:

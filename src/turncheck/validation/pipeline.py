@@ -475,7 +475,11 @@ def _validate_older(
     targets_3: bool,
 ) -> Validated:
     """Check a project by the rules of its own version; whatever Rasa 3 would refuse is one finding."""
-    from turncheck.validation.before_training import refusals_of_rasa_3, split_for  # most projects are for Rasa 3
+    from turncheck.validation.before_training import (  # most projects are for Rasa 3
+        TRAINED_BY_RASA_1,
+        refusals_of_rasa_3,
+        split_for,
+    )
 
     facts = gather(project, tests=tests, max_history=max_history, stories_only=False)
     found_here = dict.fromkeys(
@@ -484,8 +488,14 @@ def _validate_older(
     kept, refused = split_for(project, (finding for finding in found_here if finding.code != LEGACY_PROJECT))
     judge = _Judge(frozenset(facts.retrieval_intents), stories_only=False, strict=strict, drop_in=False)
     pairs = [judge.judged(finding, RasaView(kept)) for finding in kept]
+    if project.domain.rasa < 2:
+        pairs = [_eased(*pair) if pair[0].code in TRAINED_BY_RASA_1 else pair for pair in pairs]
     group = refusals_of_rasa_3(version, refused, targets_3=targets_3)
     return _sorted([*pairs, (group, "always" if targets_3 else "never")])
+
+
+def _eased(finding: Finding, _: Fails) -> tuple[Finding, Fails]:
+    return replace(finding, severity="warning"), "on-warnings"
 
 
 def _sorted(pairs: Iterable[tuple[Finding, Fails]]) -> Validated:
