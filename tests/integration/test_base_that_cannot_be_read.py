@@ -480,6 +480,16 @@ def test_a_test_that_an_untrainable_base_could_not_run_fails_there_too(
     golden(judged.verdict["reservation"])
 
 
+@pytest.mark.parametrize("missing", ["domain.yml", "config.yml"])
+def test_a_file_that_the_base_lacks_is_not_said_to_be_unreadable(
+    repository: Repository, missing: str, golden: Golden
+) -> None:
+    repository.judged({missing: ""}, {})
+
+    comment = (repository.folder / "results" / "comment.md").read_text()
+    golden("\n".join(re.findall(r"evaluated here, from git(?:; .*?)?\.<br>|#### In the data, .*", comment)))
+
+
 def test_beside_a_report_alone_what_the_base_hides_is_not_judged(repository: Repository, golden: Golden) -> None:
     base: Files = {"data/nlu.yml": UNREADABLE["indentation"]}
     repository.judged(base, {**base, "domain.yml": DOMAIN + "\n"})

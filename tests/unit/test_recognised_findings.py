@@ -107,6 +107,27 @@ def test_what_loses_a_member_is_the_old_finding_and_what_gains_one_is_not(code: 
     assert len(new([more], [base, replace(base, lines=OTHER_LINE)])) == 1
 
 
+@pytest.mark.parametrize("members", [2, 3, 30])
+@pytest.mark.parametrize("joined", [1, 2])
+def test_of_what_contradicts_each_other_only_what_joins_is_new(members: int, joined: int) -> None:
+    def contradictions(number: int) -> list[Finding]:
+        about = tuple(Name("story", f"rule {which}") for which in range(number))
+        made_here = made("rule-contradiction")
+        lines = [(f"{which:012x}", "", "") for which in range(number)]
+        return [
+            replace(made_here, about=about, lines=line, location=Location("r.yml", at))
+            for at, line in enumerate(lines, 1)
+        ]
+
+    base, head = contradictions(members), contradictions(members + joined)
+
+    assert [one.location.line for one in new(base, head)] == list(range(members + 1, members + joined + 1))
+    assert not new(head, base)
+    assert changed_findings(report(findings=base), report(findings=head))[1] == ()
+    edited = [replace(one, lines=OTHER_LINE) for one in head]
+    assert len(new(base, edited)) == len(head), "no line says which of them is old"
+
+
 def test_no_check_is_declared_that_does_not_say_what_it_is_about() -> None:
     assert all(declared(row) for row in CHECKS.values())
     with pytest.raises(TypeError, match=r"\babout\b"):

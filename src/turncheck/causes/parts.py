@@ -116,11 +116,8 @@ def changes_between(base: Project, head: Project, renamed: Iterable[NewName] = (
     found: dict[tuple[str, str, int], list[tuple[int, int]]] = defaultdict(list)
     on_both: set[tuple[str, str, int]] = set()
     for number, section in enumerate(sections):
-        seen: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
-        for place, item in enumerate(section.items):
-            seen[0][item.name] += item.before is not None
-            seen[1][item.name] += item.after is not None
-            key = section.group, item.name, seen[item.before is None][item.name]  # what moved has one key
+        for place, (item, number_of_name) in enumerate(zip(section.items, _numbers(section.items), strict=True)):
+            key = section.group, item.name, number_of_name
             if item.before is not None and item.after is not None:
                 on_both.add(key)
             if item.differs:
@@ -132,6 +129,16 @@ def changes_between(base: Project, head: Project, renamed: Iterable[NewName] = (
         parts.append(_renaming(one))
         places.append(frozenset())
     return Changes(head, sections, tuple(parts), tuple(places), renaming)
+
+
+def _numbers(items: Sequence[_Item]) -> Iterator[int]:
+    """Number the items of a name: those of both sides first; then one that is gone and one that is new are one."""
+    both = Counter(item.name for item in items if item.before is not None and item.after is not None)
+    seen: tuple[Counter[str], Counter[str], Counter[str]] = (Counter(), both.copy(), both.copy())
+    for item in items:
+        counter = seen[0 if item.before is not None and item.after is not None else 1 if item.after is None else 2]
+        counter[item.name] += 1
+        yield counter[item.name]
 
 
 def _renaming(new: NewName) -> Difference:

@@ -5,7 +5,7 @@ Each finding has one partner at most: ten faults of one identity where the base 
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.comparison.recognised_by_words import without_partners_by_words
@@ -67,7 +67,8 @@ def without_partners(
     """Return the findings of the base and of this side that have no partner on the other, in their order.
 
     A finding is the same one if its code and what it is about are (a name that is ``renamed`` is one name), or if it is
-    about fewer things of the same kinds than it was. What an error has for a partner was an error.
+    about fewer things of the same kinds than it was, or about more that brought a finding of their own. What an error
+    has for a partner was an error.
     """
     known, unknown = _parted(before)
     found, unidentified = _parted(after)
@@ -111,7 +112,7 @@ def _unpaired(old: list[_Side], new: list[_Side]) -> tuple[list[_Side], list[_Si
         if not (old and new):
             break
         old, new = _by_step(old, new, step)
-    return _with_fewer_members(old, new)
+    return _with_more_members(*_with_fewer_members(old, new))
 
 
 def _by_step(
@@ -153,6 +154,38 @@ def _with_fewer_members(old: list[_Side], new: list[_Side]) -> tuple[list[_Side]
                 paired.add(partner.number)
         new = left
     return [side for side in old if side.number not in paired], new
+
+
+def _with_more_members(old: list[_Side], new: list[_Side]) -> tuple[list[_Side], list[_Side]]:
+    """Pair what is about more things than a finding of the base on the same line, if what joined has one of its own.
+
+    Where everything that contradicts each other is reported for each of its rules, only the finding of the rule that
+    joined them is new.
+    """
+    number_of_old = Counter((side.finding.code, side.about) for side in old)
+    number_of_new = Counter((side.finding.code, side.about) for side in new)
+    waiting: dict[Hashable, list[_Side]] = defaultdict(list)
+    for side in old:
+        waiting[side.finding.code, side.lines[0]].append(side)
+    paired: set[int] = set()
+    left = []
+    for side in new:
+        code = side.finding.code
+        partner = next(
+            (
+                one
+                for one in waiting.get((code, side.lines[0]), ())
+                if one.number not in paired
+                and _is_of_fewer(one, side, unchanged=True)
+                and number_of_new[code, side.about] > number_of_old[code, one.about]
+            ),
+            None,
+        )
+        if partner is None:
+            left.append(side)
+        else:
+            paired.add(partner.number)
+    return [side for side in old if side.number not in paired], left
 
 
 def _is_of_fewer(side: _Side, partner: _Side, *, unchanged: bool) -> bool:

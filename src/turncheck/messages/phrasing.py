@@ -32,6 +32,9 @@ _RARE: Final = 50
 _SHORTLIST: Final = 12
 _ABBREVIATION: Final = 4
 """An abbreviation has at least this many characters of the word that it stands for."""
+_CLAUSE: Final = re.compile(r"(?<=[^.!?])(?:[.!?;:](?= )|, (?:so|and|which|but|since) )")
+"""Where a clause ends, after which a sentence may be cut without a trace."""
+_QUOTE: Final = re.compile(r"(?<!\w)'|'(?!\w)")
 _KINDS: Final = frozenset({"utter", "action", "validate", "ask", "form"})
 """Words in Rasa's names that say what kind of thing they name, not which one."""
 _KIND: Final = re.compile(r"(?:utter|action|validate)_")
@@ -41,6 +44,34 @@ _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+|\d+")
 def first_line(text: str) -> str:
     """Return the first line of a text; an empty string has an empty one."""
     return next(iter(text.splitlines()), "")
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text of at most so many characters: whole clauses if they are half of that, else words and an ellipsis.
+
+    A name in quotes is not torn.
+
+    >>> shortened("The form 'a' is not defined. Did you mean 'a_form' or 'another_form'?", 60)
+    "The form 'a' is not defined"
+    >>> shortened("The form 'a_form' of the story 'happy path' is not defined", 45)
+    "The form 'a_form' of the story 'happy path'…"
+    """
+    if len(text) <= most:
+        return text
+    ends = [found.start() for found in _CLAUSE.finditer(text[:most]) if not _in_quotes(text[: found.start()])]
+    if ends and ends[-1] >= most // 2:
+        return text[: ends[-1]]
+    cut = text[: most - 1]
+    if not text[most - 1].isspace() and " " in cut:
+        cut = cut.rpartition(" ")[0]
+    if _in_quotes(cut) and cut.rpartition("'")[0].strip():
+        cut = cut.rpartition("'")[0]
+    return f"{cut.rstrip(' ,;:')}…"
+
+
+def _in_quotes(text: str) -> bool:
+    """Whether a text ends within a name in quotes; an apostrophe within a word is none."""
+    return len(_QUOTE.findall(text)) % 2 == 1
 
 
 def on_one_line(text: str) -> str:

@@ -214,7 +214,7 @@ def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[Neut
     title = f"Tests that are gone ({number_of_tests(gone)})"
     section = lists.listed("gone_tests", title, gone, lambda test: entries.gone(*test), unfolded=lists.unfolded // 2)
     yield replace(_weighted(section, gone), note=_how_to_delete(compared))
-    yield from _improvements(lists, compared)
+    yield from _improvements(lists, report, compared)
     yield from _constants(lists, report, compared)
 
 
@@ -226,11 +226,11 @@ def _not_known(lists: Lists, compared: Comparison) -> Iterable[NeutralSection]:
     yield lists.failing("unknown_failing", "Failing tests, which the base could not run", not_run)
     yield lists.failing("failing_if_repaired", "Tests that fail on the repaired base too", repaired)
     found = compared.unknown_findings
-    title = f"In the data, and perhaps of the base, which cannot be read there ({len(found)})"
+    title = f"In the data, and perhaps of the base, which does not show it ({len(found)})"
     yield lists.listed("unknown_found", title, findings_by_cause(found), partial(entries.findings, advises=True))
 
 
-def _improvements(lists: Lists, compared: Comparison) -> Iterable[NeutralSection]:
+def _improvements(lists: Lists, report: Report, compared: Comparison) -> Iterable[NeutralSection]:
     """What is better or only different, folded."""
     tests = [(kind, case) for kind, cases in _tests(compared) for case in cases.better]
     sentences = [(what, case) for what, cases in _sentences(compared) for case in cases.better]
@@ -242,9 +242,15 @@ def _improvements(lists: Lists, compared: Comparison) -> Iterable[NeutralSection
     # Those that broke are listed above.
     reported = {id(case) for _, cases in kinds for case in (*cases.became_wrong, *cases.newly_misunderstood)}
     edited = [(kind, case) for kind, cases in kinds for case in cases.edited if id(case) not in reported]
-    title = f"Edited or renamed ({number_of_tests(edited)})"
-    section = lists.listed("edited", title, edited, lambda case: entries.edited(*case), unfolded=0)
-    yield _weighted(section, edited)
+    # Sentences of the training data test nothing by themselves: the change may edit any number of them.
+    no_tests = {"sentence"} if report.nlu is not None and report.nlu.mode == "cross-validation" else set()
+    for name, title, cases in (
+        ("edited", "Edited or renamed", [one for one in edited if one[0] not in no_tests]),
+        ("edited_sentences", "Training sentences that were edited", [one for one in edited if one[0] in no_tests]),
+    ):
+        with_number = f"{title} ({number_of_tests(cases)})"
+        section = lists.listed(name, with_number, cases, lambda case: entries.edited(*case), unfolded=0)
+        yield _weighted(section, cases)
     gone = [finding for finding in compared.gone_findings if finding.location.line]
     yield lists.listed("gone", f"No longer in the data ({len(gone)})", gone, entries.finding_gone, unfolded=0)
     elsewhere = [finding for finding in compared.gone_findings if not finding.location.line]

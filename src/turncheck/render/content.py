@@ -321,11 +321,12 @@ def _figure(metric: MetricDelta) -> Line:
 
 DEGRADATION: Final = (
     "method", "covered", "confusions", "intents", "suites", "still_found", "still_wrong", "still_misunderstood",
-    "still_misunderstood_cases", "still_failing", "substituted", "survivors", "noise", "flips", "right", "gone",
-    "gone_elsewhere", "names", "notes", "reached", "uncovered", "skipped", "remarks", "findings", "unknown_found",
-    "labels", "relabelled", "wrong", "removed", "components", "fallback", "stripped", "cut", "gone_tests", "collisions",
-    "mostly_wrong", "misunderstood", "misunderstood_cases", "failing_if_repaired", "unknown_failing", "failing",
-    "errors", "gates", "worse", "unseen", "metrics", "edited", "quarantined", "settings", "suppressions",
+    "still_misunderstood_cases", "still_failing", "substituted", "survivors", "noise", "edited_sentences", "flips",
+    "right", "gone", "gone_elsewhere", "names", "notes", "reached", "uncovered", "skipped", "remarks", "findings",
+    "unknown_found", "labels", "relabelled", "wrong", "removed", "components", "fallback", "stripped", "cut",
+    "gone_tests", "collisions", "mostly_wrong", "misunderstood", "misunderstood_cases", "failing_if_repaired",
+    "unknown_failing", "failing", "errors", "gates", "worse", "unseen", "metrics", "edited", "quarantined", "settings",
+    "suppressions",
 )  # fmt: skip
 """The order in which lists give up entries: details, what was wrong already, became right, became wrong, the gates; and
 last how the change alters what it is judged by."""
@@ -341,9 +342,9 @@ ORDER: Final = (
     "remarks", "edited", "quarantined", "errors", "cut", "stripped", "relabelled", "fallback", "components",
     "mostly_wrong", "collisions", "failing", "unknown_failing", "failing_if_repaired", "misunderstood",
     "misunderstood_cases", "gone_tests", "wrong", "labels", "removed", "findings", "unknown_found", "uncovered",
-    "reached", "survivors", "noise", "notes", "flips", "right", "gone", "gone_elsewhere", "names", "still_failing",
-    "still_misunderstood", "still_misunderstood_cases", "still_wrong", "still_found", "suites", "intents", "confusions",
-    "covered", "gates", "skipped", "substituted", "method",
+    "reached", "survivors", "noise", "notes", "flips", "edited_sentences", "right", "gone", "gone_elsewhere", "names",
+    "still_failing", "still_misunderstood", "still_misunderstood_cases", "still_wrong", "still_found", "suites",
+    "intents", "confusions", "covered", "gates", "skipped", "substituted", "method",
 )  # fmt: skip
 """How a document shows the sections that are below its figures."""
 _WHOLE: Final = frozenset({"suppressions", "settings", "edited", "quarantined", "metrics", "gates"})

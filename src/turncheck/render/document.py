@@ -13,6 +13,7 @@ from turncheck.render.main_metrics import main_metrics
 from turncheck.render.nlu_text import fallback_entry, trust_entry
 from turncheck.render.phrases import moment
 from turncheck.render.spans import Code, Entry, Line, Link, NeutralSection, Prose, Strong, Term, line, listed
+from turncheck.render.wording.changes import unreadable_in_words
 from turncheck.render.wording.tests import joined
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def _baseline(used: BaselineUsed, links: Links) -> Entry:
         words = f"; it cannot be {what} {_places(used.mended)}, and was repaired there as this change repairs it"
         parts = line(parts, Prose(words, 400, names_paths=True))
     if used.hidden:
-        words = f"; it cannot be read at {_places(used.hidden)}, so what it has there is not known"
+        words = f"; it {unreadable_in_words(used.hidden)}, so what it has there is not known"
         parts = line(parts, Prose(words, 400, names_paths=True))
     if used.run_id:
         run = Link(line("run ", Code(used.run_id, 20)), links.run_page(used.run_id))

@@ -8,6 +8,7 @@ from turncheck.comparison.changes import SINGULAR, ChangedPart, FallbackChange, 
 from turncheck.comparison.explanations import LEADING
 from turncheck.comparison.training_changes import dropped_intents, intent_of, many_moved
 from turncheck.messages.phrasing import count
+from turncheck.render.wording.figures import few
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.model import Comparison
     from turncheck.messages.finding import Finding
-    from turncheck.report.model import Report
+    from turncheck.report.model import Report, Unread
 
 
 # What a change took away from the training data, as clauses of the verdict's summary: it leads, whatever passed.
@@ -143,6 +144,17 @@ def _collide(one: str, other: str) -> str:
 
 def _more(number: int, what: str) -> str:
     return f" ({count(number, f'more {what}')})" if number else ""
+
+
+def unreadable_in_words(unread: Sequence[Unread]) -> str:
+    """``has no 'domain.yml' and cannot be read at 'data/nlu.yml:3'``; empty if there is nothing."""
+    missing = dict.fromkeys(one.location.path for one in unread if one.code.endswith("-not-found"))
+    places = dict.fromkeys(
+        f"{one.location.path}:{one.location.line or 1}" for one in unread if one.location.path not in missing
+    )
+    parts = [f"has no {few([*missing])}"] if missing else []
+    parts += [f"cannot be read at {few([*places])}"] if places else []
+    return " and ".join(parts)
 
 
 def unseen_in_words(compared: Comparison, engine: str) -> str:

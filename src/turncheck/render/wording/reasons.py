@@ -17,7 +17,7 @@ from turncheck.evaluations.kinds import CASES, KINDS, TESTS, WITHOUT_TESTS
 from turncheck.messages.finding import LEGACY_PROJECT
 from turncheck.messages.phrasing import count, first_line, on_one_line
 from turncheck.render.wording import tests as wording
-from turncheck.render.wording.changes import old_in_words, suppressed_in_words
+from turncheck.render.wording.changes import old_in_words, suppressed_in_words, unreadable_in_words
 from turncheck.render.wording.figures import change, few, figure, no_verdict, why_no_baseline
 from turncheck.render.wording.repeats import losses_in_words
 
@@ -221,8 +221,8 @@ def hidden_in_words(compared: Comparison | None) -> str:
     """Say where the base cannot be read."""
     used = compared.baseline if compared is not None else None
     unread = (used.hidden or used.mended) if used is not None else ()
-    if places := dict.fromkeys(f"{one.location.path}:{one.location.line or 1}" for one in unread):
-        return f"the base cannot be read at {few([*places])}"
+    if where := unreadable_in_words(unread):
+        return f"the base {where}"
     faults = compared.base_faults if compared is not None else ()
     return next((f"the base could not be run: {fault.reason}" for fault in faults), "the base cannot be read")
 

@@ -14,7 +14,7 @@ from turncheck.comparison.tally import Tally, faults_of, tallies
 from turncheck.comparison.training_changes import dropped_intents, is_likely_misparsed, noise_of, sentences_of
 from turncheck.evaluations.kinds import TESTS, WITHOUT_TESTS
 from turncheck.messages.finding import Finding, Location
-from turncheck.messages.phrasing import count, first_line
+from turncheck.messages.phrasing import count, first_line, shortened
 from turncheck.render.wording import tests as wording
 from turncheck.render.wording.causes import because_in_words
 from turncheck.render.wording.changes import (
@@ -55,7 +55,7 @@ class Clause(Struct, frozen=True):
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1].rstrip()}…"
+    return shortened(text, _LONGEST)
 
 
 # The clauses of a verdict's summary about what passed, what does not count, what is open and what changed.
