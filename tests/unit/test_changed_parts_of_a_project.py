@@ -67,3 +67,19 @@ def test_an_intent_that_leaves_the_domain_while_its_sentences_come_is_one_part()
 
         assert [(part.kind, part.name) for part in changes.parts] == [("intents", "greet")]
         assert not changes_between(base, changes.without([0])).parts
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["the new one first", "the one that replaces first"])
+def test_rules_of_one_name_are_parts_of_their_own(first: bool) -> None:
+    bot = read_given(Settings(project=str(Path(__file__).parents[2] / "examples" / "pizzeria")))
+    gone, other, *rules = bot.rules
+    replaces = replace(gone, name="twice", steps=(*gone.steps, gone.steps[-1]))
+    twice = [replace(other, name="twice", steps=other.steps[::-1]), replaces]
+    base = dataclasses.replace(bot, rules=(gone, *rules))
+    head = dataclasses.replace(bot, rules=(*(twice if first else twice[::-1]), *rules))
+
+    changes = changes_between(base, head)
+
+    said = sorted((part.name, part.change, part.old_name) for part in changes.parts if part.kind == "rules")
+    assert said == [("twice", "added", ""), ("twice", "replaced", gone.name)]
+    assert not changes_between(base, changes.without(range(len(changes.parts)))).parts
