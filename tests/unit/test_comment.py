@@ -272,6 +272,7 @@ def test_stories_that_are_gone_are_no_drop_but_said_and_named(golden: Golden) ->
 
     assert "| Stories passed | 10/10 | 3/3 | same; 7 gone |" in text
     assert "7 stories gone" in headline_of(text)
+    assert text.count("in the setting `accept-gone`") == 1, "it is not repeated above those that are folded"
     golden(text.partition("(7)\n\n")[2].partition("`story 5`")[0])
 
 

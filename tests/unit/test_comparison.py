@@ -15,7 +15,7 @@ from turncheck.comparison import metric_deltas as batch_figures
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Comparison, Missing, Present, Unreadable, encode
 from turncheck.messages.finding import Location
-from turncheck.report.model import GateSettings, ResponseScores, Skipped
+from turncheck.report.model import CoverageItem, GateSettings, KindCoverage, ResponseScores, Skipped
 
 if TYPE_CHECKING:
     from turncheck.comparison.changes import CaseChange
@@ -555,6 +555,29 @@ def test_neighbours_that_point_nowhere_are_passed_over() -> None:
     )
 
     assert compared(head, base).examples.worse[0].because == ()
+
+
+@pytest.mark.parametrize("kind", ["rules", "stories"])
+def test_a_rule_or_story_under_another_name_is_neither_new_nor_gone(kind: str) -> None:
+    def side(*items: tuple[str, str]) -> Report:
+        listed = tuple(
+            CoverageItem(
+                name=name, location=Location("r.yml", line), digest=f"{name} {content}", content=content, covered=False
+            )
+            for line, (name, content) in enumerate(items, 1)
+        )
+        return msgspec.structs.replace(report(), coverage={kind: KindCoverage(items=listed, share=0.0)})
+
+    base = side(("say hello", "1"), ("say bye", "2"), ("ask", "3"))
+    head = side(("greet", "1"), ("ask", "3"), ("part", "2"), ("part again", "2"), ("also ask", "3"))
+
+    comparison = compared(head, base)
+
+    assert [(item.name, item.change) for item in comparison.changed_items] == [
+        ("part again", "added"),
+        ("also ask", "added"),
+    ]
+    assert comparison.removed_items == ()
 
 
 def test_what_changed_and_no_test_reaches_is_listed_and_counted() -> None:

@@ -282,10 +282,13 @@ def changed_items(base: model.Report, head: model.Report, renamed: Sequence[Rena
             digests: dict[str, Counter[str]] = defaultdict(Counter)
             for item in base.coverage[kind].items:
                 digests[item.name][item.digest] += 1
+            called_otherwise = _contents_called_otherwise(kind, base, head)
             for item in head.coverage[kind].items:
                 known = digests.get(item.name)
                 if known and known[item.digest] > 0:
                     known[item.digest] -= 1
+                elif not known and called_otherwise[item.content] > 0:
+                    called_otherwise[item.content] -= 1
                 elif item.name not in named_anew or not item.content or named_anew[item.name] != item.content:
                     items.append(
                         ChangedItem(
@@ -297,6 +300,14 @@ def changed_items(base: model.Report, head: model.Report, renamed: Sequence[Rena
                         )
                     )
     return tuple(items)
+
+
+def _contents_called_otherwise(kind: str, base: model.Report, head: model.Report) -> Counter[str]:
+    """What the rules or stories say whose names are gone: one that says the same under a new name is no new one."""
+    if kind not in LEADING:
+        return Counter()
+    there = {item.name for item in head.coverage[kind].items}
+    return Counter(item.content for item in base.coverage[kind].items if item.content and item.name not in there)
 
 
 def at_their_changes(items: Sequence[ChangedItem], base: model.Report, head: model.Report) -> tuple[ChangedItem, ...]:

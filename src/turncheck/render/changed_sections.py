@@ -131,7 +131,9 @@ def reached(lists: Lists, compared: Comparison) -> Iterable[NeutralSection]:
     """Return what was changed and is reached by tests, what leads a dialogue first, so that it is named."""
     changed = [item for item in compared.changed_items if item.covered and item.change == "changed"]
     changed.sort(key=lambda changed_item: changed_item.kind not in {"rules", "stories"})
-    title = f"Changed, and reached by tests ({len(changed)})"
+    new = sum(one.covered for one in compared.changed_items) - len(changed)
+    more = f", and {new:,} new" if new else ""
+    title = f"Changed, and reached by tests ({len(changed)}{more})"
     yield lists.listed("reached", title, changed, item, unfolded=min(lists.unfolded, _MOST_QUOTED))
 
 

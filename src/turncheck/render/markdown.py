@@ -198,6 +198,11 @@ class _SectionView(Struct, frozen=True):
         return join([note, trusted("\n")]) if note else note
 
     @property
+    def folded_header(self) -> Markdown:
+        """The same for folded entries: a note above those in plain sight is not repeated."""
+        return self.header if self.section.columns or not self.visible else trusted("")
+
+    @property
     def visible(self) -> tuple[Markdown, ...]:
         """Entries in plain sight."""
         return self.section.entries[: self.section.unfolded]
