@@ -43,11 +43,31 @@ def test_a_step_is_text() -> None:
     assert_mere_text(stream.getvalue())
 
 
-def test_on_a_terminal_only_the_console_itself_moves_the_cursor() -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
 
+
+@pytest.mark.parametrize("about", ["", "bot 1"])
+@pytest.mark.parametrize("indent", ["", "    "])
+def test_on_a_terminal_notes_are_wrapped_between_words(
+    about: str, indent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    names = [f"some-part-of-it/report_{number}.json" for number in range(9)]
+    long = f"https://{'x' * 70}/"
+    notes = f"{indent}Written to results/: {', '.join(names)} {long}\nshort"
+    terminal, file = Terminal(), io.StringIO()
+    for stream in (terminal, file):
+        Console(stream=stream, about=about).note(notes)
+    lines = terminal.getvalue().splitlines()
+    assert all(len(line) <= 60 for line in lines if long not in line)
+    assert terminal.getvalue().split() == file.getvalue().split()
+    assert len(file.getvalue().splitlines()) == 2
+    assert lines[0].startswith(f"{about}: {indent}Written to" if about else f"{indent}Written to")
+
+
+def test_on_a_terminal_only_the_console_itself_moves_the_cursor() -> None:
     stream = Terminal()
     console = Console(stream=stream)
     with console.step("core", FORGED):

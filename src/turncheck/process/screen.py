@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
+import textwrap
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -106,6 +108,22 @@ def duration(seconds: float) -> str:
     return f"{round(seconds / _MINUTE)} minutes"
 
 
+def _wrapped(line: str, width: int) -> list[str]:
+    """Return a line in parts as wide as a terminal, broken between words; later ones are indented a little more."""
+    if len(line) <= width:
+        return [line]
+    words = line.lstrip()
+    indent = line[: len(line) - len(words)]
+    return textwrap.wrap(
+        words,
+        width,
+        initial_indent=indent,
+        subsequent_indent=f"{indent}  ",
+        break_long_words=False,  # an address or a path is copied whole
+        break_on_hyphens=False,
+    )
+
+
 @dataclass(slots=True)
 class Console:
     """Where progress goes: to standard error, so that standard output only has results.
@@ -187,5 +205,7 @@ class Console:
 
     def _write(self, text: str) -> None:
         text = plain(text)
-        lines = [f"{plain(self.about)}: {line}" for line in text.split("\n")] if self.about else [text]
+        lines = [f"{plain(self.about)}: {line}" if self.about else line for line in text.split("\n")]
+        if self.stream.isatty():
+            lines = [part for line in lines for part in _wrapped(line, shutil.get_terminal_size().columns)]
         self._show("".join(f"{line}\n" for line in lines))  # one call: no other line comes in

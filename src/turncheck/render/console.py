@@ -82,6 +82,7 @@ def render_console(
         printer.listed("still_found")
     printer.table("metrics")
     printer.under("worse")
+    printer.listed("findings")
     printer.lines([document.baseline, *document.baseline.below] if comparison else [])
     printer.lines(printer.entries("remarks"))
     printer.lines(printer.entries("skipped"), before="Not run: ")
