@@ -76,7 +76,7 @@ def test_it_ends_with_0_where_all_pass_and_with_1_where_one_fails(
 ) -> None:
     suite = write(tmp_path / "smoke.json", RIGHT)
     assert run(suite, "--project", project, "--json", tmp_path / "r.json", "--name", "Weekly", "--notes", "a note") == 0
-    assert "suite Weekly: 1 case (success)" in capsys.readouterr().out
+    assert "suite Weekly: 1 of 1 case passed" in capsys.readouterr().out
     report = decode((tmp_path / "r.json").read_bytes())
     assert report.batch is not None
     (judged,) = report.batch.suites
@@ -159,7 +159,7 @@ def test_a_trait_is_not_evaluated_by_an_engine_that_knows_none(
 ) -> None:
     trait = {"input": "hurry", "intent": "trait: Urgent"}
     assert run(write(tmp_path / "a.json", RIGHT, trait), "--project", project) == 1
-    golden(capsys.readouterr().out, only="success")
+    golden(capsys.readouterr().out, only="suite a")
     assert run(write(tmp_path / "b.json", trait), "--project", project) == 2
 
 

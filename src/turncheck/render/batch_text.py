@@ -67,9 +67,18 @@ def tested_at(suite: BatchSuite, measured: str | None) -> str:
     return moment(own or measured or "")
 
 
+_RUN: Final = {
+    "success": "",
+    "success with warning": " (not all could be evaluated)",
+    "failed": " (its run failed)",
+    "cancelled": " (its run was cancelled)",
+}
+"""What became of a suite's run, which says nothing of the results."""
+
+
 def _suite(suite: BatchSuite, folder: str, measured: str | None) -> Iterator[str]:
-    outcome = f" ({suite.outcome})"
-    yield f"suite {text(suite.name)}: {count(len(suite.cases), 'case')}{outcome}"
+    passed = sum(case.passed for case in suite.cases)
+    yield f"suite {text(suite.name)}: {passed:,} of {count(len(suite.cases), 'case')} passed{_RUN[suite.outcome]}"
     if suite.description:
         yield f"  {text(suite.description, 400)}"
     if facts := [fact for fact in (suite.version, tested_at(suite, measured)) if fact]:
