@@ -570,7 +570,10 @@ def test_a_host_is_refused_however_it_is_encoded(place: str, written: str, tmp_p
         ("BODY", "key: iso_3166_country_code, routingKey: mp3player, public_key: 9f8e7d6c5b4a39281706, monkey: a1"),
         ("HEADERS", "X-Plan: Basic, Idempotency-Key: abc, Accept-Language: sk-SK"),
         ("BODY", "max_tokens: 100, max_token: 5, password: null, stream_token: false, author: me"),
-        ("BODY", 'auth: "Bearer {token}", key: name, plan: Basic plan, languageCode: sk, id: asia'),
+        (
+            "BODY",
+            'auth: "{token}", deep: {keys: [a, "{token}"]}, key: name, plan: Basic plan, languageCode: sk, id: asia',
+        ),
         ("BODY", 'token: "{token}", secret: ["{token}"], password: ""'),
         ("BODY", "languages: [de-AT, sk-SK], version: 1.2.3, file: notes.md, href: page.html, to: me@shop.example"),
         (

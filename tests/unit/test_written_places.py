@@ -208,7 +208,7 @@ ELSEWHERE = {
     "ci/github/runner.py": "the files of the runner that its variables name",
     "ci/base_files.py": "a temporary folder, with the files of the base",
     "ci/git.py": "the same",
-    "run/base_projects.py": "the same",
+    "run/bot_of_base.py": "the same",
     "run/mended_base.py": "the same, not through links",
     "commands/convert.py": "a temporary folder",
     "commands/core.py": "the same",

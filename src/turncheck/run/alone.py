@@ -25,6 +25,7 @@ from turncheck.render.wording.tests import failing_in_quarantine, passing_in_qua
 from turncheck.report.model import EngineInfo, Report, Skipped
 from turncheck.report.quarantine import Quarantine
 from turncheck.run.assistant import opened_engine
+from turncheck.run.bot_of_base import ensure_token_is_sent_as_on_base
 from turncheck.run.folders import cache_of_command
 from turncheck.run.reading import ensure_possible, read_given, read_tests
 from turncheck.run.report_of import project_info, report_of
@@ -180,6 +181,7 @@ def measured_alone(
 
     def evaluate() -> Measured:
         nonlocal used
+        ensure_token_is_sent_as_on_base(settings, find_host(environment, settings.token))
         cache = cache_of_command(settings, environment, screen)
         with (
             opened_engine(settings, project, environment, screen, models=models, cache=cache) as engine,

@@ -1,8 +1,7 @@
-"""What the base measures, by its own files: its assistants, and how a bot over HTTP is asked there.
+"""What the base measures, by its own files.
 
 A change may move an assistant, and its settings with it. It must not choose another one to be measured: whatever the
 base measured is found again at the same path, or is compared with the new assistant that has the most files in common.
-Nor does a change choose how the bot of the base is asked: that is in the base's own ``turncheck.yml``.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
-import re
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -18,10 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from turncheck.ci.git import find_checkout
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import shown_path
-from turncheck.process.output_files import temporary_folder
 from turncheck.process.regular_file import file_and_case, read_regular
 from turncheck.project.folder import assistants_below, has_part, is_assistant, may_be_assistant
 from turncheck.settings.file import read_settings_file
@@ -30,8 +26,6 @@ from turncheck.settings.sources import FILE_NAME
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from turncheck.run.inputs import Inputs
-    from turncheck.settings.bot import Bot
     from turncheck.settings.options import Settings
 
 _FILES: Final = ("config", "domain", "data", "nlu", "stories", "e2e", "batch")
@@ -274,23 +268,3 @@ def _contents(folder: Path) -> set[bytes]:
             if path.is_file() and not path.is_symlink() and 0 < path.stat().st_size <= _LARGEST:
                 found.add(hashlib.sha256(read_regular(path, most=_LARGEST)).digest())
     return found
-
-
-def bot_of_base(inputs: Inputs, commit: str | None) -> Bot | None:
-    """Return the ``bot:`` of a commit; ``None`` if the checkout does not have it, or it cannot be read there."""
-    if inputs.settings_file is None or commit is None or not re.fullmatch("[0-9a-f]{40}|[0-9a-f]{64}", commit):
-        return None
-    file = inputs.settings_file.resolve()
-    checkout = find_checkout(file.parent)
-    if checkout is None or not file.is_relative_to(checkout.top.resolve()) or not checkout.has(commit):
-        return None
-    content = checkout.unfiltered(commit, file.relative_to(checkout.top.resolve()).as_posix())
-    if content is None:
-        return None
-    with temporary_folder("base") as folder:
-        (folder / FILE_NAME).write_bytes(content)
-        try:
-            bot: Bot | None = read_settings_file(folder).values.get("bot")
-        except UserError:  # a mistake that this change mends, say
-            return None
-    return bot

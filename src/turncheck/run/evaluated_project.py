@@ -27,7 +27,7 @@ from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report import model
 from turncheck.report.evaluations import EVALUATIONS
 from turncheck.run.assistant import action_server, cache_in_use, opened_engine
-from turncheck.run.base_projects import bot_of_base
+from turncheck.run.bot_of_base import bot_of_base
 from turncheck.run.inputs import NONE_PRECOMPUTED, Inputs, PrecomputedAnswers
 from turncheck.run.masking import masked, values_in
 from turncheck.run.plugin_figures import Subject, evaluate_by_plugins, with_metrics_of_plugins
@@ -274,7 +274,7 @@ def evaluate_project(
                 work=work,
                 precomputed=precomputed,
                 base_report=lambda: find_base(report_without_results(inputs, project)),
-                base_bot=partial(bot_of_base, inputs),
+                base_bot=partial(bot_of_base, inputs.settings_file),
                 until_its_end=until_its_end,
             )
             ensure_repeats_are_possible(run)

@@ -27,6 +27,7 @@ from turncheck.render.links import Links
 from turncheck.render.page.page import NAME as HTML_NAME
 from turncheck.report.model import Report, Source
 from turncheck.run.base_projects import path_in_repository
+from turncheck.run.bot_of_base import ensure_token_is_sent_as_on_base
 from turncheck.run.find_baseline import SEARCHED, BaselineSearch, is_tracked
 from turncheck.run.folders import cache_of, ensure_apart_from_project
 from turncheck.run.inputs import Inputs, changed_lines, number_of_changed_lines
@@ -91,6 +92,7 @@ def prepare(
     folder = _folder_of_one(settings, host, by_file="project" not in overrides)
     ensure_apart_from_project(Path(settings.out), settings)  # before anything is measured
     ensure_replaceable(Path(settings.out))
+    ensure_token_is_sent_as_on_base(settings, host, file.path)
     if not settings.output_format:
         settings = dataclasses.replace(settings, output_format=host.formats)
     root = root_in_repository(folder, host, otherwise=among)

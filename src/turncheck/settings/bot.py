@@ -19,8 +19,10 @@ from turncheck.messages.errors import UserError
 from turncheck.messages.finding import NOWHERE, Location
 from turncheck.messages.phrasing import not_one_of
 from turncheck.settings.bot_forbidden import named_elsewhere
+from turncheck.settings.bot_headers import leads_elsewhere, replaces_method
 from turncheck.settings.bot_placeholders import PLACEHOLDER, placeholders
 from turncheck.settings.bot_presets import PRESETS
+from turncheck.settings.bot_token import misplaced_token, token_places
 from turncheck.web.json_path import JsonPath, PathError, compiled
 from turncheck.yaml_tree.shapes import Anything, Either, Fault, Key, MapOf, Record, Text, read
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode
@@ -139,6 +141,18 @@ class Bot:
         """Whether the token is sent in the header of a login alone."""
         is_header = self.token.header.lower() == "authorization" and "token" not in _sent(self.request, self.session)
         return bool(self.token.signature) or is_header
+
+    @property
+    def token_places(self) -> frozenset[str]:
+        """Where the token is in what is sent, besides its header."""
+        poll = self.poll.request if self.poll is not None else None
+        calls = {"request": self.request, "open": self.session.opened, "poll": poll}
+        return frozenset(
+            f"{name}: {place}"
+            for name, call in calls.items()
+            if call is not None
+            for place in token_places(call.path, call.body)
+        )
 
     @property
     def messages_come_later(self) -> bool:
@@ -420,7 +434,7 @@ class _Reader(Struct, frozen=True):
     def _token(self) -> TokenShape:
         shape = self.data.get("token", {})
         token = TokenShape(**{name: str(value) for name, value in shape.items()})
-        if not _HEADER.fullmatch(token.header) or token.header.lower() in _OF_THE_CONNECTION:
+        if not _HEADER.fullmatch(token.header) or leads_elsewhere(token.header):
             raise self._fault(f"'{token.header}' is not a header for a token", "token", "header")
         if not token.prefix.isprintable() or not token.prefix.isascii():
             raise self._fault("`prefix` has characters that a header cannot have", "token", "prefix")
@@ -446,6 +460,13 @@ class _Reader(Struct, frozen=True):
             self._check_placeholders(text, known, place)
         if body is not None and not isinstance(body, dict | list):
             raise self._fault("`body` must be a map or a list", *keys, "body")
+        names = (unquote(part.partition("=")[0]) for part in re.split("[?&;]", path)[1:])
+        for name in (*names, *(body if isinstance(body, dict) else ())):
+            if replaces_method(str(name)):
+                raise self._fault(f"'{str(name)[:80]}' is not set here: write `method`", *keys)
+        if (what := misplaced_token(path, body)) is not None:
+            hint = "Let it be a value of its own, below another key than the message; or in a header, under `token`."
+            raise self._fault(what, *keys, "body" if "token" in placeholders(body) else "path", hint=hint)
         return BotRequest(str(shape.get("method", method)), path, body, headers, self._locate(*keys))
 
     def _check_placeholders(self, text: str, known: tuple[str, ...], keys: tuple[str, ...]) -> None:
@@ -464,7 +485,7 @@ class _Reader(Struct, frozen=True):
     def _check_header(self, name: str, value: str, keys: tuple[str, ...]) -> None:
         if not _HEADER.fullmatch(name) or not value.isprintable() or not value.isascii():
             raise self._fault(f"'{name[:80]}' is not a header", *keys)
-        if name.lower() in _OF_THE_CONNECTION:
+        if leads_elsewhere(name):
             raise self._fault(f"the header '{name}' is not set here", *keys)
 
     def _path(self, *keys: str) -> JsonPath | None:
@@ -517,12 +538,6 @@ _PATH_TEXT: Final = re.compile(
     r"/(?:[\w.~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2}|/(?!/))*(?:\?(?:[\w.~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?", re.ASCII
 )
 _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
-_OF_THE_CONNECTION: Final = frozenset(
-    {
-        *("host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "expect", "cookie"),
-        *("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"),
-    }
-)
 
 
 def _lines(value: Any, name: str = "") -> Iterator[str]:

@@ -8,6 +8,7 @@ from binascii import Error as Base64Error
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
+from turncheck.settings.bot_hosts import has_scheme, is_host, is_host_alone, is_of_host, names_address
 from turncheck.settings.bot_placeholders import PLACEHOLDER, placeholders
 from turncheck.yaml_tree.shapes import Fault
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
@@ -15,29 +16,7 @@ from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequ
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_ADDRESS: Final = re.compile(
-    r"[A-Za-z][A-Za-z0-9+.-]*://|(?<![A-Za-z0-9])(?i:https?|wss?|ftp):(?!\d*(?:\s|$))\S|^\s*[/\\]{2}"
-)
-"""Browsers and many libraries take ``https:host`` for an address, too."""
-_LEFT_OUT: Final = re.compile(r"[\t\r\n]")
-"""What they leave out of an address."""
-_HOST: Final = re.compile(
-    r"\s*(?P<user>[^\s/@]+@)?"
-    r"(?:(?P<name>(?:[\w-]+\.)+[a-z]{2,}|localhost)\.?|\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\]|[\w-]+(?=:\d))"
-    r"(?P<more>(?::\d{1,5})?(?:[/?#]\S*)?)\s*",
-    re.IGNORECASE,
-)
-_FILE: Final = re.compile(
-    r"(?i:html?|json|txt|png|jpe?g|gif|svg|webp|ico|pdf|xml|css|csv|js|php|ya?ml|mp3|mp4|wav|ogg)"
-)
-"""The ends of names of files that no host has."""
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_OF_HOSTS: Final = re.compile(
-    r"(?:\w*(?:ur[il]|webhook|callback|endpoint|hostname)|(?:\w{3,})?host|server|proxy|origin|href|redirect)s?"
-)
-"""The last word of a key whose value is a host or an address."""
-_HOSTS_ALONE: Final = frozenset({"host", "hostname", "url", "uri"})
-"""Keys whose value is a host whatever it looks like (``intranet``, ``2130706433``), unless it is a path."""
 _LONG_CODE: Final = 20
 """Codes of countries, languages and offers are shorter."""
 _SHORTEST_OPAQUE: Final = 8
@@ -47,7 +26,6 @@ _WHOSE: Final = frozenset(
 """What precedes ``key`` or ``pass`` where it opens a door: that of a row, a message or a passenger does not."""
 _HOOK: Final = re.compile(r"(?:\w*[_-])?(?:web)?hooks?", re.IGNORECASE)
 _UUID: Final = re.compile(r"[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}", re.IGNORECASE)
-_OF_VALUES: Final = frozenset({"value", "address", "name", "target"})
 _SECRET: Final = re.compile(
     r"(?:token|secrets?|passwords?|passwd|pwd|passphrase|credentials?|authorization|jwt|signature|(?<![a-z])auth"
     r"|(?:api|access|subscription|private|secret|functions?|auth|account|app|application|client|license|shared|signing"
@@ -138,11 +116,19 @@ def _turns(text: str) -> list[str]:
 
 def named_elsewhere(node: YamlNode, keys: tuple[str, ...] = ()) -> Iterator[Fault]:
     """Yield what names a host or a secret, with its place: only flags and inputs do that."""
+    is_sent = bool({"body", "headers"} & {*keys})
     if isinstance(node, YamlMapping):
+        in_parts = is_sent and has_scheme(below.data for below in node.items.values() if isinstance(below, YamlScalar))
         for key, below in node.items.items():
-            is_sent = bool({"body", "headers"} & {*keys})
             if is_sent:
                 yield from _of_key(node.keys[key], str(key))
+            if (
+                in_parts
+                and "version" not in str(key).lower()
+                and isinstance(below, YamlScalar)
+                and is_host(below.value)
+            ):
+                yield _host(below)
             name = f"{keys[-1]}-{key}" if is_sent and str(key).lower() == "value" else str(key)
             value = below.data if isinstance(below, YamlScalar | YamlSequence) else None
             if is_sent and is_secret(name, value):
@@ -153,7 +139,7 @@ def named_elsewhere(node: YamlNode, keys: tuple[str, ...] = ()) -> Iterator[Faul
             yield from named_elsewhere(item, keys)
     elif isinstance(node, YamlScalar) and isinstance(node.value, str):
         yield from _of_text(node, node.value, keys)
-    elif isinstance(node, YamlScalar) and {"body", "headers"} & {*keys} and _is_host_alone(keys, node.value):
+    elif isinstance(node, YamlScalar) and is_sent and _is_of_a_host(keys, node.value):
         yield _host(node)
 
 
@@ -170,9 +156,7 @@ def _of_key(node: YamlNode, key: str) -> Iterator[Fault]:
 def _of_text(node: YamlScalar, text: str, keys: tuple[str, ...]) -> Iterator[Fault]:
     is_sent = bool({"body", "headers", "path"} & {*keys})
     pairs = [(keys, text), *(((_unquoted(name),), value) for name, value in _ASSIGNED.findall(text))]
-    named = is_sent and any(
-        _is_host_alone(names, value) or (_is_of_host(names) and _is_host(value)) for names, value in pairs
-    )
+    named = is_sent and any(_is_of_a_host(names, value) for names, value in pairs)
     if named or _names_address(text):
         yield _host(node)
     elif is_sent and (name := assigned_secret(text)) is not None:
@@ -189,34 +173,11 @@ def _of_text(node: YamlScalar, text: str, keys: tuple[str, ...]) -> Iterator[Fau
 
 def _names_address(text: str) -> bool:
     """Whether a string, or a value that it assigns, contains an address."""
-    plain = [_unquoted(one) for one in (text, *(value for _, value in _ASSIGNED.findall(text)))]
-    return any(_ADDRESS.search(form) for one in plain for form in (one, _LEFT_OUT.sub("", one)))
+    return names_address((text, *(value for _, value in _ASSIGNED.findall(text))))
 
 
-def _is_of_host(keys: tuple[str, ...]) -> bool:
-    """Whether such keys, the innermost last, name a host or an address: ``callbackUrl``, ``host: {name: …}``."""
-    words = [word.lower() for key in keys[-2:] for word in _WORDS.findall(key)]
-    if words and words[-1] in _OF_VALUES:
-        words.pop()
-    elif not _WORDS.findall(keys[-1]):
-        return False
-    return bool(words) and _OF_HOSTS.fullmatch(words[-1]) is not None
-
-
-def _is_host_alone(keys: tuple[str, ...], value: Any) -> bool:
-    """Whether the innermost key is that of a host, and its value a string or number, but no path or placeholder."""
-    if keys[-1].lower() not in _HOSTS_ALONE or value is None or isinstance(value, bool):
-        return False
-    text = _unquoted(str(value)).strip()
-    return bool(PLACEHOLDER.sub("", text)) and not text.startswith("/")
-
-
-def _is_host(text: str) -> bool:
-    """Whether a string is a host, perhaps with a port and a path; an e-mail address or a file name is not."""
-    match = _HOST.fullmatch(PLACEHOLDER.sub("x", _unquoted(text)))
-    if match is None or (match["user"] and not match["more"]):
-        return False
-    return _FILE.fullmatch((match["name"] or "").rpartition(".")[2]) is None
+def _is_of_a_host(keys: tuple[str, ...], value: Any) -> bool:
+    return is_host_alone(keys, value) or (is_of_host(keys) and is_host(value))
 
 
 def _host(node: YamlNode) -> Fault:

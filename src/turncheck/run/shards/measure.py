@@ -15,7 +15,7 @@ from turncheck.messages.phrasing import count
 from turncheck.process.cache import software
 from turncheck.report.evaluations import EVALUATIONS
 from turncheck.report.model import Report, Tool
-from turncheck.run.base_projects import bot_of_base
+from turncheck.run.bot_of_base import bot_of_base
 from turncheck.run.evaluated_project import engine_of_run, read_all, report_without_results
 from turncheck.run.inputs import Inputs, PrecomputedAnswers
 from turncheck.run.repeats import ensure_repeats_are_possible
@@ -102,7 +102,7 @@ def measure_shard(
             work=work,
             precomputed=known,
             base_report=base_report,
-            base_bot=partial(bot_of_base, inputs),
+            base_bot=partial(bot_of_base, inputs.settings_file),
             until_its_end=until_its_end,
         )
         ensure_repeats_are_possible(run)
