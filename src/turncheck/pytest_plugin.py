@@ -84,6 +84,7 @@ def _items_of(
     session: pytest.Session, project: str, settings: dict[str, str], confidence: float | None
 ) -> Iterator[TurncheckItem]:
     from turncheck import api  # pays only who names an assistant
+    from turncheck.messages.plain_text import plain
 
     given: dict[str, Any] = {"baseline": "none", **settings}
     try:
@@ -97,10 +98,12 @@ def _items_of(
     files = {path: _AssistantFile.from_parent(session, path=path) for path in {case["path"] for case in cases}}
     seen: dict[tuple[Path, str], int] = {}
     for case in cases:
-        number = seen[case["path"], case["name"]] = seen.get((case["path"], case["name"]), 0) + 1
-        name = case["name"] if number == 1 else f"{case['name']} ({number})"
+        name = plain(case["name"]).replace("\n", " ")  # texts of a project, which pytest prints as they are
+        number = seen[case["path"], name] = seen.get((case["path"], name), 0) + 1
+        name = name if number == 1 else f"{name} ({number})"
         item: TurncheckItem = TurncheckItem.from_parent(files[case["path"]], name=name)
-        item.line, item.failure, item.skip_reason = case["line"], case["failure"], case["skipped"]
+        item.line, item.failure = case["line"], plain(case["failure"])
+        item.skip_reason = None if case["skipped"] is None else plain(case["skipped"])
         yield item
 
 

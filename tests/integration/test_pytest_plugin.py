@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -60,6 +61,18 @@ def counted(done: subprocess.CompletedProcess[str]) -> str:
 
 
 ALL = "2 failed, 3 passed, 1 skipped"
+
+
+def test_names_and_answers_of_a_project_are_text(bot: Path) -> None:
+    name = "ev\\u202eil \\e[31m##vso[task.complete]"
+    for file, (old, new) in {
+        "tests/test_stories.yml": ("story: wrong", f'story: "{name}"'),
+        "domain.yml": ("text: no", f'text: "{name}"'),
+    }.items():
+        (bot / file).write_text((bot / file).read_text().replace(old, new))
+    done = run(bot, "--turncheck", "bot", "-v")
+    assert counted(done) == ALL
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]|##vso", done.stdout)
 
 
 def test_stories_and_gates_are_tests_with_file_and_line(bot: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -285,11 +286,28 @@ def test_any_text_gives_well_formed_xml(text: str) -> None:
         root=text,
     )
 
-    for one in junit_of(made).iter("testcase"):
+    root = junit_of(made)
+    for one in root.iter("testcase"):
         assert one.get("name")
         assert one.get("classname")
         assert "\n" not in str(one.get("name"))
         assert int(one.get("line", "1")) >= 1
+    shown = "".join("".join([*one.attrib.values(), one.text or "", one.tail or ""]) for one in root.iter())
+    assert not NOT_SHOWN.search(shown)
+
+
+NOT_SHOWN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]"
+)
+"""Controls, marks of direction, what separates lines elsewhere, and what is not seen."""
+
+
+@pytest.mark.parametrize(
+    "mark", ["\u202e", "\u2066", "\u2028", "\u2029", "\u061c", "\u200f", "\ufeff", "\x1b[1m", "\U000e0041"]
+)
+def test_no_text_turns_another_around(mark: str) -> None:
+    assert not NOT_SHOWN.search(element(f"a{mark}b\nc{mark}") + attribute(f"a{mark}b"))
+    assert element("שלום\n  می\u200cخواهم\t👩\u200d🚀") == "שלום\n  می\u200cخواهم 👩\u200d🚀"
 
 
 @given(st.text())

@@ -102,6 +102,11 @@ def log_json(document: str) -> str:
     return document.replace("##", "#\\u0023")  # there are such only in strings
 
 
+def without_controls(text: str) -> str:
+    """Return all of ``text`` with its line breaks, each line as :func:`one_line` cleans it, with as many blanks."""
+    return "\n".join(map(_cleaned, text.split("\n")))
+
+
 def plain(text: str) -> str:
     """Return all of ``text``, of one line or several, without anything that a terminal or a host would act on."""
-    return log_line("\n".join(map(_cleaned, text.split("\n"))))
+    return log_line(without_controls(text))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from msgspec import UnsetType
@@ -10,7 +9,7 @@ from msgspec.structs import replace
 
 from turncheck.comparison.cases import judged_again, misparsed_messages
 from turncheck.comparison.misunderstood import confidence_of, expected_and_predicted, understanding_in_words
-from turncheck.messages.plain_text import ELLIPSIS, one_line
+from turncheck.messages.plain_text import ELLIPSIS, one_line, without_controls
 from turncheck.render import phrases
 from turncheck.render.spans import Place, line, plain
 from turncheck.render.wording.repeats import runs_in_words
@@ -115,29 +114,15 @@ def listed(lines: Iterable[str]) -> str:
     return element("\n".join(kept))
 
 
-# XML 1.0 text. The writer escapes markup; this drops the characters that no XML document may contain.
-
-_ILLEGAL: Final = (
-    "[^\t\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufdcf\ufde0-\ufffd"
-    + "".join(f"{chr(plane << 16)}-{chr((plane << 16) + 0xFFFD)}" for plane in range(1, 17))
-    + "]"
-)
-"""XML 1.0, production Char, without what it discourages (controls, non-characters); CR would come back as LF.
-Not compiled here: that takes milliseconds, and hardly any text needs it."""
+# XML 1.0 text. The writer escapes markup; what is dropped here includes all characters that no XML document may
+# contain, those that it discourages, and those that would show a text in another order than it is in.
 
 
 def attribute(text: str, limit: int = 400) -> str:
     """Return ``text`` on one line, since readers show attributes as titles."""
-    return _legal(one_line(text, limit))
+    return one_line(text, limit)
 
 
 def element(text: str, limit: int = 20_000) -> str:
     """Return ``text`` with its line breaks, at most ``limit`` characters of it."""
-    cut = text[:limit] + (ELLIPSIS if len(text) > limit else "")
-    return _legal(cut)
-
-
-def _legal(text: str) -> str:
-    if text.replace("\n", "").isprintable():  # nearly always: none of the characters that are left out shows
-        return text
-    return re.sub(_ILLEGAL, "", text)
+    return without_controls(text[:limit]) + (ELLIPSIS if len(text) > limit else "")
