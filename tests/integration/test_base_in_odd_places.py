@@ -595,6 +595,36 @@ def test_a_submodule_that_no_job_needs_may_be_removed(repository: Repository, tm
     assert (code, comparison["baseline"]["status"]) == (0, "present")
 
 
+@pytest.mark.parametrize("others", [False, True], ids=["no .gitmodules", "another submodule"])
+@pytest.mark.parametrize("removed", [False, True], ids=["still there", "removed"])
+def test_a_repository_that_was_added_by_accident_is_in_no_checkout(
+    repository: Repository, tmp_path: Path, others: bool, removed: bool
+) -> None:
+    """``git add`` of a clone leaves an entry of which no `.gitmodules` says where it comes from: git has it nowhere."""
+    url = other_repository(tmp_path / "theme")
+
+    def base(folder: Path) -> None:
+        assistant(folder, GREET, THANK)
+        git(folder, "clone", "-q", url, "tests/copied")
+        if others:
+            git(folder, "submodule", "--quiet", "add", url, "docs/theme")
+
+    def then(folder: Path) -> None:
+        assistant(folder, GREET)
+        shutil.rmtree(folder / "tests" / "copied")
+        if removed:
+            git(folder, "rm", "-q", "--cached", "tests/copied")
+        else:
+            git(folder, "clone", "-q", url, "tests/copied")
+
+    change(repository, base, then)
+
+    code, comparison = repository.judged()
+
+    assert (code, comparison["baseline"]["status"]) == (1, "present")
+    assert gone_tests().startswith("failed: 1 story")
+
+
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where large files are kept: a filter as that of git-lfs, which fetches nothing if there is a file `excluded`."""

@@ -7,7 +7,7 @@ from report_builder import report
 
 from turncheck.comparison.judged import Drop, Judged, Regression, Threshold, Value
 from turncheck.comparison.metrics import Measured, MetricDelta
-from turncheck.render.wording.summary import failing_clauses
+from turncheck.render.wording.failing_clauses import failing_clauses
 
 LABELS = ["ask (price)", "a, more than b", "x on the examples y", "see you. bye", "a: b", 'q "x"', "a; b"]
 

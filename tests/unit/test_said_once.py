@@ -12,12 +12,13 @@ from report_builder import BASE_COMMIT, example, report, story
 
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Missing, Present, Unreachable
-from turncheck.messages.finding import Location
+from turncheck.messages.finding import Finding, Location
 from turncheck.render.console import render_console
 from turncheck.render.markdown import render_comment
 from turncheck.render.phrases import expected_got, understood
 from turncheck.render.spans import Code, line, plain
 from turncheck.render.wording.gates import judge
+from turncheck.report.evaluations import Evaluation
 from turncheck.report.model import (
     ExpectedParse,
     GateSettings,
@@ -163,3 +164,65 @@ def test_a_new_neighbour_is_new_without_an_evaluation_of_language_understanding_
 )
 def test_waiting_for_the_user_is_said_in_words(expected: str, got: str, remark: str, words: str) -> None:
     assert plain(expected_got(expected, got, remark)) == words
+
+
+# --- what keeps tests from running -----------------------------------------------------------------------------------
+
+PLACE = Location("data/stories.yml", 7, 3)
+CONTRADICTION = Skipped(
+    evaluation="core",
+    reason=f"the policies cannot be trained: rules contradict ({PLACE})",
+    fault=True,
+    location=PLACE,
+    cause="the policies cannot be trained: rules contradict",
+    without_place="the policies cannot be trained: rules contradict",
+)
+CONTRADICTS = Finding("rule-contradiction", "error", "One rule contradicts another.", PLACE)
+
+
+def test_a_fault_of_both_sides_is_said_once(golden: Golden) -> None:
+    head, base = (
+        report(examples=SENTENCES, findings=[CONTRADICTS], skipped=[CONTRADICTION], commit=commit)
+        for commit in ("2" * 40, BASE_COMMIT)
+    )
+    comparison = compare(head, Present(base, "git"))
+    verdict = judge(head, comparison, GateSettings(fail_on=("new-errors", "new-failures")))
+
+    golden(verdict.in_words + ": " + verdict.summary)
+    golden(*(f"{gate.name}: {gate.reason}" for gate in verdict.gates if gate.outcome != "passed"))
+    comment = str(render_comment(head, comparison, verdict, LINKS).content)
+    assert comment.count("rules contradict") == 2  # the title, the gate
+
+
+@pytest.mark.parametrize("names", [("nlu", "core", "e2e"), ("core", "e2e")], ids=len)
+def test_why_nothing_was_tested_is_said_once(names: tuple[Evaluation, ...], golden: Golden) -> None:
+    why = "this engine does not run flows (`engine: rasa` runs them)"
+    skipped = [Skipped(evaluation=name, reason=why) for name in names]
+    head, base = (report(skipped=skipped, commit=commit) for commit in ("2" * 40, BASE_COMMIT))
+    comparison = compare(head, Present(base, "git"))
+    verdict = judge(head, comparison, GateSettings(fail_on=("new-errors", "new-failures")))
+
+    golden(verdict.summary)
+    golden(*(gate.in_words for gate in verdict.gates if gate.outcome != "passed"))
+    comment = str(render_comment(head, comparison, verdict, LINKS).content)
+    assert comment.count("does not run flows") == 2  # the title, and what was not run
+    assert comment.count("runs them") == 1
+
+
+def test_an_error_that_two_gates_are_about_is_listed_by_the_first() -> None:
+    broken = Finding("test-action-undefined", "error", "A test names what is not there.", PLACE)
+    base = report(stories=[STORY], commit=BASE_COMMIT)
+    head = report(stories=[STORY, story("bye", "utter_bye!utter_hi", line=9)], findings=[broken])
+    comparison = compare(head, Present(base, "git"))
+
+    both = judge(head, comparison, GateSettings(fail_on=("new-errors", "new-failures")))
+    only_failures = judge(head, comparison, GateSettings(fail_on=("new-failures",)))
+
+    assert [cause.what for gate in both.gates for cause in gate.failed_by] == [
+        "test-action-undefined: A test names what is not there.",
+        "story bye",
+    ]
+    assert [cause.what for gate in only_failures.gates for cause in gate.failed_by] == [
+        "story bye",
+        "test-action-undefined: A test names what is not there.",
+    ]

@@ -30,7 +30,7 @@ from turncheck.render.page.page import render_page
 from turncheck.render.wording.figures import figure
 from turncheck.render.wording.gates import judge
 from turncheck.render.wording.verdict import Verdict
-from turncheck.report.model import Nlu, Report
+from turncheck.report.model import Nlu, Report, StoryResult
 from turncheck.report.understanding import Understood
 
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789_.[]"
@@ -201,16 +201,44 @@ def test_a_failing_story_is_not_told_again_by_figures(head: Report) -> None:
         assert "Other figures" not in text
 
 
+def _with_accuracy(made: Report, accuracy: float) -> Report:
+    return msgspec.structs.replace(made, core=made.core and msgspec.structs.replace(made.core, accuracy=accuracy))
+
+
 def test_a_story_that_fails_on_both_sides_is_told_by_figures_where_it_fails_in_more_steps() -> None:
     base = report(stories=[story("a", "utter_a"), story("b", "utter_a!utter_b", "utter_c")], commit=BASE_COMMIT)
     head = report(stories=[story("a", "utter_a"), story("b", "utter_a!utter_b", "utter_c!utter_b")])
-    head, base = (
-        msgspec.structs.replace(one, core=one.core and msgspec.structs.replace(one.core, accuracy=accuracy))
-        for one, accuracy in ((head, 1 / 3), (base, 2 / 3))
-    )
+    head, base = _with_accuracy(head, 1 / 3), _with_accuracy(base, 2 / 3)
     comparison = compare(head, Present(base, "git"))
     for text in documents(head, comparison, judge(head, comparison, head.settings)).values():
         assert "core.accuracy 0.667 → 0.333" in text
+
+
+@pytest.mark.parametrize(
+    "more",
+    [story("a", "utter_a!utter_b"), story("new", "utter_a!utter_b")],
+    ids=["broken", "new"],
+)
+def test_where_a_story_newly_fails_its_steps_are_no_further_news(more: StoryResult) -> None:
+    """That an old failing story has one more wrong step is lost in what the broken story takes from the figure."""
+    old, worse = story("b", "utter_a!utter_b", "utter_c"), story("b", "utter_a!utter_b", "utter_c!utter_b")
+    base = _with_accuracy(report(stories=[story("a", "utter_a"), old], commit=BASE_COMMIT), 2 / 3)
+    others = [] if more.name == "a" else [story("a", "utter_a")]
+    head = _with_accuracy(report(stories=[more, *others, worse]), 1 / 3)
+    comparison = compare(head, Present(base, "git"))
+    assert any(metric.name == "core.accuracy" and metric.judgement == "worse" for metric in comparison.metrics)
+    for text in documents(head, comparison, judge(head, comparison, head.settings)).values():
+        assert "core.accuracy" not in text
+
+
+@pytest.mark.parametrize(("passed", "is_told"), [(True, True), (False, False)])
+def test_a_story_with_a_warning_is_worse_only_than_one_that_passed_without(passed: bool, is_told: bool) -> None:
+    old = story("a", "utter_a" if passed else "utter_a!utter_b")
+    base = report(stories=[old], commit=BASE_COMMIT)
+    head = report(stories=[msgspec.structs.replace(story("a", "utter_a"), warned=True)])
+    comparison = compare(head, Present(base, "git"))
+    for text in documents(head, comparison, judge(head, comparison, head.settings)).values():
+        assert ("core.warned 0 → 1" in text) == is_told
 
 
 def test_what_tests_reach_makes_nothing_worse(golden: Golden) -> None:

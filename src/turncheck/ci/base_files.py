@@ -113,7 +113,8 @@ def _content(path: Path) -> bytes | None:
 #
 # A job that checks no submodules out has none on either side: they do not count. Whether it does must not depend on
 # the change, which owns ``.gitmodules``: what that says about a submodule has to be what the base's own says, and git
-# leaves an empty folder in the place of one that it knows and does not check out.
+# leaves an empty folder in the place of one that it knows and does not check out. One of which the base's own says
+# nothing, such as a clone that somebody added by accident, is checked out by no job.
 
 _FILE: Final = ".gitmodules"
 _ALL: Final = frozenset({"."})
@@ -137,6 +138,10 @@ class Declared(Struct, frozen=True):
     def url(self, path: str) -> str:
         """Return where the submodule at a path comes from; "" if unknown."""
         return next((dict(entries).get("url", "") for entries in self.at(path).values()), "")
+
+    def is_silent(self, path: str) -> bool:
+        """Whether it certainly says nothing about a submodule."""
+        return not self.at(path) and not self.others
 
     def says_the_same(self, path: str, other: Declared) -> bool:
         """Whether another file says the same of a submodule."""
@@ -199,6 +204,8 @@ def written_submodules(
             lacking = _wrote(Checkout(place.resolve()), commit, folder / path)
         elif place is not None and then.says_the_same(path, now) and _is_empty(place):
             continue
+        elif place is not None and then.is_silent(path) and (_is_empty(place) or not os.path.lexists(place)):
+            continue  # no job has it
         else:
             url = _address(then.url(path), source[0])
             lacking = (

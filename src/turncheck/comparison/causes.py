@@ -187,6 +187,9 @@ def with_faults_by_cause(report: Report) -> Report:
     causes = {
         (place, one.causes[0].name): one.causes for one in report.causes.findings if (place := _place_of_single(one))
     }
+    stood: dict[tuple[Cause, ...], list[Location]] = {}
+    for one in report.causes.findings:
+        stood.setdefault(one.causes, []).append(one.location)
     mutual = [cause for one in report.causes.mutual for cause in one.causes]
     rules = _rules_of(report)
     caused: dict[Location, tuple[str, Location]] = {}
@@ -199,7 +202,8 @@ def with_faults_by_cause(report: Report) -> Report:
         if of_finding:
             contradicted = [name.name for name in finding.about if name.kind == "story"]
             fault = _fault(of_finding, contradicted, rules, finding.names)
-            caused |= dict.fromkeys(finding.others, (fault, finding.location))
+            places = (*finding.others, *stood.get(tuple(of_finding), ()))
+            caused |= dict.fromkeys(places, (fault, finding.location))
     if not caused:
         return report
     skipped = tuple(

@@ -243,14 +243,16 @@ def judged_without_tests(report: Report) -> tuple[Evaluation, ...]:
     return tuple(name for name in WITHOUT_TESTS if name in requested)
 
 
+TESTED: Final = "something-was-tested"
+
+
 def judge_something_was_tested(report: Report, *, switched_off: bool) -> Judged:
     """A run that tested nothing must never look like success.
 
     If only ``validate`` was requested, the data are what is tested; but a change must not switch off the tests that the
     base runs (``switched_off``).
     """
-    name = "something-was-tested"
-    found = tallies(report)
+    name, found = TESTED, tallies(report)
     if not switched_off and judged_without_tests(report):
         return Judged(name, "passed", "not asked for tests")
     if _judged_sentences(report) or any(tally.ran > tally.in_quarantine + len(tally.unclear) for tally in found):
@@ -261,14 +263,27 @@ def judge_something_was_tested(report: Report, *, switched_off: bool) -> Judged:
     if unclear and report.stopped is not None:  # they were run, and not to their end
         return Judged(name, "not judged", "stopped")
     causes: list[Cause] = [
-        FaultOf(skipped.reason, skipped=skipped.evaluation, location=skipped.location)
-        for skipped in report.skipped_to_report
+        FaultOf(reason, skipped=tuple(one.evaluation for one in skipped), location=skipped[0].location)
+        for reason, skipped in skipped_by_reason(report).items()
     ]
     unanswered = list(unanswered_sentences(report))
     causes += [*(cause for tally in found for cause in tally.not_run), *unclear, *unanswered]
     ran = bool(report.nlu and report.nlu.examples) or any(tally.ran for tally in found)
     all_held = ran and not unclear and not unanswered
     return Judged(name, "failed", "all in quarantine" if all_held else "nothing tested", causes=tuple(causes))
+
+
+def skipped_by_reason(report: Report) -> dict[str, list[Skipped]]:
+    """Return what did not run, by its reason."""
+    found: dict[str, list[Skipped]] = {}
+    for skipped in report.skipped_to_report:
+        found.setdefault(skipped.reason, []).append(skipped)
+    return found
+
+
+def is_nothing_run(report: Report) -> bool:
+    """Whether neither sentences nor tests were run."""
+    return not (report.nlu and report.nlu.examples) and not any(tally.ran for tally in tallies(report))
 
 
 def _judged_sentences(report: Report) -> int:

@@ -86,13 +86,13 @@ class BadFinding(_Placed):
 
 @dataclass(frozen=True, slots=True)
 class FaultOf(_Placed):
-    """Why evaluations did not run; ``skipped``: the one that was not run for another reason than a fault.
+    """Why evaluations did not run; ``skipped``: those that were not run for another reason than a fault.
 
     ``named``: the reason of the gate is this cause.
     """
 
     reason: str
-    skipped: str = ""
+    skipped: tuple[Evaluation, ...] = ()
     named: bool = field(default=False, compare=False)
 
 

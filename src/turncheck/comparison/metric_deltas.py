@@ -236,11 +236,15 @@ def _unless_reach(delta: metrics.MetricDelta) -> metrics.MetricDelta:
 def _worse_by_cases(
     deltas: Iterable[metrics.MetricDelta], tests: Mapping[Evaluation, Matched]
 ) -> tuple[metrics.MetricDelta, ...]:
-    """Mark the figures that are worse only by tests that are listed.
+    """Mark the figures that are worse by tests that are listed, or that say again what another one of them says.
 
-    A test that failed and is only misunderstood now is better, so that more misunderstood ones are then no worse.
+    Where a test newly fails, what its steps make of a figure is not told again, whatever else is in it. A test that
+    failed and is only misunderstood now is better, so that more misunderstood ones are then no worse; nor are more
+    stories that pass with a warning, unless one had passed without.
     """
-    alike = {name: all(map(_is_alike, matched.pairs)) for name, matched in tests.items()}
+    told = {name: _newly_fails(matched) or all(map(_is_alike, matched.pairs)) for name, matched in tests.items()}
+    deltas = [*deltas]
+    worse = {delta.name for delta in deltas if delta.judgement == "worse"}
     repaired = {
         f"{name}.misunderstood": sum(p.number for p in matched.pairs if p.base.failed and p.head.misunderstood)
         for name, matched in tests.items()
@@ -250,14 +254,40 @@ def _worse_by_cases(
         if delta.judgement != "worse":
             return delta
         base, value = delta.sides
+        if delta.name == "core.warned" and not _is_newly_warned(tests.get("core")):
+            return msgspec.structs.replace(delta, judgement="not judged")
         if delta.name in repaired and (value or 0) - (base or 0) <= repaired[delta.name]:
             return msgspec.structs.replace(delta, judgement="not judged")
         of_cases = _OF_CASES.fullmatch(delta.name)
-        section = next((name for name in alike if re.match(rf"{name}[.\[]", delta.name)), None)
-        by_cases = of_cases is not None or (section is not None and alike[section] and _OF_PARTS.fullmatch(delta.name))
-        return msgspec.structs.replace(delta, by_cases=bool(by_cases))
+        section = next((name for name in told if re.match(rf"{name}[.\[]", delta.name)), None)
+        accuracy = f"{delta.name.rpartition('.')[0]}.accuracy"
+        again = delta.name != accuracy and accuracy in worse
+        of_parts = section is not None and is_of_parts(delta.name) and (told[section] or again)
+        return msgspec.structs.replace(delta, by_cases=of_cases is not None or of_parts)
 
     return tuple(map(marked, deltas))
+
+
+def _is_newly_warned(stories: Matched | None) -> bool:
+    """Whether a story passes with a warning that passed without."""
+    both = ((pair.base.result, pair.head.result) for pair in (stories.pairs if stories else ()))
+    return any(
+        before.passed and not before.warned and now.warned
+        for before, now in both
+        if isinstance(before, StoryResult) and isinstance(now, StoryResult)
+    )
+
+
+def is_of_parts(name: str) -> bool:
+    """Whether a figure is made of the parts of tests: the steps of stories, the intents of batch cases."""
+    return _OF_PARTS.fullmatch(name) is not None
+
+
+def _newly_fails(matched: Matched) -> bool:
+    """Whether a test does not pass that passed on the base, or that the base did not judge."""
+    broken = any(pair.base.passed and not pair.head.passed for pair in matched.pairs)
+    new = (*matched.added, *(pair.head for pair in matched.newly_run))
+    return broken or not all(case.passed for case in new)
 
 
 def _is_alike(pair: Pair) -> bool:

@@ -260,9 +260,12 @@ def with_consequences(gates: Iterable[Judged]) -> tuple[Judged, ...]:
         if before and all(before) and (gate.metric is None or set(before) == {COULD_BE_RUN}):
             marked.append(replace(gate, follows=before[0]))
         else:
+            # What fails several gates is listed by the first of them; a figure has examples of its own.
             own = tuple(
-                cause for cause, by in zip(gate.causes, before, strict=False) if by != COULD_BE_RUN
-            )  # an evaluation that could not be run is reported only once
+                cause
+                for cause, by in zip(gate.causes, before, strict=False)
+                if not by or (gate.metric is not None and by != COULD_BE_RUN)
+            )
             marked.append(replace(gate, causes=own) if own else gate)
             for keys in causes:
                 named |= {key: gate.name for key in keys if key not in named}

@@ -44,7 +44,7 @@ from turncheck.render.wording.newly_judged import WHAT, mostly_wrong
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
-    from turncheck.comparison.model import Comparison
+    from turncheck.comparison.model import ChangedItem, Comparison
     from turncheck.report.model import Report
 
 
@@ -58,7 +58,7 @@ _STRIPPED: Final = ("removed", "given another entity")
 def taken_away(lists: Lists, compared: Comparison) -> Iterable[NeutralSection]:
     """Return what leads a document: what is no longer judged, annotated, understood, or there."""
     cut = compared.cut_intents
-    yield lists.listed("cut", f"Intents that lost most of their training sentences ({len(cut)})", cut, _cut)
+    yield lists.listed("cut", f"Intents that lost training sentences ({len(cut)})", cut, _cut)
     numbers = (
         sum(stripped.annotations for stripped in compared.stripped),
         sum(stripped.changed for stripped in compared.stripped),
@@ -207,8 +207,7 @@ def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[Neut
     yield lists.listed("flips", title, flips, _sentence, unfolded=0)
     yield from lists.in_the_data(compared.new_findings, new=True, because=because)
     yield from _not_known(lists, compared)
-    # Where a fault kept tests from running, nobody knows what they reach.
-    uncovered = [item for item in compared.changed_items if not item.covered and not faults_of(report)]
+    uncovered = _not_reached(report, compared)
     title = f"Changed, but not reached by any test ({len(uncovered)} of {len(compared.changed_items)})"
     yield lists.listed("uncovered", title, uncovered, entries.item)
     yield from reached(lists, compared)
@@ -230,6 +229,11 @@ def _not_known(lists: Lists, compared: Comparison) -> Iterable[NeutralSection]:
     found = compared.unknown_findings
     title = f"In the data, and perhaps of the base, which does not show it ({len(found)})"
     yield lists.listed("unknown_found", title, findings_by_cause(found), partial(entries.findings, advises=True))
+
+
+def _not_reached(report: Report, compared: Comparison) -> list[ChangedItem]:
+    """What no test reaches; where a fault kept tests from running, nobody knows."""
+    return [] if faults_of(report) else [item for item in compared.changed_items if not item.covered]
 
 
 def _improvements(lists: Lists, report: Report, compared: Comparison) -> Iterable[NeutralSection]:
@@ -258,18 +262,26 @@ def _improvements(lists: Lists, report: Report, compared: Comparison) -> Iterabl
     elsewhere = [finding for finding in compared.gone_findings if not finding.location.line]
     title = f"No longer reported ({len(elsewhere)})"
     yield lists.listed("gone_elsewhere", title, elsewhere, entries.finding_gone, unfolded=0)
-    yield _names(lists, compared)
+    yield _names(lists, report, compared)
 
 
-def _names(lists: Lists, compared: Comparison) -> NeutralSection:
-    """New and removed names; of new ones how they do, except of what is mostly wrong, which is listed above."""
+def _names(lists: Lists, report: Report, compared: Comparison) -> NeutralSection:
+    """New and removed names that no other list has; of new ones how they do.
+
+    What is mostly wrong is listed above.
+    """
+    judged = {(WHAT[one.kind], one.name): one for one in compared.newly_judged}
+    parts = [(part.kind, part.name) for part in _not_reached(report, compared)]
+    parts += [(part.kind, part.name) for part in compared.removed_items]
+    listed = {(SINGULAR.get(kind, ""), name) for kind, name in parts}
+    listed |= {("intent", cut.intent) for cut in compared.cut_intents}
     names = [
         (what, named, removed)
         for what, changed in (("intent", compared.intents), ("entity", compared.entity_types))
         for removed, things in ((False, changed.added), (True, changed.removed))
         for named in things
+        if (what, named.name) in judged or (what, named.name) not in listed
     ]
-    judged = {(WHAT[one.kind], one.name): one for one in compared.newly_judged}
     found = [entries.named(*name, judged.get((name[0], name[1].name))) for name in names]
     listed_there = {(what, named.name) for what, named, removed in names if not removed}
     others = [one for key, one in judged.items() if key not in listed_there and not one.mostly_wrong]

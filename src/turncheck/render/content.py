@@ -10,10 +10,11 @@ import msgspec
 from msgspec.structs import replace
 
 from turncheck.comparison.cases import findings_worst_first
-from turncheck.comparison.gates_on_tests import newly_failing_tests
+from turncheck.comparison.gates_on_tests import TESTED, newly_failing_tests, skipped_by_reason
+from turncheck.comparison.metric_deltas import is_of_parts
 from turncheck.comparison.metrics import MetricDelta, metrics_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
-from turncheck.comparison.tally import lacks_actions
+from turncheck.comparison.tally import COULD_BE_RUN, lacks_actions
 from turncheck.comparison.training_changes import f1_of_intent, intent_of, is_f1_of_an_intent
 from turncheck.messages.phrasing import count, on_one_line
 from turncheck.render import case_keys, entries, main_metrics, phrases
@@ -70,12 +71,14 @@ def run_sections(
     unfolded = {id(gate) for gate in gates[: lists.unfolded]}
     lines: list[Entry] = []
     for gate in gates[:BUILT]:
-        lines.append(entries.gate(_brief(gate), shown, causes=id(gate) in unfolded))
+        lines.append(entries.gate(_without_skipped(_brief(gate), report), shown, causes=id(gate) in unfolded))
         if follow := [gate_result for gate_result in verdict.gates if gate_result.follows == gate.name]:
             lines.append(entries.consequences(follow))
     listed = lists.listed("gates", "Gates", lines, lambda line: line, unfolded=BUILT)
     yield listed.cut(2 * lists.unfolded)
     locations = {finding.location for finding in (report.validation.findings if report.validation else ())}
+    causes = (gate.first_cause for gate in gates if gate.name == COULD_BE_RUN)
+    locations |= {cause.location for cause in causes if cause is not None and cause.location is not None}
     reasons = phrases.skipped_by_cause(report.skipped_to_report, locations)
     yield lists.listed("skipped", "Not run", reasons, lambda reason: entries.skipped(*reason), unfolded=BUILT)
     replaced = report.engine.substitutions if report.engine else ()
@@ -123,6 +126,15 @@ def _brief(gate: GateResult) -> GateResult:
     if isinstance(gate.without_base, str):
         return msgspec.structs.replace(gate, reason=gate.without_base)
     return gate
+
+
+def _without_skipped(gate: GateResult, report: Report) -> GateResult:
+    """The gate without why evaluations were skipped, which the document says below the gates."""
+    if gate.name != TESTED:
+        return gate
+    reasons = tuple(skipped_by_reason(report))
+    causes = tuple(cause for cause in gate.failed_by if not cause.what.endswith(reasons))
+    return msgspec.structs.replace(gate, failed_by=causes)
 
 
 # Figures as tables: the main ones at the top, those of every intent folded below what changed.
@@ -315,8 +327,9 @@ def _figure(metric: MetricDelta) -> Line:
     before, now = main_metrics.displayed_values(metric)
     base, value = metric.sides
     difference = f" ({change(base, value, metric.kind)})" if base is not None and value is not None else ""
-    shared = ", on what both sides judged" if main_metrics.is_on_shared(metric) else ""
-    return line(Code(metric.name, _LONGEST_FIGURE), f" {before} → {now}{difference}{shared}")
+    of_what = ", on what both sides judged" if main_metrics.is_on_shared(metric) else ""
+    of_what = ", in tests that fail on both sides" if is_of_parts(metric.name) else of_what
+    return line(Code(metric.name, _LONGEST_FIGURE), f" {before} → {now}{difference}{of_what}")
 
 
 DEGRADATION: Final = (
@@ -393,9 +406,16 @@ def shortened(
     """
     kept, old = (sections, ()) if compared is None else _without_old(sections, report, compared)
     if compared is not None and not compared.changed:
-        kept = [_not_passed(section) for section in kept if section.name not in _NO_NEWS]
+        no_news = _NO_NEWS - {"skipped"} if _has_failed(kept) else _NO_NEWS
+        kept = [_not_passed(section) for section in kept if section.name not in no_news]
     short = (section if section.name in _WHOLE else section.cut(most) for section in kept if section.total)
     return tuple(replace(section, entries=_briefly(section.entries, most_below)) for section in short), old
+
+
+def _has_failed(sections: Iterable[NeutralSection]) -> bool:
+    """Whether a gate failed: why something was not run may be the cause."""
+    entries = (entry for section in sections if section.name == "gates" for entry in section.entries)
+    return any(isinstance(entry, Entry) and entry.sign == "failed" for entry in entries)
 
 
 def _not_passed(section: NeutralSection) -> NeutralSection:

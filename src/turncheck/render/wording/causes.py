@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import UnsetType
 
 from turncheck.comparison.changes import SINGULAR, number_of
+from turncheck.messages.phrasing import count
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -112,7 +113,7 @@ def because_in_words(tests: Sequence[CaseChange], explained: Collection[int] = (
 
 
 def _ranked_in_words(numbers: dict[tuple[Cause, ...], int], total: int) -> str:
-    """The causes by how many tests they explain, the first three of them: ``rule 'a' was changed and 2 more``."""
+    """The causes by how many tests they explain, the first three: ``rule 'a' was changed; and 2 more changes``."""
     ranked = sorted(numbers, key=lambda causes: -numbers[causes])
     shown: list[str] = []
     named: set[Cause] = set()
@@ -123,8 +124,8 @@ def _ranked_in_words(numbers: dict[tuple[Cause, ...], int], total: int) -> str:
         named.update(some)
         shown.append(f"{causes_in_words(some)}{_for_some(numbers[causes], total)}")
     left = len({cause for causes in ranked for cause in causes} - named)
-    more = f" and {left:,} more" if left else ""
-    return f"{'; '.join(shown)}{more}"
+    more = [f"and {count(left, 'more change')}"] if left else []
+    return "; ".join([*shown, *more])
 
 
 def _for_some(number: int, total: int) -> str:

@@ -14,7 +14,7 @@ from turncheck.evaluations.kinds import CASES, TESTS
 from turncheck.render.wording.figures import expected_got
 from turncheck.render.wording.reasons import lost_assistant, lost_evaluation, reason_of
 from turncheck.render.wording.summary import reservation, summarize
-from turncheck.render.wording.tests import failed_test, removed_test_text
+from turncheck.render.wording.tests import failed_test, names_of, removed_test_text
 from turncheck.render.wording.verdict import FailedBy, GateResult, Verdict
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ def failed_by(cause: judged.Cause) -> FailedBy:
             what = f"{finding.code}: {message} {finding.hint}".strip() if advises else f"{finding.code}: {message}"
             return FailedBy(what=what, location=finding.location, message=finding.message if advises else "")
         case judged.FaultOf(reason, skipped, named):
-            what = f"{skipped} was skipped: {reason}" if skipped else reason
+            were = "was" if len(skipped) == 1 else "were"
+            what = f"{names_of(skipped)} {were} skipped: {reason}" if skipped else reason
             return FailedBy(what=what, location=cause.location, named=True if named else UNSET)
         case judged.WrongSentence(text, expected, got):
             what = f"{text}: {expected_got(expected, got or 'no intent')}"

@@ -12,7 +12,7 @@ from turncheck.comparison import gates_on_tests, judged
 from turncheck.comparison.changes import number_of
 from turncheck.comparison.gates import shared_examples
 from turncheck.comparison.matching import has_results
-from turncheck.comparison.tally import Tally, faults_of, lacks_actions, tallies
+from turncheck.comparison.tally import COULD_BE_RUN, Tally, faults_of, lacks_actions, tallies
 from turncheck.evaluations.kinds import CASES, KINDS, TESTS, WITHOUT_TESTS
 from turncheck.messages.finding import LEGACY_PROJECT
 from turncheck.messages.phrasing import count, first_line, on_one_line
@@ -173,9 +173,16 @@ def _new_not_known(gate: judged.Judged, run: _Run) -> str:
 
 
 def _tests_not_run(_: judged.Judged, run: _Run) -> str:
-    not_run = "; ".join(
-        f"{wording.not_run_in_words(tally)}: {wording.why_not_run(tally)}" for tally in run.found if tally.none_ran
-    )
+    """Which tests were not run and why, unless another gate says that."""
+    faulty = {fault.evaluation for fault in faults_of(run.report)}
+    reasons: dict[str, list[str]] = {}
+    for tally in run.found:
+        if tally.none_ran:
+            nothing = gates_on_tests.is_nothing_run(run.report) and not tally.not_run
+            by = COULD_BE_RUN if tally.evaluation in faulty else gates_on_tests.TESTED if nothing else ""
+            why = f"see `{by}`" if by else wording.why_not_run(tally)
+            reasons.setdefault(why, []).append(wording.not_run_in_words(tally))
+    not_run = "; ".join(f"{', '.join(tests)}: {why}" for why, tests in reasons.items())
     others = [tally for tally in run.found if tally.ran]
     return f"{not_run}; {_passed(others)}" if others else not_run
 
@@ -195,10 +202,12 @@ def _unclear(gate: judged.Judged, _: _Run) -> str:
     return f"{unclear} unclear: {cases[0].name}: {cases[0].reason}"
 
 
-def _base_faults(gate: judged.Judged, _: _Run) -> str:
+def _base_faults(gate: judged.Judged, run: _Run) -> str:
     unknown = [fact.lost for fact in gate.facts if isinstance(fact, judged.LostEvaluation)]
     if whole := [one for one in unknown if not one.files]:
         named = wording.names_of(one.evaluation for one in whole)
+        if {one.evaluation for one in whole} <= {fault.evaluation for fault in faults_of(run.report)}:
+            return f"the base could not run {named} either, so it is not known which tests are gone"
         return f"the base could not run {named}, so it is not known which tests are gone: {whole[0].reason}"
     files = sorted({file for one in unknown for file in one.files})
     its = "its tests" if len(files) == 1 else "their tests"

@@ -2,60 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison import gates_on_tests
-from turncheck.comparison.changes import CaseChange, ChangedCases, FindingChange, number_of
+from turncheck.comparison.changes import CaseChange, ChangedCases, number_of
 from turncheck.comparison.compare import is_less_understood
-from turncheck.comparison.judged import BadFinding, Findings, Judged, LossesOverall
 from turncheck.comparison.tally import Tally, faults_of, tallies
 from turncheck.comparison.training_changes import dropped_intents, is_likely_misparsed, noise_of, sentences_of
-from turncheck.evaluations.kinds import TESTS, WITHOUT_TESTS
-from turncheck.messages.finding import Finding, Location
-from turncheck.messages.phrasing import count, first_line, shortened
+from turncheck.evaluations.kinds import WITHOUT_TESTS
+from turncheck.messages.phrasing import count
 from turncheck.render.wording import tests as wording
-from turncheck.render.wording.causes import because_in_words
 from turncheck.render.wording.changes import (
     all_stories_gone,
     broken_intents_in_words,
-    old_in_words,
     read_as_something_else,
     removed_in_words,
     suppressed_in_words,
     taken_away_in_words,
     unseen_in_words,
 )
-from turncheck.render.wording.figures import NO_BASE
+from turncheck.render.wording.failing_clauses import (
+    TEST_GATES,
+    Clause,
+    and_more,
+    failing_clauses,
+    family_of,
+    short_reason,
+)
 from turncheck.render.wording.newly_judged import mostly_wrong, mostly_wrong_in_words
-from turncheck.render.wording.reasons import STAND_IN, errors_in_words, reason_in_short, reason_of
-from turncheck.render.wording.repeats import losses_in_words, repeats_in_words
+from turncheck.render.wording.reasons import STAND_IN
+from turncheck.render.wording.repeats import repeats_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from turncheck.comparison.judged import Judged
     from turncheck.comparison.model import Comparison
     from turncheck.render.wording.verdict import Reservation
     from turncheck.report.model import GateSettings, Report
-
-
-_LONGEST: Final = 120
-TEST_GATES: Final = frozenset({"test-failures", "new-failures"})
-
-Topic = Literal["not run", "partly", "faults"]
-"""What a clause says that no later one has to repeat: that tests were not run, or not completely, because of faults."""
-
-
-class Clause(Struct, frozen=True):
-    """A part of the line, and what it says: topics, and reasons why something is not judged."""
-
-    words: str
-    says: frozenset[str] = frozenset()
-
-
-def _cut(text: str) -> str:
-    return shortened(text, _LONGEST)
 
 
 # The clauses of a verdict's summary about what passed, what does not count, what is open and what changed.
@@ -149,7 +133,7 @@ def uncounted_clauses(
     elif compared is not None and not fails & TEST_GATES and (newly := wording.newly_failing(report, compared)):
         why = STAND_IN if report.tolerates_batch_failures else why
         parts.append(f"{wording.joined(newly)}, which does not count ({why})")
-    errors = report.validation.counts.error if report.validation else 0
+    errors = _errors_besides_faults(report)
     if errors and "errors" not in judged_by and not {"new-failures", gates_on_tests.NEW_ERRORS} & fails:
         does = "does" if errors == 1 else "do"
         old = bool({"new-failures", gates_on_tests.NEW_ERRORS} & judged_by) and compared is not None
@@ -168,6 +152,14 @@ def uncounted_clauses(
     if compared is not None and (gone := gone_unjudged(report, compared, gates)):
         parts.append(f"{gone} and not counted ({why})")
     return [", ".join(parts)]
+
+
+def _errors_besides_faults(report: Report) -> int:
+    """How many errors are in the data, without those that keep tests from running: these are named first."""
+    places = {fault.location for fault in faults_of(report)}
+    findings = report.validation.findings if report.validation else ()
+    named = sum(finding.severity == "error" and finding.location in places for finding in findings)
+    return report.validation.counts.error - named if report.validation else 0
 
 
 def gone_unjudged(report: Report, compared: Comparison, gates: Sequence[Judged]) -> str:
@@ -213,24 +205,15 @@ def left_open(report: Report, comparison: Comparison | None, gates: Sequence[Jud
         skipped.evaluation for skipped in report.skipped if skipped.part and not (skipped.fault and "partly" in says)
     }
     open_ends += [f"a test file of {evaluation} cannot be read" for evaluation in sorted(parts)]
-    if waiting := not_judged(report, gates):
-        names = {_family(gate) for gate in waiting}
+    waiting = not_judged(report, gates)
+    if "faults" in says:
+        waiting = [gate for gate in waiting if gate.why != "base faults"]
+    if waiting:
+        names = {family_of(gate) for gate in waiting}
         what = names.pop() if len(names) == 1 else count(len(waiting), "gate")
         why = short_reason(waiting[0], report, comparison)
         open_ends.append(f"{what} not judged" if why in says else f"{what} not judged ({why})")
     return ", ".join(open_ends)
-
-
-def _family(gate: Judged) -> str:
-    """The setting that a gate is from: ``threshold`` of ``threshold: nlu.intents.f1 >= 0.85``."""
-    return gate.name.partition(":")[0]
-
-
-def short_reason(gate: Judged, report: Report, comparison: Comparison | None) -> str:
-    """Say in short why a gate was not judged."""
-    if (gate.needs_base or gate.name == gates_on_tests.GONE_TESTS) and comparison is not None and not comparison.judged:
-        return NO_BASE.get(comparison.baseline.status, _cut(f"no baseline: {comparison.baseline.reason}"))
-    return _cut(reason_of(gate, report, comparison))
 
 
 def not_judged(report: Report, gates: Sequence[Judged]) -> list[Judged]:
@@ -327,155 +310,6 @@ def _some_of(number: int, noisy: int, new: int) -> str:
 def _edited(cases: ChangedCases) -> int:
     """How many tests have different content than before."""
     return number_of(case for case in cases.edited if "edited" in case.edits)
-
-
-# The clauses of a verdict's summary that say why it fails.
-
-_ABOUT_ERRORS: Final = frozenset({"errors", gates_on_tests.NEW_ERRORS})
-
-
-def failing_clauses(failing: Sequence[Judged], report: Report, comparison: Comparison | None) -> list[Clause]:
-    """A clause for each failing gate that adds something."""
-    clauses: dict[str, Clause] = {}
-    metrics = set()
-    tests_named = False
-    for gate in failing:
-        if gate.follows:
-            continue
-        if gate.name in TEST_GATES and gate.outcome == "failed":
-            clause = None if tests_named else _failed_tests(gate, report, comparison, failing)
-            tests_named = True
-        elif gate.metric is not None and gate.metric in metrics:
-            continue
-        else:
-            said = {topic for known in clauses.values() for topic in known.says}
-            parts = [part for part in _clauses(gate, report, comparison) if "faults" not in part.says & said]
-            words = "; ".join(part.words for part in parts if part.words not in clauses)
-            clause = Clause(words, frozenset(topic for part in parts for topic in part.says))
-        metrics.add(gate.metric)
-        if clause is not None and clause.words:
-            clauses[clause.words] = clause
-    return list(clauses.values())
-
-
-def and_more(clauses: list[Clause], most: int) -> list[Clause]:
-    more = len(clauses) - most
-    if more <= 0:
-        return clauses
-    last = clauses[most - 1]
-    return [*clauses[: most - 1], Clause(f"{last.words}, and {count(more, 'more gate')} failed", last.says)]
-
-
-def _clauses(gate: Judged, report: Report, comparison: Comparison | None) -> list[Clause]:
-    """A failing gate, without the details that belong in its own line, in its parts."""
-    faults = faults_of(report)
-    if gate.outcome == "not judged":
-        why = short_reason(gate, report, comparison)
-        not_run = {"not run"} if gate.why == "tests not run" else set()
-        return [Clause(f"{_family(gate)} not judged ({why})", frozenset({why} | not_run))]
-    if gate.name == "completed":
-        return [Clause(_cut(f"stopped before the end: {first_line(report.stopped or '')}"))]
-    if gate.name == "could-be-run":
-        partly = {"partly"} if all(skipped.part for skipped in wording.by_cause(faults)[0]) else set()
-        return [Clause(wording.cause_first(faults), frozenset({"faults", "not run"} | partly))]
-    if gate.name in _ABOUT_ERRORS:
-        return _about_errors(gate, report, comparison)
-    if (
-        gate.name == gates_on_tests.GONE_TESTS
-        and comparison is not None
-        and (words := wording.gone_in_words(report, comparison))
-    ):
-        return [Clause(words, _says_gone(comparison))]
-    says = frozenset({"not run"} if gate.requires else ())
-    return [Clause(_cut(reason_in_short(gate, report, comparison)), says)]
-
-
-def _says_gone(comparison: Comparison) -> frozenset[str]:
-    not_run = any(cases.not_run for _, cases in gates_on_tests.tests_of(comparison))
-    lost = any(one.evaluation in TESTS for one in comparison.lost if not one.files)
-    return frozenset({"not run"} if not_run or lost else ())
-
-
-def _about_errors(gate: Judged, report: Report, comparison: Comparison | None) -> list[Clause]:
-    """The errors in the data; a single one is named."""
-    single = gate.causes[0] if len(gate.causes) == 1 else None
-    if isinstance(single, BadFinding) and single.finding.message:
-        return [Clause(_single_error(single.finding, gate.name, report, comparison))]
-    findings = next((fact for fact in gate.facts if isinstance(fact, Findings)), None)
-    faults = findings.faults if findings else ()
-    says = frozenset(
-        {"faults", "not run", *(["partly"] if any(fault.part for fault in faults) else [])} if faults else ()
-    )
-    if findings is None or gate.name != "errors":
-        return [Clause(_cut(reason_of(gate, report, comparison)), says)]
-    *others, last = errors_in_words(findings, comparison)
-    return [*map(Clause, others), Clause(last, says)]
-
-
-def _single_error(finding: Finding | FindingChange, gate: str, report: Report, comparison: Comparison | None) -> str:
-    """The message of the only error, if it is short, its place, and whether it is old."""
-    findings = report.validation.findings if report.validation else ()
-    errors = [one for one in findings if one.severity == "error"]
-    old = old_in_words(errors, comparison, "error") if gate == "errors" else ""
-    return f"{_cut(finding.message.rstrip('.'))} ({finding.location}){old}"
-
-
-def _failed_tests(
-    gate: Judged, report: Report, comparison: Comparison | None, failing: Sequence[Judged]
-) -> Clause | None:
-    """What failed, separated from what fails on the base too."""
-    failed = wording.failed_tallies(report)
-    unexpected = wording.unexpected_in_words(tallies(report))
-    errors = 0 if any(one.name in _ABOUT_ERRORS for one in failing) else _new_errors(report, comparison)
-    in_data = f"{count(errors, 'error')} in the data" if errors and gate.name == "new-failures" else ""
-    if comparison is None or not comparison.judged:
-        why = NO_BASE.get(comparison.baseline.status if comparison else "", "no baseline")
-        all_new = f" ({why}, so all count as new)" if gate.name == "new-failures" else ""
-        if gate.name == "new-failures":
-            failed = [tally for tally in tallies(report) if tally.failed or tally.tolerated]
-        words = wording.all_failed_of if all_new else wording.failed_of
-        parts = [f"{wording.joined(map(words, failed))} failed"] if failed else []
-        parts += [*wording.unanswered_in_words(report), *unexpected]
-        says = frozenset({why} if all_new and comparison is not None and comparison.baseline.status in NO_BASE else ())
-        return Clause(f"{', '.join([*parts, *([in_data] if in_data else [])])}{all_new}", says)
-    new = wording.newly_failing(report, comparison)
-    losses = [losses_in_words(fact.losses) for fact in gate.facts if isinstance(fact, LossesOverall)]
-    old = sum(len(tally.failed) + len(tally.tolerated) for tally in tallies(report))
-    old -= sum(1 + test.copies for test in gates_on_tests.unknown_tests(report, comparison))
-    old -= sum(number_of(gates_on_tests.failing_of(report, cases)) for _, cases in gates_on_tests.tests_of(comparison))
-    data = [f"{in_data} that the base does not have"] if in_data else []
-    if not new and not data:
-        old_failures = [f"{wording.joined(map(wording.failed_of, failed))} failed (on the base too)"] if failed else []
-        # Without any, the gate failed because of errors in the data, which another clause names.
-        said = [*losses, *wording.unanswered_in_words(report), *unexpected, *old_failures]
-        return Clause(wording.joined(said)) if said else None
-    more = f"{old:,} more" if new else count(old, "test")
-    also = f", {more} {'fails' if old == 1 else 'fail'} on the base too" if old > 0 else ""
-    first = "because of it " if new and not data and _all_because_of_one(failing, comparison) else ""
-    cause = _why_newly_failing(comparison) if new else ""
-    return Clause(f"{first}{wording.joined([*new, *data, *losses, *unexpected])}{also}{cause}")
-
-
-def _why_newly_failing(comparison: Comparison) -> str:
-    """Why tests newly fail; nothing is guessed about those that an error in the data explains."""
-    by_error = gates_on_tests.tests_because_of(comparison).values()
-    explained = {id(case) for tests in by_error for _, case in tests}
-    cases = [case for _, case in gates_on_tests.newly_failing_tests(comparison)]
-    return because_in_words(cases, {place for place, case in enumerate(cases) if id(case) in explained})
-
-
-def _all_because_of_one(failing: Sequence[Judged], comparison: Comparison) -> bool:
-    """Whether the single error in the data, which the line names first, explains all newly failing tests."""
-    if failing[0].name not in _ABOUT_ERRORS or len(failing[0].causes) != 1 or comparison.base_lacks:
-        return False
-    explained = gates_on_tests.tests_because_of(comparison).get(failing[0].causes[0].location or Location(""), [])
-    return len(explained) == len(gates_on_tests.newly_failing_tests(comparison))
-
-
-def _new_errors(report: Report, comparison: Comparison | None) -> int:
-    if comparison is not None and comparison.judged:
-        return sum(finding.severity == "error" for finding in comparison.new_findings)
-    return report.validation.counts.error if report.validation else 0
 
 
 _MANY_ANNOTATIONS: Final = 3
@@ -632,5 +466,5 @@ def _suppressed(comparison: Comparison | None) -> Reservation:
 
 
 def _rank(gate: Judged) -> int:
-    name = _family(gate)
+    name = family_of(gate)
     return _ORDER.index(name) if name in _ORDER else len(_ORDER)
