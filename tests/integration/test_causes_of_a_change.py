@@ -364,10 +364,8 @@ def test_a_story_that_contradicts_an_old_rule_is_to_blame_itself(
     golden(message)
     golden(outcome.verdict.summary)  # what is wrong, and that nothing could be run for that, are one clause
     assert place.startswith("data/stories.yml:")
-    assert {gate.name: gate.follows for gate in outcome.verdict.gates if gate.follows} == {
-        "new-errors": "could-be-run",
-        "gone-tests": "could-be-run",
-    }
+    others = [gate for gate in outcome.verdict.gates if gate.fails and gate.name != "could-be-run"]
+    assert {gate.follows for gate in others} == {"could-be-run"}
 
 
 BEGINS = "- rule: {name}\n  steps:\n  - intent: {intent}\n  - action: {action}\n"

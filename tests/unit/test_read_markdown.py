@@ -106,6 +106,19 @@ def test_a_fault_in_stories_is_found_at_its_place(fault: str) -> None:
     assert expected in stories_of(text)
 
 
+@pytest.mark.parametrize("title", ["# Stories of the bot", "#### Read the manual first", "###"])
+def test_a_title_is_no_story_without_steps(title: str) -> None:
+    """Rasa's own template of test conversations begins with such remarks."""
+    (read,), findings = read_markdown_stories(Source("s.md", f"{title}\n\n## a\n* b\n  - c\n"))
+    assert read.name == "a"
+    assert not findings
+
+
+def test_a_header_of_another_level_begins_a_story_nevertheless() -> None:
+    (read,), _ = read_markdown_stories(Source("s.md", "# a\n* b\n  - c\n"))
+    assert read.name == "a"
+
+
 def test_a_training_story_taken_for_a_test_is_told_what_is_wanted() -> None:
     _, findings = read_markdown_stories(Source("s.md", "## a\n* greet\n  - b\n"), end_to_end=True)
     (fault,) = findings

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from turncheck.yaml_tree.source import Source
 
 
+_LEVEL: Final = re.compile(r"##(?!#)")
 _FORM_LINE: Final = re.compile(r"[*-]\s+form: ")
 _FORM_PREFIX: Final = "form: "
 _VARIABLE: Final = re.compile(r"`([^`]+)`")
@@ -59,6 +60,8 @@ class _Reading(Struct):
     stories: list[model.Story] = field(default_factory=list)
     name: str | None = None
     place: Location | None = None
+    is_title: bool = False
+    """Whether the header has another level than that of stories, as the title of a file has, or a remark."""
     steps: list[model.Step] = field(default_factory=list)
     texts: list[Location] = field(default_factory=list)
     intents: list[Location] = field(default_factory=list)
@@ -130,6 +133,7 @@ def _read_line(reading: _Reading, line: str, location: Location) -> None:
     if line.startswith("#"):
         _finish(reading)
         reading.name, reading.place = line[1:].strip("# "), location
+        reading.is_title = _LEVEL.match(line) is None
     elif line.startswith(">"):
         _checkpoint(reading, line[1:].strip(), location)
     elif _FORM_LINE.match(line):
@@ -151,7 +155,7 @@ def _finish(reading: _Reading) -> None:
         return
     if any(not isinstance(step, model.CheckpointStep) for step in reading.steps):
         reading.stories.append(model.Story(reading.name, "story", tuple(reading.steps), reading.place))
-    else:
+    elif reading.steps or not reading.is_title:
         lacks = "has only checkpoints: Rasa ignores it" if reading.steps else "has no steps; it is skipped"
         what = f"The story '{reading.name}' in '{reading.source.path}' {lacks}."
         reading.notes.note("story-without-steps", "warning", what, reading.place, "Add steps, or remove the story.")

@@ -340,7 +340,7 @@ def summarize(report: Report, comparison: Comparison | None, gates: Sequence[Jud
     new = mostly_wrong_in_words(compared) if compared else ""
     misunderstood = _all_misunderstood(report, compared)
     tests_fail = any(gate.name in TEST_GATES for gate in failing)
-    clauses = and_more(failing_clauses(failing, report, comparison), max(1, _MOST - bool(intents) - bool(new)))
+    clauses = and_more(failing_clauses(failing, report, comparison), max(1, _MOST - bool(intents)))
     cut = 0 if failing and failing[0].name in TEST_GATES else 1
     causes, symptoms = clauses[:cut], clauses[cut:]
     broken = [clause for clause in (*causes, Clause(intents), *symptoms, Clause(misunderstood)) if clause.words]
@@ -348,8 +348,8 @@ def summarize(report: Report, comparison: Comparison | None, gates: Sequence[Jud
     is_news = bool(clauses or intents or new or _misunderstood(report, comparison))
     if is_news:
         first = [*causes, *away[:1], *broken[len(causes) :], *away[1:]]
-        if new:  # after what fails, and always among what is said
-            first.insert(min(len(clauses), len(first), _MOST - 1), Clause(new))
+        if new:  # after what fails; if nothing does, always among what is said
+            first.insert(len(clauses) + len(away[:1]) if clauses else min(len(first), _MOST - 1), Clause(new))
     else:
         taken, *others = [*away, Clause(removed_in_words(compared) if compared else "")]
         first = [taken, _passed(report, compared), *broken, *others]
