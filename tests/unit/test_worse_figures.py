@@ -18,10 +18,12 @@ from hypothesis import strategies as st
 from pull_request import LINKS
 from report_builder import BASE_COMMIT, case, coverage, example, finding, report, story, suite
 
+from turncheck.comparison.changes import FallbackChange, LessUnderstood, SimilarSentences
 from turncheck.comparison.compare import compare
 from turncheck.comparison.metrics import METRICS, Judgement, MetricDelta, Significance
 from turncheck.comparison.model import Comparison, Present
 from turncheck.evaluations.kind import Metric
+from turncheck.messages.finding import Location
 from turncheck.render.assistants import Run
 from turncheck.render.console import render_console
 from turncheck.render.main_metrics import main_metrics
@@ -271,3 +273,18 @@ def test_figures_alone_are_in_the_headline(golden: Golden) -> None:
     golden(verdict.summary)
     for text in documents(head, comparison, verdict).values():
         assert "nlu.understood.right 105 → 52 (−53)" in text
+
+
+def test_what_a_threshold_does_is_told_by_its_list_alone() -> None:
+    head, base = side(0, commit="2" * 40), side(0, commit=BASE_COMMIT)
+    comparison = compare(head, Present(base, "git"))
+    fewer = MetricDelta(
+        name="nlu.understood.right", better="higher", kind="count", value=52, base=53, delta=-1, judgement="worse"
+    )
+    sentence = SimilarSentences(text="hi", intent="greet", location=Location("nlu.yml", 3, 1))
+    lost = LessUnderstood(intent="greet", sentences=(sentence,))
+    fallback = FallbackChange(base=0.3, value=0.9, lost=(lost,))
+    comparison = msgspec.structs.replace(comparison, metrics=(*comparison.metrics, fewer), fallback=fallback)
+    for text in documents(head, comparison, judge(head, comparison, head.settings)).values():
+        assert "threshold from 0.3 to 0.9" in text
+        assert "nlu.understood" not in text

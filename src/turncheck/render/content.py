@@ -300,10 +300,12 @@ _LONGEST_FIGURE: Final = 200
 def worse_figures(report: Report, compared: Comparison, unfolded: int) -> NeutralSection:
     """The figures that are worse and that neither the table nor a test of a list says, those about one thing on a line.
 
-    Precision, recall and accuracy of the same sentences say again what the F1 in the table says.
+    Precision, recall and accuracy of the same sentences say again what the F1 in the table says; how many sentences are
+    understood, what another threshold of the fallback does, which has a list.
     """
     in_table = {row.name for row in main_metrics.main_metrics(report, compared) if row.mark in _SHOWN_AS}
     said = {name.rpartition(".")[0] for name in in_table if name.startswith("nlu.")}
+    said |= {"nlu.understood"} if compared.fallback is not None and compared.fallback.number else set()
     worse = [
         metric
         for metric in compared.metrics
