@@ -394,7 +394,8 @@ def test_a_few_sentences_that_cross_an_unchanged_threshold_are_noise(fallbacks: 
     assert figure.judgement == ("worse" if reservation else "noise")
     assert (comparison.fallback is not None) == bool(reservation)
     assert verdict.reservation == reservation
-    assert ("not_understood" in visible(text)) == bool(reservation)
+    assert (f"understood ({fallbacks})" in visible(text)) == bool(reservation)
+    assert "not_understood" not in visible(text)
 
 
 def test_an_annotation_is_not_removed_if_copies_of_a_sentence_change_places() -> None:
