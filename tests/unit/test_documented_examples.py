@@ -78,6 +78,7 @@ PLACES: dict[str, list[Edit]] = {
     "mapping-requested-slot-undefined": [(D, "forms:\n", f"      {HERE}\nforms:\n")],
     "mapping-key-unknown": [IN_SLOT],
     "selector-intent-undefined": [(C, "- name: ResponseSelector", HERE)],
+    "selector-missing": [(C, "- name: ResponseSelector", HERE)],
     "used-entity-undefined": [(D, "intents:", HERE)],
     "ignored-intent-undefined": [(D, "forms:\n  pizza_form:", HERE), intent("chitchat")],
     "condition-slot-undefined": [(D, "  utter_done:", f"    {HERE}\n  utter_done:"), slot("logged_in", "bool")],

@@ -77,6 +77,7 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
         [(C, "- name: ResponseSelector", "- name: ResponseSelector\n  retrieval_intent: fag")],
         "config.yml:10:21",
     ),
+    "selector-missing": ([(C, "- name: ResponseSelector\n", "")], "data/nlu.yml:18:7"),
     "used-entity-undefined": ([(D, "- order\n", "- order:\n    use_entities: [sise]\n")], "domain.yml:6:20"),
     "ignored-intent-undefined": (
         [(D, "    required_slots:", "    ignored_intents: [gret]\n    required_slots:")],
@@ -734,3 +735,20 @@ def test_an_entry_may_be_inside_of_a_word_without_word_boundaries(tmp_path: Path
         (C, "- name: DIETClassifier", "- name: RegexFeaturizer\n  use_word_boundaries: false\n- name: DIETClassifier"),
     )
     assert places(checked(tmp_path, *edits), "lookup-entry-unseen") == []
+
+
+@pytest.mark.parametrize(
+    ("selectors", "missing"),
+    [
+        ("", True),
+        ("- name: ResponseSelector\n", False),
+        ("- name: ResponseSelector\n  retrieval_intent: faq\n", False),
+        ("- name: ResponseSelector\n  retrieval_intent: chitchat\n", True),
+        ("- name: ResponseSelector\n  retrieval_intent: chitchat\n- name: ResponseSelector\n", False),
+        ("- name: own.nlu.Selector\n", False),
+    ],
+)
+def test_a_retrieval_intent_needs_a_selector(selectors: str, missing: bool, tmp_path: Path) -> None:
+    write_project(tmp_path, ("config.yml", "- name: ResponseSelector\n", selectors))
+    found = [one for one in validate(read_project(tmp_path)).findings if one.code == "selector-missing"]
+    assert [one.severity for one in found] == ["warning"] * missing

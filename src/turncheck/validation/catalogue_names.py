@@ -201,6 +201,17 @@ UNDEFINED = (
         about=("intent",),
     ),
     _check(
+        "selector-missing",
+        "warning",
+        "No ResponseSelector chooses a response for a retrieval intent",
+        "Add a ResponseSelector for it to the pipeline, or one without `retrieval_intent`, which is for all.",
+        "- name: ResponseSelector\n  retrieval_intent: chitchat",
+        "- name: ResponseSelector",
+        matters_always=True,
+        needs=("nlu",),
+        about=("intent",),
+    ),
+    _check(
         "used-entity-undefined",
         "warning",
         "`use_entities` or `ignore_entities` names an entity that the domain does not list",

@@ -8,6 +8,7 @@ from turncheck.messages.finding import Finding, Name
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.config import COMPONENTS, GONE, GRAPH_RECIPE, POLICIES, RECIPES, is_custom, refused, short_name
 from turncheck.project.rasa_components import Slip, parameter_names, slips_in
+from turncheck.validation.facts import UTTER
 from turncheck.validation.findings import Places, found
 
 if TYPE_CHECKING:
@@ -134,6 +135,28 @@ def check_selectors(facts: Facts) -> Iterator[Finding]:
                 f"The ResponseSelector is for the retrieval intent '{name}', which has no examples.",
                 places.of_entry(name, component.location, "pipeline", number, "retrieval_intent"),
                 suggestion(name, known),
+                names=(Name("intent", name),),
+            )
+
+
+def check_selected(facts: Facts) -> Iterator[Finding]:
+    """Retrieval intents whose responses no response selector of the pipeline chooses: Rasa says nothing then.
+
+    Not known if the pipeline has components that are not Rasa's: one may choose them.
+    """
+    pipeline = facts.project.config.pipeline
+    if not pipeline or facts.project.older is not None or any(is_custom(component.name) for component in pipeline):
+        return
+    selectors = [component for component in pipeline if short_name(component.name) == "ResponseSelector"]
+    chosen = {component.parameters.get("retrieval_intent") for component in selectors}
+    for name, location in facts.retrieval_intents.items():
+        if not chosen & {None, name} and any(
+            one.startswith(f"{UTTER}{name}/") for one in facts.project.domain.responses
+        ):
+            yield found(
+                "selector-missing",
+                f"No ResponseSelector chooses a response for '{name}': the action '{UTTER}{name}' says nothing.",
+                location,
                 names=(Name("intent", name),),
             )
 

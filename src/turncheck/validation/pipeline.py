@@ -266,6 +266,7 @@ OWN_STAGES: Final = (
         _with_data,
         (
             config.check_selectors,
+            config.check_selected,
             _check_regexes,
             _check_keywords,
             similarity.check_similar_examples,
