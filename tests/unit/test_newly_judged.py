@@ -226,3 +226,18 @@ def test_sentences_that_the_base_did_not_judge_are_not_called_new(golden: Golden
     comparison, verdict = compared(head, base)
     text = str(render_comment(head, comparison, verdict, Links()).content)
     golden(verdict.summary, "\n".join(line for line in text.splitlines() if "there " in line))
+
+
+def test_no_response_is_selected(golden: Golden) -> None:
+    one = example("who are you", "faq")
+    old = [
+        replace(
+            one,
+            expected=replace(one.expected, response="faq/name"),
+            predicted=replace(one.predicted, response="faq/name"),
+        )
+    ]
+    new = [replace(old[0], predicted=replace(one.predicted, response=""))]
+    head, base = report(examples=new), base_of(examples=old)
+    comparison, verdict = compared(head, base)
+    golden(str(render_comment(head, comparison, verdict, Links()).content), only="response of")

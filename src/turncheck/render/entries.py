@@ -254,7 +254,9 @@ def quarantined(failing: HeldTest) -> Entry:
 def labelled(what: str, case: changes.CaseChange) -> Entry:
     """A sentence with its entities or its response."""
     spans = (
-        line(Code(case.expected), " is right now") if case.passed else phrases.expected_got(case.expected, case.actual)
+        line(Code(case.expected), " is right now")
+        if case.passed
+        else phrases.expected_got(case.expected, case.actual, "" if case.actual else "none is selected")
     )
     return Entry(
         line(f"{what} of ", Said(case.name), _newness(case), ": ", spans),
