@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 import pytest
 from golden_texts import Golden
 from msgspec.structs import replace
-from report_builder import BASE_COMMIT, example, finding, report, story
+from report_builder import BASE_COMMIT, coverage, example, finding, report, story
 
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Present
@@ -457,6 +457,39 @@ def test_a_synonym_that_lost_words_is_named_in_plain_sight(
     assert [one.change for one in comparison.removed_items] == ([change] if change else [])
     assert ("synonym `auto`" in visible(text)) == bool(change)
     assert comparison.understands_otherwise == bool(change)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "removed"),
+    [
+        ("actions", "forms", []),
+        ("forms", "actions", []),
+        ("actions", "slots", ["lend_form"]),
+        ("forms", "responses", ["lend_form"]),
+    ],
+)
+def test_an_action_that_becomes_a_form_is_not_removed(before: str, after: str, removed: list[str]) -> None:
+    """Rasa 1 lists forms apart from other actions, Rasa 0 does not; nothing else may take their place."""
+    kinds = {kind: one for name in ("actions", "forms", "slots", "responses") for kind, one in coverage(name).items()}
+    base, head = (
+        report(stories=[story("s")], covered={**kinds, **coverage(kind, lend_form=(kind, False))}, commit=commit)
+        for kind, commit in ((before, BASE_COMMIT), (after, "2" * 40))
+    )
+    comparison, _, _ = judged(head, base)
+
+    assert [part.name for part in comparison.removed_items] == removed
+
+
+@pytest.mark.parametrize("passed", [(False, False), (True, False), (True, True)], ids=str)
+def test_tests_that_are_gone_and_never_passed_are_told_as_that(passed: tuple[bool, bool], golden: Golden) -> None:
+    old = [
+        story(name, "utter_a" if one else "utter_a!utter_b", line=n)
+        for n, (name, one) in enumerate(zip("ab", passed, strict=True), 1)
+    ]
+    base, head = report(stories=[*old, story("s")], commit=BASE_COMMIT), report(stories=[story("s")])
+    _, verdict, _ = judged(head, base)
+
+    golden(verdict.summary)
 
 
 def with_pipeline(original: Report, **components: str | None) -> Report:

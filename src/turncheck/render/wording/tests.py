@@ -191,7 +191,8 @@ def gone_in_words(report: Report, comparison: Comparison) -> str:
     whole = {one.evaluation for one in comparison.lost}
     for evaluation, cases in gates_on_tests.tests_of(comparison):
         if cases.gone:
-            parts.append(f"{count(number_of(cases.gone), *TESTS[evaluation])} gone")
+            no_loss = ", which did not pass on the base" if not any(case.base_passed for case in cases.gone) else ""
+            parts.append(f"{count(number_of(cases.gone), *TESTS[evaluation])} gone{no_loss}")
         if cases.not_run and evaluation not in whole:
             parts.append(f"{count(number_of(cases.not_run), *TESTS[evaluation])} of the base not run")
     hidden = [f"'{change.location.path}'" for change in gates_on_tests.no_longer_checked(comparison)]
