@@ -63,7 +63,7 @@ _OF_AN_ASSISTANT: Final = re.compile(
     r"|(^|/)[^/]*(config|domain|polic|stor|nlu|actions?|endpoints)[^/]*\.(ya?ml|md|json|py)$"
 )
 _OF_SOMETHING_ELSE: Final = re.compile(
-    r"(^|/)(\.[^/]*|node_modules|docker|docs?|README[^/]*|deploy[^/]*|k8s|helm)(/|$)"
+    r"(^|/)(\.[^/]*|node_modules|models|docker|docs?|README[^/]*|deploy[^/]*|k8s|helm)(/|$)"
 )
 
 Outcome = Literal["passed", "reservation", "failed"]

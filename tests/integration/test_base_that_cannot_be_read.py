@@ -490,6 +490,35 @@ def test_a_file_that_the_base_lacks_is_not_said_to_be_unreadable(
     golden("\n".join(re.findall(r"evaluated here, from git(?:; .*?)?\.<br>|#### In the data, .*", comment)))
 
 
+WITHOUT_PAYLOAD = DOMAIN + "  utter_more:\n  - buttons:\n    - title: More\n"
+
+
+@pytest.mark.parametrize(
+    ("base", "is_new"),
+    [({"domain.yml": ""}, True), ({"domain.yml": "", "assistant/domain.yml": WITHOUT_PAYLOAD}, False)],
+    ids=["no domain at all", "a domain under another name"],
+)
+def test_an_error_in_a_file_that_the_change_adds_is_new(repository: Repository, base: Files, is_new: bool) -> None:
+    judged = repository.judged(base, {"domain.yml": WITHOUT_PAYLOAD})
+
+    def places(kind: str) -> set[str]:
+        return {one["location"]["path"] for one in judged.comparison[kind] if one["severity"] == "error"}
+
+    assert places("new_findings") == ({"domain.yml"} if is_new else set())
+    assert places("unknown_findings") == (set() if is_new else {"domain.yml"})
+    assert judged.gate("new-errors") == ("failed" if is_new else "not judged")
+
+
+def test_what_a_missing_domain_hides_in_other_files_is_not_known(repository: Repository) -> None:
+    """A rule that contradicts another one, say: without a domain no dialogue is made."""
+    old: Files = {"data/rules.yml": RULES + replaced(AGAIN, ("utter_lend", "utter_greet"))}
+
+    judged = repository.judged({"domain.yml": "", **old}, old)
+
+    assert judged.comparison["new_findings"] == []
+    assert {one["location"]["path"] for one in judged.comparison["unknown_findings"]} == {"data/rules.yml"}
+
+
 def test_beside_a_report_alone_what_the_base_hides_is_not_judged(repository: Repository, golden: Golden) -> None:
     base: Files = {"data/nlu.yml": UNREADABLE["indentation"]}
     repository.judged(base, {**base, "domain.yml": DOMAIN + "\n"})

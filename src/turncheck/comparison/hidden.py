@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _REFUSED: Final = "training-refused"
 """Found only by training, which needs all parts."""
+_NOT_THERE: Final = frozenset({"domain-not-found", "config-not-found"})
 _PARTS_OF: Final[Mapping[str, frozenset[str]]] = {
     "intents": frozenset({"domain", "nlu", "stories"}),
     "entities": frozenset({"domain", "nlu", "stories"}),
@@ -31,10 +32,14 @@ _PARTS_OF: Final[Mapping[str, frozenset[str]]] = {
 
 
 class Hidden(Struct, frozen=True):
-    """What a side hides: ``places`` that it cannot read, ``codes`` of findings that it therefore does not report."""
+    """What a side hides: ``places`` that it cannot read, ``codes`` of findings that it therefore does not report.
+
+    ``absent``: files that it does not have, under no other name either: it has no finding in them.
+    """
 
     places: tuple[Unread, ...] = ()
     codes: frozenset[str] = frozenset()
+    absent: frozenset[str] = frozenset()
 
     @property
     def parts(self) -> frozenset[str]:
@@ -48,7 +53,7 @@ class Hidden(Struct, frozen=True):
 
     def hides(self, finding: FindingChange) -> bool:
         """Whether this side may have a finding of the other side without reporting it."""
-        if not self.places:
+        if not self.places or finding.location.path in self.absent:
             return False
         where = {finding.location.path, *(place.path for place in finding.others)}
         return bool(where & self.paths) or finding.code in self.codes or finding.code == _REFUSED
@@ -68,7 +73,13 @@ def hidden_on(side: Report, other: Report) -> Hidden:
             left[key] -= 1
         else:
             places.append(one)
-    return Hidden(tuple(places), frozenset(side.unchecked) if places else frozenset())
+    return Hidden(tuple(places), frozenset(side.unchecked) if places else frozenset(), _absent(side))
+
+
+def _absent(side: Report) -> frozenset[str]:
+    """Return the domain and configuration that a side lacks, and of which it has no file that looks like it."""
+    findings = side.validation.findings if side.validation else ()
+    return frozenset(one.location.path for one in findings if one.code in _NOT_THERE and not one.suggestion)
 
 
 def as_both_show(base: Report, head: Report) -> tuple[Report, Report]:

@@ -378,6 +378,7 @@ CROSS_REFERENCES = (
         "After the same turns, two stories continue with different actions; a policy cannot learn both. Make them"
         " agree, or make what differs visible: a slot, an entity, a longer `max_history`.",
         "on-warnings",
+        needs=("domain",),
         about=("story", "event"),
     ),
     warning_check(

@@ -266,7 +266,7 @@ DIALOGUE = (
         "rules:\n- rule: greet\n  steps:\n  - intent: greet\n  - action: utter_greet\nstories:\n- story: hello\n  steps:\n"
         "  - intent: greet\n  - action: utter_greet",
         matters_always=True,
-        needs=("stories",),
+        needs=("domain", "stories"),
         about=("story",),
     ),
     _check(
@@ -277,6 +277,7 @@ DIALOGUE = (
         "- name: RulePolicy\n  core_fallback_action_name: action_sory",
         "- name: RulePolicy\n  core_fallback_action_name: action_default_fallback",
         matters_always=True,
+        needs=("domain",),
         about=("action",),
     ),
     _check(
@@ -291,6 +292,7 @@ DIALOGUE = (
         "- story: first question\n  steps:\n  - or: [{intent: yes}, {intent: no}, {intent: perhaps}]\n"
         "  - action: utter_next",
         matters_always=True,
+        needs=("domain",),
         about=("section",),
     ),
     _check(
@@ -316,6 +318,7 @@ DIALOGUE = (
         "  steps: [{intent: goodbye}, {action: utter_goodbye}]",
         "- story: happy path\n  steps: [{intent: greet}, {action: utter_greet}]\n- story: a short goodbye\n"
         "  steps: [{intent: goodbye}, {action: utter_goodbye}]",
+        needs=("domain",),
         about=("story",),
     ),
     _check(
@@ -326,6 +329,7 @@ DIALOGUE = (
         "- story: a\n  steps: [{intent: greet}, {action: utter_greet}]\n- story: b\n"
         "  steps: [{intent: greet}, {action: utter_greet}]",
         "- story: a\n  steps: [{intent: greet}, {action: utter_greet}]",
+        needs=("domain",),
         about=("story",),
     ),
     _check(
@@ -336,7 +340,7 @@ DIALOGUE = (
         " dialogue has there. Correct the checkpoint's name, or the value.",
         "- story: b\n  steps:\n  - checkpoint: after_b\n  - intent: thank\n  - checkpoint: after_b",
         "- story: b\n  steps:\n  - checkpoint: after_a\n  - intent: thank",
-        needs=("stories",),
+        needs=("domain", "stories"),
         about=("story",),
     ),
 )
