@@ -11,6 +11,7 @@ from report_builder import BASE_COMMIT, case, report, with_changes
 
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Present
+from turncheck.render.console import render_console
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
 from turncheck.render.wording.gates import judge
@@ -65,6 +66,23 @@ def test_what_regressed_from_one_rate_to_one_rate_is_said_with_it(golden: Golden
     golden(repeats_in_words(found))
     other = ran(a=dead, b=Repeats(runs="FFffff", outcome="regressed", base="P" * 20))
     assert repeats_in_words(other) == "2 regressed (worst: 0 of 6 runs pass; base 19 of 20)"
+
+
+def interrupted(**reasons: str) -> str:
+    """What a terminal says of cases that are unclear for these reasons."""
+    found = ran(**{name: Repeats(runs="P", outcome="unclear") for name in reasons})
+    assert found.e2e is not None
+    cases = tuple(replace(one, reason=reasons[one.name]) for one in found.e2e.cases)
+    found = replace(found, e2e=replace(found.e2e, cases=cases))
+    settings = GateSettings(fail_on=("test-failures",))
+    return str(render_console(found, None, judge(found, None, settings), Links()).content)
+
+
+def test_unclear_cases_with_one_reason_are_counted(golden: Golden) -> None:
+    early = "1 of 1 run passes (interrupted)"
+    golden(interrupted(**{f"case_{number}": early for number in range(85)}), only="85")
+    golden(interrupted(a=early, b=early, c="22 of 30 runs pass"), only="end-to-end case")
+    golden(interrupted(a=early), only="end-to-end case")
 
 
 def test_a_new_test_that_the_bot_of_the_base_fails_as_well_is_new_and_counted_once(golden: Golden) -> None:

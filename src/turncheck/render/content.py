@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
@@ -484,16 +484,20 @@ def _remarks(report: Report, compared: Comparison | None) -> list[Entry]:
 
 
 def _unclear(cases: Sequence[CaseResult]) -> list[Entry]:
-    """Return the first end-to-end cases whose runs do not say how they fare."""
-    if not cases:
-        return []
+    """Return the end-to-end cases whose runs do not say how they fare: those with one reason as a number."""
+    numbers = Counter(case.reason for case in cases)
+    alike = [(case.reason or "", case) for case in cases if numbers[case.reason] > 1]
+    found = _by_reason(alike, "unclear")
+    apart = [case for case in cases if numbers[case.reason] == 1]
+    if not apart:
+        return found
     shown = [
         line(Code(case.name), ": ", Prose(case.reason or "", 120, names_paths=True), " (", Place(case.location), ")")
-        for case in cases[:_MOST_PLACES]
+        for case in apart[:_MOST_PLACES]
     ]
-    more = f" and {len(cases) - _MOST_PLACES:,} more" if len(cases) > _MOST_PLACES else ""
-    words = line(f"{count(len(cases), 'end-to-end case')} unclear: ", listed(shown, "; "), more)
-    return [Entry(words, sign="caution")]
+    more = f" and {len(apart) - _MOST_PLACES:,} more" if len(apart) > _MOST_PLACES else ""
+    words = line(f"{count(len(apart), 'end-to-end case')} unclear: ", listed(shown, "; "), more)
+    return [Entry(words, sign="caution"), *found]
 
 
 def _by_reason(cases: Iterable[tuple[str, CaseResult]], what: str, hint: Line = ()) -> list[Entry]:

@@ -313,8 +313,9 @@ def overlap_remarks(nlu: model.Nlu, base: Overlap | None = None) -> Iterator[Ove
     if copies:
         of = f"{copies:,} of {count(nlu.examples, 'sentence' if folded else 'test sentence')}"
         if folded:
-            has = "has a copy" if copies == 1 else "have copies"
-            words = f"{of} {has} in other folds (same words, same intent): the figures are optimistic."
+            verb = "repeats" if copies == 1 else "repeat"
+            words = f"{of} {verb} the words of another one in the same intent, which makes them easy: the figures are a"
+            words += " little too good."
         else:
             verb = "appears" if copies == 1 else "appear"
             words = f"{of} also {verb} in the training data: the figures are optimistic."

@@ -199,7 +199,8 @@ def _unclear(gate: judged.Judged, _: _Run) -> str:
     cases = [cause for cause in gate.causes if isinstance(cause, judged.NotRunTest)]
     numbers = Counter(case.evaluation for case in cases)
     unclear = wording.joined(count(number, *CASES[name]) for name, number in numbers.items())
-    return f"{unclear} unclear: {cases[0].name}: {cases[0].reason}"
+    is_one_reason = len(cases) > 1 and len({case.reason for case in cases}) == 1
+    return f"{unclear} unclear: {cases[0].reason if is_one_reason else f'{cases[0].name}: {cases[0].reason}'}"
 
 
 def _base_faults(gate: judged.Judged, run: _Run) -> str:
