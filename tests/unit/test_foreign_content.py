@@ -177,6 +177,32 @@ def test_an_empty_test_file_is_named(tmp_path: Path, name: str) -> None:
     assert [one.code for one in found] == ["file-empty"]
 
 
+@pytest.mark.parametrize("name", ["tests/s.json", "tests/more.yml", "tests/nlu/a.yaml", "tests/suite.csv"])
+@pytest.mark.parametrize("text", ["", "\n \t\n", "\ufeff", "\r\n"])
+def test_a_test_file_of_blanks_is_empty_and_nothing_else(tmp_path: Path, name: str, text: str) -> None:
+    write_project(tmp_path)
+    put(tmp_path, name, text)
+    found = read_tests(Settings(project=str(tmp_path))).other_findings
+    assert [(one.code, one.location.path) for one in found] == [("file-empty", name)]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ('{"rasa_nlu_data": {"common_exam', "test-file-not-looked-for"),
+        ('{"sender_id": "a", "events": [', "data-not-json"),
+        ("not JSON", "data-not-json"),
+        ('{"sender_id": "a", "events": []}', ""),
+        ("[]", ""),
+    ],
+)
+def test_json_holds_sentences_only_if_it_says_so(tmp_path: Path, text: str, code: str) -> None:
+    write_project(tmp_path)
+    put(tmp_path, "tests/a.json", text)
+    found = read_tests(Settings(project=str(tmp_path))).other_findings
+    assert [one.code for one in found] == [code] * bool(code)
+
+
 # --- JSON that is no data --------------------------------------------------------------------------------------------
 
 TRACKER = '{"sender_id": "x", "slots": {}, "latest_message": {"intent": {}, "text": null}, "events": []}'

@@ -136,10 +136,21 @@ def find_empty(root: Path) -> list[str]:
 
 
 def _is_empty(path: Path) -> bool:
+    """Whether a file holds nothing, or nothing but blanks and ends of lines."""
     try:
-        return path.stat().st_size == 0
-    except OSError:
+        if path.stat().st_size > _MOST_BLANKS:
+            return False
+        return is_blank(regular_file.read_regular(path, most=_MOST_BLANKS))
+    except (OSError, regular_file.TooLargeError):
         return False
+
+
+_MOST_BLANKS: Final = 1024
+
+
+def is_blank(content: bytes) -> bool:
+    """Whether the content of a file is nothing that anybody sees."""
+    return not content.removeprefix(b"\xef\xbb\xbf").strip()
 
 
 def find_files_not_looked_for(root: Path, keys: tuple[str, ...], read: Iterable[Path]) -> list[str]:
@@ -165,7 +176,7 @@ def _others(root: Path, read: Iterable[Path]) -> list[Path]:
 
 
 def find_unreadable(root: Path, read: Iterable[Path]) -> Iterator[Finding]:
-    """Yield for each YAML file below ``tests/`` that is not ``read`` and cannot be, why that is.
+    """Yield for each file in YAML or JSON below ``tests/`` that is not ``read`` and cannot be, why that is.
 
     Nobody knows whether it holds tests.
     """
@@ -174,6 +185,21 @@ def find_unreadable(root: Path, read: Iterable[Path]) -> Iterator[Finding]:
             folder = ProjectFolder(root)
             if folder.read(path) is None:
                 yield from folder.findings
+        elif path.suffix == JSON and _is_no_folder(path):
+            yield from _not_json(root, path)
+
+
+def _not_json(root: Path, path: Path) -> Iterator[Finding]:
+    folder = ProjectFolder(root)
+    content = folder.read_bytes(path)
+    source = None if content is None else folder.decode(folder.name(path), content)
+    yield from folder.findings
+    file_format = _format(root, path)
+    if source is None or is_blank(content or b"") or _OF_RASA in source.file_text or file_format is None:
+        return
+    if file_format.read is not None and file_format.holds == {"nlu"}:
+        read = file_format.read(FormatInput(source, folder, file_format.holds))
+        yield from (finding for finding in read.findings if finding.code == _NOT_JSON)
 
 
 def find_e2e_cases(root: Path) -> list[Path]:
@@ -314,8 +340,15 @@ def _kinds(root: Path, file_format: Format, source: Source) -> frozenset[str]:
     if file_format.read is None or not source.path.endswith(JSON) or "nlu" not in kinds:
         return kinds
     parts = file_format.read(FormatInput(source, ProjectFolder(root), kinds))
-    has_sentences = bool(parts.nlu.examples) or any(finding.severity == "error" for finding in parts.findings)
+    faults = {finding.code for finding in parts.findings if finding.severity == "error"}
+    is_of_rasa = _OF_RASA in source.file_text
+    has_sentences = bool(parts.nlu.examples) or bool(faults if is_of_rasa else faults - {_NOT_JSON})
     return kinds if has_sentences else kinds - {"nlu"}
+
+
+_NOT_JSON: Final = "data-not-json"
+_OF_RASA: Final = "rasa_nlu_data"
+"""The key at the top of Rasa's JSON: what has it means to hold sentences, whatever is wrong with it."""
 
 
 def _is_no_folder(path: Path) -> bool:
