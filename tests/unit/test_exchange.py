@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,12 @@ from report_builder import report
 from timing import Timing
 from web_servers import Answer, serving
 
+from turncheck.ci.github.results_service import ResultsService
 from turncheck.comparison.model import Missing, Present, Unreadable
+from turncheck.engines.embedded.nlu.duckling import DucklingEntityExtractor
+from turncheck.messages.errors import UserError
+from turncheck.platforms.kore.engine.client import Access, KoreClient
+from turncheck.process.environment import Secret
 from turncheck.report.codec import encode
 from turncheck.run.named_baseline import read_baseline
 from turncheck.web.addresses import Network, is_http, is_https, is_safe, origin_of, without_login
@@ -23,6 +29,7 @@ from turncheck.web.exchange import (
     Call,
     RedirectRefusedError,
     anywhere,
+    download,
     exchange,
     only_safe_redirects,
     read_body,
@@ -189,3 +196,37 @@ def test_no_text_is_too_odd_to_be_asked_for_its_address(text: str) -> None:
 )
 def test_what_can_be_called_and_what_nobody_listens_to(url: str, *, http: bool, safe: bool) -> None:
     assert (is_http(url), is_safe(url)) == (http, safe)
+
+
+def _of_the_results_service(address: str) -> None:
+    ResultsService(address, Secret("t" * 20), "a", "b", mask=lambda _: None).upload("report", [("a", b"a")])
+
+
+def _of_kore(address: str) -> None:
+    KoreClient(Access(address, "st-1", "client", Secret("s" * 40))).download(f"{address}/a.csv", "the report")
+
+
+def _of_a_baseline(address: str) -> None:
+    found = read_baseline(f"{address}/report.json", Network())
+    assert isinstance(found, Unreadable)
+    raise UserError(found.reason)
+
+
+def _of_duckling(address: str) -> None:
+    parameters = {"dimensions": [], "locale": "en_GB", "timezone": "UTC", "timeout": 3}
+    raise UserError(DucklingEntityExtractor(address, parameters, 0).fault() or "")
+
+
+def _of_url(address: str) -> None:
+    download(f"{address}/test_a.yml", Network())
+
+
+@pytest.mark.parametrize("ask", [_of_the_results_service, _of_kore, _of_a_baseline, _of_duckling, _of_url])
+def test_a_certificate_that_is_not_trusted_ends_each_kind_of_call_with_the_remedy(
+    ask: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: pytest.fail("it would not help to try again"))
+    with serving({"/": Answer()}) as server, pytest.raises(UserError) as told:
+        ask(server.address)
+    assert "SSL_CERT_FILE" in f"{told.value.message} {told.value.hint}"
+    assert server.requests == []

@@ -33,8 +33,6 @@ PATTERNS: Final = frozenset({"match", "search", "fullmatch", "findall", "findite
 PARSERS: Final = {
     "ci/bitbucket/host.py": "the Markdown of a rendered comment, whose marks a report of Bitbucket shows as they are",
     "ci/github/client.py": "what GitHub's API answers: it has no other sign of these refusals",
-    "ci/rest.py": "OpenSSL's message: a certificate that is refused has no type of its own",
-    "engines/action_server/server.py": "OpenSSL's message: a certificate that is refused has no type of its own",
     "ci/gitlab/host.py": "what GitLab's API answers: the scope that a token lacks is only named in words",
     "cli.py": "the system's own message: an ImportError says in no other way that memory was lacking",
     "commands/flags/parser.py": "argparse's own messages, which it hands on as text alone",
@@ -42,9 +40,9 @@ PARSERS: Final = {
     "comparison/recognised_by_words.py": "findings of earlier versions, which do not say what they are about",
     "platforms/kore/engine/client.py": "what Kore.ai's platform answers: it has no other sign of these refusals",
     "engines/rasa_server/client.py": "msgspec's message names the place in the answer, which is told from its top",
-    "engines/remote.py": "OpenSSL's message: a certificate that is refused has no type of its own",
     "messages/finding.py": "a finding's own end, which it keeps beside the message",
     "run/find_baseline.py": "the temporary folder of the base's files is taken out of an error",
+    "web/addresses.py": "OpenSSL's message: a certificate that is refused has no type of its own",
 }
 """Modules that read the words of others or of earlier versions, and why."""
 

@@ -18,7 +18,7 @@ from turncheck import __version__
 from turncheck.ci.host import HostError
 from turncheck.messages.plain_text import log_line, one_line
 from turncheck.process.screen import Console, duration
-from turncheck.web.addresses import Network, address_of, is_same_server
+from turncheck.web.addresses import HOW_TO_TRUST, Network, address_of, is_same_server, is_untrusted
 from turncheck.web.exchange import (
     AnswerTooLargeError,
     Call,
@@ -449,10 +449,9 @@ class RestClient:
         Raises:
             RestError: the certificate is not trusted: nothing was sent, and trying again does not help.
         """
-        if "CERTIFICATE_VERIFY_FAILED" in str(error):
+        if is_untrusted(error):
             raise RestError(
-                f"the certificate of {self.host} is not trusted, so {request.called} cannot be sent: name the file of"
-                " your certificates in the environment variable SSL_CERT_FILE"
+                f"the certificate of {self.host} is not trusted, so {request.called} cannot be sent: {HOW_TO_TRUST}"
             ) from None
         return f"{self.host} cannot be reached for {request.called} ({type(error).__name__})"
 

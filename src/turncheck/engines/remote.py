@@ -17,7 +17,7 @@ from urllib3.exceptions import HTTPError
 
 from turncheck.engines.masking import Masks
 from turncheck.messages.errors import EngineError, PassingError, UserError
-from turncheck.web.addresses import Network, origin_of, without_login
+from turncheck.web.addresses import HOW_TO_TRUST, Network, is_untrusted, origin_of, without_login
 from turncheck.web.exchange import AnswerTooLargeError, Call, exchange, read_body, seconds_to_wait
 from turncheck.web.timed import Deadline, session, within
 
@@ -318,14 +318,14 @@ class RemoteClient:
         return status != HTTPStatus.BAD_REQUEST  # a TLS server may say so in plain HTTP
 
     def _untrusted(self, error: Exception, question: Question) -> ServerError:
-        if "CERTIFICATE_VERIFY_FAILED" not in str(error):
+        if not is_untrusted(error):
             return ServerError(
                 f"the server at {self.name} does not speak TLS, or not this version of it ({question.shown})",
                 hint="Is its address one with http:// rather than https://?",
             )
         return ServerError(
             f"the certificate of the {self.noun} at {self.name} is not trusted ({question.shown})",
-            hint="Name the file of your certificates in the environment variable SSL_CERT_FILE.",
+            hint=f"{HOW_TO_TRUST[0].upper()}{HOW_TO_TRUST[1:]}.",
         )
 
     def _failure(self, question: Question, what: str, kind: type[ServerError] | None = None) -> ServerError:

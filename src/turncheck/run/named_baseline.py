@@ -9,7 +9,7 @@ from turncheck.comparison.model import Missing, Present, Unreadable
 from turncheck.messages.errors import UserError
 from turncheck.report.codec import MAX_BYTES, decode
 from turncheck.run.report_of import REPORT_NAME, read_report
-from turncheck.web.addresses import is_https, without_login
+from turncheck.web.addresses import HOW_TO_TRUST, is_https, is_untrusted, without_login
 
 if TYPE_CHECKING:
     from turncheck.comparison.model import Baseline
@@ -67,6 +67,8 @@ def _from_address(address: str, network: Network) -> Baseline:
     except requests.Timeout:
         return Unreadable(f"the address gave no complete answer within {_SECONDS:g} seconds")
     except (requests.RequestException, HTTPError) as error:
+        if is_untrusted(error):
+            return Unreadable(f"the certificate of the address is not trusted: {HOW_TO_TRUST}")
         return Unreadable(f"the address cannot be fetched ({type(error).__name__})")
     if status in {404, 410}:
         return Missing(f"the address answers {status}")

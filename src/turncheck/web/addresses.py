@@ -204,6 +204,15 @@ def _ip_of_version(text: str, version: type[IPv4Address | IPv6Address]) -> str |
 _CA_VARIABLES: Final = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
 
 
+HOW_TO_TRUST: Final = "name the file of your certificates in the environment variable SSL_CERT_FILE"
+"""What to do about a certificate that no known authority vouches for."""
+
+
+def is_untrusted(error: Exception) -> bool:
+    """Whether a server was not asked anything since its certificate is not trusted; trying again does not help."""
+    return "CERTIFICATE_VERIFY_FAILED" in str(error)
+
+
 @dataclass(frozen=True, slots=True)
 class Network:
     """How servers are reached. The proxy only sees a server's name; ``no_proxy`` lists the exceptions.

@@ -16,7 +16,7 @@ from urllib.parse import urljoin
 import msgspec
 
 from turncheck.messages.errors import UserError
-from turncheck.web.addresses import Network, is_http, is_https, is_reference, is_safe, is_same_server
+from turncheck.web.addresses import HOW_TO_TRUST, Network, is_http, is_https, is_reference, is_safe, is_same_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -288,7 +288,7 @@ def download(url: str, network: Network) -> bytes:
     except requests.exceptions.SSLError:
         raise UserError(
             "the certificate of --url is not trusted",
-            hint="Name the file of your certificates in the environment variable SSL_CERT_FILE.",
+            hint=f"{HOW_TO_TRUST[0].upper()}{HOW_TO_TRUST[1:]}.",
         ) from None
     except requests.Timeout:
         raise UserError(f"the address of --url gave no complete answer within {SECONDS:g} seconds") from None

@@ -27,7 +27,7 @@ from turncheck import __version__
 from turncheck.ci.rest import RestError, RetryBudget
 from turncheck.messages.errors import UserError
 from turncheck.process.environment import Secret, secret_of, whole_number
-from turncheck.web.addresses import Network, address_of, is_safe, origin_of
+from turncheck.web.addresses import HOW_TO_TRUST, Network, address_of, is_safe, is_untrusted, origin_of
 from turncheck.web.exchange import AnswerTooLargeError, Call, exchange, read_body
 
 if TYPE_CHECKING:
@@ -250,6 +250,10 @@ class ResultsService:
             except (requests.RequestException, HTTPError, OSError, ValueError) as error:
                 # The error's own text holds the signed address.
                 trouble = f"{called}: the results service cannot be reached ({type(error).__name__})"
+                if is_untrusted(error):
+                    raise RestError(
+                        f"{called}: the certificate of the results service is not trusted: {HOW_TO_TRUST}"
+                    ) from None
                 if not lost:
                     raise RestError(trouble) from None
             wait = _FIRST_WAIT * _GROWTH**attempt

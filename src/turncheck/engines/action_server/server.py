@@ -23,7 +23,16 @@ from turncheck.messages.errors import UserError
 from turncheck.process.child_process import Child, running_child, split_command
 from turncheck.process.environment import FileVariables, expand, redact, remember_guessed
 from turncheck.process.regular_file import open_regular
-from turncheck.web.addresses import Network, address_of, is_allowed, is_among, is_http, origin_of, without_login
+from turncheck.web.addresses import (
+    Network,
+    address_of,
+    is_allowed,
+    is_among,
+    is_http,
+    is_untrusted,
+    origin_of,
+    without_login,
+)
 from turncheck.web.exchange import AnswerTooLargeError, Call, Redirect, RedirectRefusedError, exchange, read_body
 
 if TYPE_CHECKING:
@@ -178,7 +187,7 @@ class HttpActionServer:
                 return CallFailedError("failed", f"'{name}' failed, {reason}")
             case requests.exceptions.InvalidURL():
                 return CallFailedError("failed", f"calling {self.place}: {error}")
-            case requests.exceptions.SSLError() if "CERTIFICATE_VERIFY_FAILED" in str(error):
+            case requests.exceptions.SSLError() if is_untrusted(error):
                 remedy = "name the file of your certificates as `cafile` of the endpoint or in SSL_CERT_FILE"
                 return CallFailedError("unreachable", f"the certificate of {self.place} is not trusted: {remedy}")
             case requests.ConnectionError():

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from turncheck.engines.conversation import PredictedEntity
 from turncheck.engines.embedded.nlu.batch import Batch, DucklingAccess, Training
 from turncheck.messages.errors import UserError
-from turncheck.web.addresses import Network, is_allowed, is_http, origin_of, without_login
+from turncheck.web.addresses import HOW_TO_TRUST, Network, is_allowed, is_http, is_untrusted, origin_of, without_login
 from turncheck.web.exchange import AnswerTooLargeError, Call, exchange, read_body
 
 if TYPE_CHECKING:
@@ -158,5 +158,7 @@ def _entity(match: Mapping[str, Any]) -> PredictedEntity:
 
 
 def _short(error: Exception) -> str:
+    if is_untrusted(error):
+        return f"its certificate is not trusted ({HOW_TO_TRUST})"
     cause = str(error)
     return cause if len(cause) < 160 else f"{type(error).__name__}"

@@ -28,7 +28,7 @@ from turncheck.platforms.kore.engine.answers import UnreadableError, read_json
 from turncheck.process.environment import Secret, redact_all, remember
 from turncheck.process.screen import duration
 from turncheck.web import exchange, timed
-from turncheck.web.addresses import Network, is_http, origin_of, without_login
+from turncheck.web.addresses import HOW_TO_TRUST, Network, is_http, is_untrusted, origin_of, without_login
 from turncheck.web.timed import was_refused
 
 if TYPE_CHECKING:
@@ -348,6 +348,9 @@ class KoreClient:
                 raise KoreRunError(f"{what}, as the platform's link has it, {error}") from None
             except (requests.RequestException, HTTPError, OSError) as error:
                 why = f"cannot be fetched ({type(error).__name__})"
+                if is_untrusted(error):
+                    why = f"cannot be fetched, since its certificate is not trusted ({HOW_TO_TRUST}),"
+                    break
                 continue
             if status == 200:
                 return body
@@ -404,7 +407,7 @@ class KoreClient:
         except requests.exceptions.SSLError:
             raise KoreError(
                 f"the platform at {self.name} cannot be trusted: its certificate is not valid here, or it has no TLS",
-                hint="Name the file of your certificates in the environment variable SSL_CERT_FILE.",
+                hint=f"{HOW_TO_TRUST[0].upper()}{HOW_TO_TRUST[1:]}.",
             ) from None
         except requests.ConnectTimeout:
             raise self._unreachable("it does not answer") from None
