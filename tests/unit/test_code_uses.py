@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from small_project import checked, places
 
 from turncheck.project.code_uses import uses_in_code
 
@@ -87,3 +88,37 @@ def test_any_text_is_read_without_a_fault(tmp_path_factory: pytest.TempPathFacto
     folder = tmp_path_factory.mktemp("code")
     (folder / "a.py").write_bytes(b"tracker\n" + text.encode("utf-8", "replace"))
     assert isinstance(uses_in_code(folder), tuple)
+
+
+OF_ACTION = """\
+import rasa_sdk
+class One(rasa_sdk.Action):
+    def name(self):
+        return {name}
+
+    def run(self, dispatcher, tracker, domain):
+        return [SlotSet("sise", 1)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "is_told"),
+    [
+        ('"action_bake"', True),  # in the domain
+        ('"pizza_form"', True),  # a form
+        ('"action_session_start"', True),  # one of Rasa's own
+        ('"action_old"', False),
+        ("self.called", True),  # computed
+    ],
+)
+def test_code_of_an_action_that_the_domain_does_not_list_is_never_run(name: str, is_told: bool, tmp_path: Path) -> None:
+    (tmp_path / "actions.py").write_text(OF_ACTION.format(name=name), encoding="utf-8")
+
+    assert places(checked(tmp_path), "code-name-undefined") == (["actions.py:7:25"] if is_told else [])
+
+
+def test_what_an_action_calls_outside_of_its_class_is_used_by_others_too(tmp_path: Path) -> None:
+    code = OF_ACTION.format(name='"action_old"') + "def helped(tracker):\n    return tracker.get_slot('color')\n"
+    (tmp_path / "actions.py").write_text(code, encoding="utf-8")
+
+    assert places(checked(tmp_path), "code-name-undefined") == ["actions.py:9:29"]

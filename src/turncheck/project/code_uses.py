@@ -42,12 +42,14 @@ _VALIDATION_ACTION: Final = re.compile(r"\w*ValidationAction")
 class CodeUse(NamedTuple):
     """A name that code uses: of a slot, an entity, an intent, a response, an action or a form.
 
-    A ``variable`` is what it passes to a response; its name is ``**`` if that is only known when it runs.
+    A ``variable`` is what it passes to a response; its name is ``**`` if that is only known when it runs. ``action``: the
+    action whose class it stands in, by the name that the class returns; empty if it stands in none.
     """
 
     kind: str
     name: str
     location: Location
+    action: str = ""
 
 
 def uses_in_code(root: Path) -> tuple[CodeUse, ...]:
@@ -59,14 +61,34 @@ def uses_in_code(root: Path) -> tuple[CodeUse, ...]:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # about the code, such as "\d" in a string
-                nodes = list(ast.walk(ast.parse(text)))
+                tree = ast.parse(text)
+                nodes = [*_with_actions(tree)]
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue  # the action server will report its fault
         shown = path.relative_to(root).as_posix()
-        uses = [use for node in nodes for use in _uses(node)]
-        for kind, name, where in sorted(uses, key=lambda use: (use[2].lineno, use[2].col_offset, use[0], use[1])):
-            found[CodeUse(kind, name, Location(shown, where.lineno, where.col_offset + 1))] = None
+        uses = [(*use, action) for node, action in nodes for use in _uses(node)]
+        for kind, name, where, action in sorted(uses, key=lambda use: (use[2].lineno, use[2].col_offset, *use[:2])):
+            found[CodeUse(kind, name, Location(shown, where.lineno, where.col_offset + 1), action)] = None
     return tuple(found)
+
+
+def _with_actions(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
+    """Yield every node with the action whose class it is in, the class itself included."""
+    waiting: list[tuple[ast.AST, str]] = [(tree, "")]
+    while waiting:
+        node, action = waiting.pop()
+        if isinstance(node, ast.ClassDef):
+            action = _action_of(node) or action
+        yield node, action
+        waiting += [(child, action) for child in ast.iter_child_nodes(node)]
+
+
+def _action_of(node: ast.ClassDef) -> str:
+    """The name that the method ``name`` of a class returns; empty if there is none, or it is computed."""
+    methods = (part for part in node.body if isinstance(part, ast.FunctionDef) and part.name == "name")
+    returned = (part.value for method in methods for part in ast.walk(method) if isinstance(part, ast.Return))
+    names = [value.value for value in returned if isinstance(value, ast.Constant) and isinstance(value.value, str)]
+    return names[0] if len(names) == 1 else ""
 
 
 _Use = tuple[str, str, "ast.expr | ast.stmt"]

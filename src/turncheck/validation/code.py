@@ -27,12 +27,17 @@ _VERBS: Final = {
 
 
 def check_code(facts: Facts) -> Iterator[Finding]:
-    """Slots, entities, intents, responses, actions and forms in Python code, each once, with all its places."""
+    """Slots, entities, intents, responses, actions and forms in Python code, each once, with all its places.
+
+    The code of an action that the domain does not list is never run.
+    """
     if not facts.domain.actions and not facts.domain.forms and not facts.domain.slots:
         return  # no code of this assistant's
     known = _known(facts)
     places: dict[tuple[str, str], list[Location]] = {}
     for use in facts.code_uses:
+        if use.action and use.action not in known["action"]:
+            continue
         if use.kind in known and use.name not in known[use.kind]:
             places.setdefault((use.kind, use.name), []).append(use.location)
     for (kind, name), (first, *others) in places.items():
