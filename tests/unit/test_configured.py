@@ -326,3 +326,12 @@ def test_a_recipe_that_is_not_run_is_named_among_what_is_replaced(tmp_path: Path
     (first, *_) = EmbeddedEngine(project, seed=1).info().substitutions
 
     assert (first.component, first.used) == ("recipe: graph.v1", "default.v1")
+
+
+@pytest.mark.parametrize(("rasa", "has_unexpected"), [(2, False), (3, True)])
+def test_policies_that_are_not_named_are_those_of_the_projects_rasa(rasa: int, has_unexpected: bool) -> None:
+    found = configured_components(Config(pipeline=()), rasa=rasa)
+    assert found is not None
+    names = [one.name for one in found if one.section == "policies"]
+    assert set(names) >= {"MemoizationPolicy", "RulePolicy", "TEDPolicy"}
+    assert ("UnexpecTEDIntentPolicy" in names) == has_unexpected

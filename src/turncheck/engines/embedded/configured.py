@@ -111,7 +111,7 @@ def policies_of(config: Config, *, rasa: int) -> tuple[ConfiguredComponent, ...]
     if config.policies is None and rasa < _WITH_DEFAULTS:
         return ()
     found = []
-    for component in configured_policies(config):
+    for component in configured_policies(config, rasa):
         name = policy_class(component)
         kind = runs_in(component, rasa)
         read = READ_BY_POLICY[name] if kind is not None else frozenset[str]()

@@ -280,6 +280,8 @@ DEFAULT_POLICIES: Final = (
     Component("TEDPolicy", {"max_history": 5, "epochs": 100, "constrain_similarities": True}, NOWHERE),
 )
 """What Rasa's default recipe uses if ``config.yml`` names no policies."""
+_OF_RASA_2: Final = tuple(one for one in DEFAULT_POLICIES if one.name != "UnexpecTEDIntentPolicy")
+"""Rasa 2's own defaults; UnexpecTEDIntentPolicy became one in Rasa 3."""
 
 
 _IN_CODE: Final = (
@@ -295,7 +297,7 @@ def configured_policies(config: Config, rasa: int = NEWEST) -> Sequence[Componen
     """Return the policies of the configuration, or those that are run if the section is absent."""
     if config.policies is not None:
         return config.policies
-    return _IN_CODE if rasa == OLDEST else DEFAULT_POLICIES
+    return {OLDEST: _IN_CODE, 2: _OF_RASA_2}.get(rasa, DEFAULT_POLICIES)
 
 
 def train_ensemble(
