@@ -42,8 +42,8 @@ _VALIDATION_ACTION: Final = re.compile(r"\w*ValidationAction")
 class CodeUse(NamedTuple):
     """A name that code uses: of a slot, an entity, an intent, a response, an action or a form.
 
-    A ``variable`` is what it passes to a response; its name is ``**`` if that is only known when it runs. ``action``: the
-    action whose class it stands in, by the name that the class returns; empty if it stands in none.
+    A ``variable`` is what it passes to a response; its name is ``**`` if that is only known when it runs. ``action``:
+    the action whose class it is in, by the name that the class returns; empty if it is in none.
     """
 
     kind: str
