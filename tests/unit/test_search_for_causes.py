@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from turncheck.causes.search import MOST_SINGLES, Taken, Trials, search
 
@@ -48,6 +49,14 @@ def test_two_that_only_do_it_together_are_both_named() -> None:
     found = search(change.trials(), 100)
 
     assert found.causes == {0: (3, 9)}
+
+
+def test_tests_with_the_same_causes_name_them_alike_whichever_is_closest() -> None:
+    change = Change(8, frozenset({2, 5, 6}), frozenset({2, 5, 6}))
+    orders = (range(8), range(7, -1, -1))
+    trials = structs.replace(change.trials(), closest=lambda test: orders[test])
+
+    assert search(trials, 200).causes == {0: (2, 5, 6), 1: (2, 5, 6)}
 
 
 def test_a_test_that_no_part_explains_has_no_cause() -> None:

@@ -103,7 +103,7 @@ class _Search:
                 parts = [part for part in ranked if part in group]
                 least = self._least(parts, test)
                 if len(least) <= MOST_TOGETHER:
-                    self.causes[test] = tuple(least)
+                    self.causes[test] = tuple(sorted(least))  # tests with the same causes name them alike
                 else:
                     self.unexplained.add(test)
                 return
