@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from turncheck.causes.contradictions import Contradictions
 from turncheck.causes.parts import changes_between
 from turncheck.causes.renaming import NewName
 from turncheck.evaluations.strength.faults import mutants_of
+from turncheck.messages.finding import Finding, Location, Name
 from turncheck.project.model import Project
 from turncheck.run.reading import read_given
 from turncheck.settings.options import Settings
@@ -83,3 +85,25 @@ def test_rules_of_one_name_are_parts_of_their_own(first: bool) -> None:
     said = sorted((part.name, part.change, part.old_name) for part in changes.parts if part.kind == "rules")
     assert said == [("twice", "added", ""), ("twice", "replaced", gone.name)]
     assert not changes_between(base, changes.without(range(len(changes.parts)))).parts
+
+
+@pytest.mark.parametrize("place", [0, 20, 39])
+def test_of_many_rules_of_one_name_the_one_that_a_contradiction_names_is_tried_first(place: int) -> None:
+    bot = read_given(Settings(project=str(Path(__file__).parents[2] / "examples" / "pizzeria")))
+    (first, *_) = bot.rules
+    same = [
+        replace(
+            first, name="again", steps=first.steps * (number + 2), location=Location("data/more.yml", number + 1, 3)
+        )
+        for number in range(40)
+    ]
+    changes = changes_between(bot, dataclasses.replace(bot, rules=(*bot.rules, *same)))
+    about = (Name("story", "a story"), Name("story", "again"))
+    finding = Finding(
+        "rule-contradiction", "error", "", Location("s.yml", 1), others=(same[place].location,), about=about
+    )
+
+    closest = Contradictions(changes, [finding]).closest(0)
+
+    assert changes.parts[closest[0]].location == same[place].location
+    assert len(closest) == len(changes.parts)

@@ -60,12 +60,17 @@ class Contradictions:
         return 1 + sum(len(story.steps) for story in (*project.stories, *project.rules))
 
     def closest(self, number: int) -> list[int]:
-        """Return the parts that a finding names, then other rules and stories, then those that stories depend on."""
-        named = {name.name for name in self.findings[number].about}
+        """Return the parts that a finding names, then other rules and stories, then those that stories depend on.
 
-        def key(part_number: int) -> tuple[bool, bool, int]:
+        Of several of one name, the one at a place of the finding comes first.
+        """
+        finding = self.findings[number]
+        named, places = {name.name for name in finding.about}, {finding.location, *finding.others}
+
+        def key(part_number: int) -> tuple[bool, bool, bool, int]:
             part = self.changes.parts[part_number]
-            return not (part.kind in _BLOCKS and part.name in named), part.kind not in _BLOCKS, part_number
+            is_block = part.kind in _BLOCKS
+            return not (is_block and part.name in named), part.location not in places, not is_block, part_number
 
         parts = range(len(self.changes.parts))
         return sorted((part for part in parts if "core" in self.changes.parts[part].learners), key=key)
