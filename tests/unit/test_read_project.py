@@ -125,6 +125,34 @@ def test_a_missing_data_folder_is_no_fault_by_itself(root: Path) -> None:
     assert codes(read_project(root)) == []
 
 
+OLDER_DATA = {
+    "sentences.json": '{"rasa_nlu_data": {"common_examples": [{"text": "hi", "intent": "greet"}]}}',
+    "talks.md": '## a talk\r\n\r\n* greet{"a": 1}\r\n    - utter_hi\r\n',
+    "nested/talks.md": "# all\n## a talk\n> start\n* greet OR bye/x\n* greet\n - utter_hi\n",
+}
+NO_DATA = {
+    "README.md": "## How to\n* Install it\n  - with pip\n\n## Use\n* read\n* write\n",
+    "package.json": '{"name": "bot"}',
+    "talks.md": "### greet\n* greet\n  - utter_hi\n",
+}
+
+
+@pytest.mark.parametrize("name", OLDER_DATA)
+def test_data_as_rasa_0_wrote_it_is_found_beside_the_data_folder(tmp_path: Path, name: str) -> None:
+    for file, content in {**NO_DATA, name: OLDER_DATA[name]}.items():
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(content, encoding="utf-8")
+    (tmp_path / "data").mkdir()
+    (finding,) = [one for one in read_project(tmp_path).findings if one.code == "data-not-found"]
+    assert f"`data: [{name.partition('/')[0]}]` in turncheck.yml" in finding.message
+
+
+def test_lists_of_other_texts_are_no_data(tmp_path: Path) -> None:
+    for file, content in NO_DATA.items():
+        (tmp_path / file).write_text(content, encoding="utf-8")
+    assert not [one for one in read_project(tmp_path).findings if one.code == "data-not-found"]
+
+
 def test_importers_are_named_as_ignored(root: Path) -> None:
     (root / "config.yml").write_text("language: en\nimporters:\n- name: MultiProjectImporter\n", encoding="utf-8")
     project = read_project(root)

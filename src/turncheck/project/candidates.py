@@ -20,6 +20,13 @@ _MOST_CANDIDATES: Final = 3
 _LARGEST: Final = 1_000_000
 _KEY: Final = re.compile(rb"^(?:\xef\xbb\xbf)?['\"]?(\w+)['\"]?[ \t]*:", re.MULTILINE)
 _IN_MARKDOWN: Final = re.compile(rb"^## *(?:intent|story|synonym|regex|lookup) *:", re.MULTILINE)
+_STORY: Final = re.compile(
+    rb"^##(?!#)[^\n]*\n(?:>[^\n]*\n|[ \t]*\n)*"
+    rb"\*[ \t]*[\w/+-]+(?:\{[^\n]*\})?[ \t]*\n[ \t]*-[ \t]*\w+(?:\{[^\n]*\})?[ \t]*$",
+    re.MULTILINE,
+)
+"""A story of Rasa 0 or 1: below a heading an intent and an action, a word each; lists of other texts have sentences."""
+_IN_JSON: Final = re.compile(rb'"rasa_nlu_data"\s*:')
 _OF_DOMAIN: Final = frozenset({"intents", "entities", "slots", "actions", "forms", "responses", "templates"})
 _ENOUGH: Final = 2
 """Keys of a domain: files of other tools may have one of them."""
@@ -45,12 +52,19 @@ def _candidate(root: Path, name: str, path: Path, part: Part) -> str | None:
     keys = {key.decode("ascii", "replace") for key in _KEY.findall(content)}
     folder = name.rpartition("/")[0]
     if part == "data":
-        is_data = bool(keys & _OF_DATA) or (path.suffix == ".md" and _IN_MARKDOWN.search(content) is not None)
+        is_data = bool(keys & _OF_DATA) if path.suffix in YAML_SUFFIXES else _is_older_data(path.suffix, content)
         return (folder or name) if is_data and _OF_TESTS.isdisjoint(name.split("/")) else None
     if path.suffix not in YAML_SUFFIXES:
         return None
     is_one = bool(keys & _OF_CONFIG) if part == "config" else len(keys & _OF_DOMAIN) >= _ENOUGH and not keys & _OF_DATA
     return name if is_one else None
+
+
+def _is_older_data(suffix: str, content: bytes) -> bool:
+    """Whether a file holds training data as Rasa 0 and 1 wrote it."""
+    text = content.replace(b"\r\n", b"\n")
+    patterns = (_IN_JSON,) if suffix == ".json" else (_IN_MARKDOWN, _STORY)
+    return any(pattern.search(text) for pattern in patterns)
 
 
 def _files(root: Path) -> Iterator[tuple[str, Path]]:
@@ -59,7 +73,7 @@ def _files(root: Path) -> Iterator[tuple[str, Path]]:
         if len(folder.path.relative_to(root).parts) > _DEEPEST:
             continue
         for path in folder.entries:
-            if path.suffix in {*YAML_SUFFIXES, ".md"} and path.is_file():
+            if path.suffix in {*YAML_SUFFIXES, ".md", ".json"} and path.is_file():
                 if left == 0:
                     return
                 left -= 1
