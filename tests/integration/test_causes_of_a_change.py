@@ -393,6 +393,20 @@ def test_changed_rules_that_contradict_each_other_are_named_together(
     assert message.partition(":")[0] in outcome.verdict.summary
 
 
+def test_a_rule_that_joins_an_old_contradiction_is_alone_new(judged: Callable[..., Outcome], golden: Golden) -> None:
+    old = [("one", "greet", "utter_greet"), ("two", "greet", "utter_wait"), ("three", "greet", "utter_sent")]
+    bot = {**BOT, "data/stories.yml": 'version: "3.1"\nstories: []\n'}
+
+    outcome = judged(rules(*old, ("four", "greet", "utter_lend")), {**bot, **rules(*old)})
+
+    ((message, _),) = contradictions(outcome)
+    golden(message)
+    assert "rule-contradiction" not in {finding.code for finding in outcome.comparison.gone_findings}
+    errors = outcome.comparison.metric("validation.errors")
+    assert errors is not None
+    assert errors.delta == 1
+
+
 def test_of_two_new_rules_neither_is_singled_out(judged: Callable[..., Outcome], golden: Golden) -> None:
     new = rules(("one", "give_address", "utter_wait"), ("two", "give_address", "utter_lend"))
 

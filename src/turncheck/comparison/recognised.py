@@ -162,8 +162,7 @@ def _with_more_members(old: list[_Side], new: list[_Side]) -> tuple[list[_Side],
     Where everything that contradicts each other is reported for each of its rules, only the finding of the rule that
     joined them is new.
     """
-    number_of_old = Counter((side.finding.code, side.about) for side in old)
-    number_of_new = Counter((side.finding.code, side.about) for side in new)
+    number_of_old, number_of_new = (Counter(map(_names_of, sides)) for sides in (old, new))
     waiting: dict[Hashable, list[_Side]] = defaultdict(list)
     for side in old:
         waiting[side.finding.code, side.lines[0]].append(side)
@@ -177,7 +176,7 @@ def _with_more_members(old: list[_Side], new: list[_Side]) -> tuple[list[_Side],
                 for one in waiting.get((code, side.lines[0]), ())
                 if one.number not in paired
                 and _is_of_fewer(one, side, unchanged=True)
-                and number_of_new[code, side.about] > number_of_old[code, one.about]
+                and number_of_new[_names_of(side)] > number_of_old[_names_of(one)]
             ),
             None,
         )
@@ -186,6 +185,11 @@ def _with_more_members(old: list[_Side], new: list[_Side]) -> tuple[list[_Side],
         else:
             paired.add(partner.number)
     return [side for side in old if side.number not in paired], left
+
+
+def _names_of(side: _Side) -> Hashable:
+    """What a finding is about, whichever of these is the cause of it."""
+    return side.finding.code, frozenset(name.name for name in side.about)
 
 
 def _is_of_fewer(side: _Side, partner: _Side, *, unchanged: bool) -> bool:

@@ -236,8 +236,8 @@ def note_data_elsewhere(folder: ProjectFolder) -> None:
     """Note that the default folder holds no training data although others do."""
     seen = [name for name in candidates(folder.root, "data") if name.split("/")[0] != DEFAULT_DATA]
     if seen:
-        key = f"`data: [{', '.join(seen)}]` in turncheck.yml names it"
-        message = f"There is no training data below '{DEFAULT_DATA}', but there is in {_quoted(seen)} ({key})."
+        key = f"`data: [{', '.join(seen)}]` in turncheck.yml"
+        message = f"There is no training data below '{DEFAULT_DATA}'; {key} would name some."
         hint = "Name it so, or with --data."
         folder.findings.append(Finding("data-not-found", "warning", message, Location(DEFAULT_DATA), hint))
 

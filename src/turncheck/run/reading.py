@@ -511,10 +511,10 @@ def elsewhere(evaluation: Evaluation, project: Project, engines: Engine) -> Skip
 def in_vain(project: Project) -> str:
     """Which of the paths that were named hold no training data, to be put behind what is missing; else nothing."""
     said = [finding.message.rstrip(".") for finding in project.findings if finding.code in _MISSES]
-    return f" ({'; '.join(said)})" if said else importer_not_run(project)
+    return f" ({'; '.join(said)})" if said else _importer_not_run(project)
 
 
-def importer_not_run(project: Project) -> str:
+def _importer_not_run(project: Project) -> str:
     """Name the project's own importer, which may provide what is missing, to be put behind it; else nothing."""
     importer = own_importer(project.config)
     if importer is None:

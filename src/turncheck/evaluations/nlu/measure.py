@@ -19,7 +19,7 @@ from turncheck.process.cache import MOST_BYTES, Cache
 from turncheck.process.packed import gunzip
 from turncheck.process.screen import Console, duration
 from turncheck.report.model import Nlu, Skipped
-from turncheck.run.reading import importer_not_run, not_understood, unreadable
+from turncheck.run.reading import in_vain, not_understood, unreadable
 from turncheck.run.repeats import repeating
 from turncheck.work.workplace import INLINE, Executor
 
@@ -45,7 +45,7 @@ def measure(run: RunInProgress) -> Nlu | None:
     untrainable = run.engines.capabilities.no_training if tests is None else None
     reason = untrainable or why_not_testable(project, tests, folds=folds)
     if reason and tests is None and not project.nlu.examples:
-        reason += importer_not_run(project)
+        reason += in_vain(project)
     if reason and tests is not None and run.settings.nlu:
         reason += at_paths((run.settings.nlu,))
     if why_not is None and reason:
