@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 from pathlib import Path
 
 import pytest
+from golden_texts import Golden
 from joblib import Parallel, delayed
 
 from turncheck.cli import run_command_line
@@ -138,3 +140,30 @@ def test_workers_that_were_started_elsewhere_find_the_projects_code(
     monkeypatch.chdir(bot)
     run_command_line([*arguments, "--quiet", "--allow-custom-code"])
     assert expected in capsys.readouterr().out
+
+
+NO_CLASSIFIER = {
+    "nothing else": FILES["config.yml"].replace("- name: DIETClassifier\n", ""),
+    "a fallback": FILES["config.yml"]
+    .replace("- name: DIETClassifier\n", "")
+    .replace("capitals.Capitals\n", "capitals.Capitals\n- name: FallbackClassifier\n"),
+    "an extractor": FILES["config.yml"].replace("DIETClassifier", "CRFEntityExtractor"),
+}
+
+
+@pytest.mark.parametrize("beside", NO_CLASSIFIER)
+def test_intents_that_only_code_left_out_may_classify_are_not_judged(bot: Path, beside: str, golden: Golden) -> None:
+    (bot / "config.yml").write_text(NO_CLASSIFIER[beside], encoding="utf-8")
+    (bot / "tests").mkdir(exist_ok=True)
+    stories = "stories:\n- story: greets\n  steps:\n  - {intent: greet, user: hello my friend}\n  - action: utter_hi\n"
+    (bot / "tests" / "test_stories.yml").write_text(f'version: "3.1"\n{stories}', encoding="utf-8")
+
+    assert run_command_line(["run", "--quiet", "--out", "results"]) == 0
+
+    report = json.loads((bot / "results" / "report.json").read_bytes())
+    (why,) = [one["reason"] for one in report["skipped"] if one["evaluation"] == "nlu"]
+    assert report["nlu"] is None
+    assert all(story["passed"] for story in report["core"]["stories"])
+    golden(why)
+    run_command_line(["run", "--quiet", "--out", "results", "--allow-custom-code"])
+    assert json.loads((bot / "results" / "report.json").read_bytes())["nlu"] is not None

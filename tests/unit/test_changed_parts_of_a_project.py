@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from turncheck.causes.contradictions import Contradictions
 from turncheck.causes.parts import changes_between
 from turncheck.causes.renaming import NewName
+from turncheck.causes.search import search
 from turncheck.evaluations.strength.faults import mutants_of
 from turncheck.messages.finding import Finding, Location, Name
 from turncheck.project.model import Project
@@ -106,4 +107,6 @@ def test_of_many_rules_of_one_name_the_one_that_a_contradiction_names_is_tried_f
     closest = Contradictions(changes, [finding]).closest(0)
 
     assert changes.parts[closest[0]].location == same[place].location
+    trials = Contradictions(changes, [finding] * 50).trials()
+    assert search(trials, 0).causes == dict.fromkeys(range(50), (closest[0],)), "whatever may be spent"
     assert len(closest) == len(changes.parts)

@@ -18,7 +18,7 @@ from turncheck.validation.conflicts import check_story_conflicts, rule_conflicts
 from turncheck.validation.facts import gather
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     from turncheck.causes.parts import Changes
     from turncheck.messages.finding import Finding, Location
@@ -52,7 +52,24 @@ class Contradictions:
             run=self.run,
             cost=lambda _: self._work,
             closest=self.closest,
+            obvious=self._obvious,
         )
+
+    @cached_property
+    def _obvious(self) -> Mapping[int, int]:
+        """The findings about something unchanged and only one other block, by the new part that this is.
+
+        Without the block nothing contradicts the unchanged one, so that this needs no trial.
+        """
+        parts = enumerate(self.changes.parts)
+        new = {part.location: number for number, part in parts if part.kind in _BLOCKS and part.change == "added"}
+        changed = {part.name for part in self.changes.parts if part.kind in _BLOCKS}
+        found: dict[int, int] = {}
+        for number, finding in enumerate(self.findings):
+            others = finding.others
+            if finding.code == OF_RULES and len(others) == 1 and self._blocks.get(finding.location) not in changed:
+                found |= {number: new[others[0]]} if others[0] in new else {}
+        return found
 
     @cached_property
     def _work(self) -> int:

@@ -9,6 +9,7 @@ be left out. What counts is work, never time: the same causes are found on any m
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -39,6 +40,8 @@ class Trials(Struct, frozen=True):
     run: Callable[[Taken, Sequence[int]], frozenset[int]]
     cost: Callable[[Taken], int]
     closest: Callable[[int], Sequence[int]]
+    obvious: Mapping[int, int] = MappingProxyType({})
+    """Tests of which no trial has to show the part without which they end as on the base."""
     groups: Sequence[Taken] = ()
     """Parts that are cheap to try together: those without language understanding, and those of it alone."""
 
@@ -128,7 +131,7 @@ class _Search:
 
 def search(trials: Trials, budget: int) -> Found:
     """Search the cause of each test, within so much work."""
-    searching = _Search(trials, budget)
+    searching = _Search(trials, budget, causes={test: (part,) for test, part in trials.obvious.items()})
     for test in range(trials.tests):
         for taken, results in list(searching.known.items()):  # an earlier trial may have shown it already
             if searching.is_open(test) and len(taken) == 1 and results.get(test):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from msgspec import Struct, field
@@ -449,3 +450,16 @@ def pipeline_of(config: Config) -> tuple[Component, ...]:
     if config.pipeline is not None:
         return config.pipeline
     return tuple(Component(name, parameters, config.location) for name, parameters in _DEFAULT_PIPELINE)
+
+
+def unknown_classifier(config: Config) -> Component | None:
+    """Return the last component of the project's own, if no other classifies intents and it extends none of Rasa's."""
+    parents = [replace(one, name=one.extends or one.name) for one in pipeline_of(config)]
+    known = filter(None, map(known_component, parents))
+    if any(one.role == "classifier" and one.name != _FALLBACK for one in known):
+        return None
+    return next((one for one in reversed(parents) if is_custom(one)), None)
+
+
+_FALLBACK: Final = "FallbackClassifier"
+"""It only replaces what another one found."""

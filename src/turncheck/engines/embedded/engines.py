@@ -27,6 +27,7 @@ from turncheck.engines.embedded.models import (
 from turncheck.evaluations.kinds import KINDS
 from turncheck.process.output_files import temporary_folder
 from turncheck.project.calibration import trust_in
+from turncheck.project.rasa_components import unknown_classifier
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import ConfiguredComponent, EngineInfo, Substitution
 
@@ -82,9 +83,9 @@ class EmbeddedEngine(Engine):
         none = None if self.models is not None else calm
         unjudged = none or self._unjudged
         return Capabilities(
-            no_nlu=none,
+            no_nlu=none or self._unclassified,
             no_dialogue=unjudged or (None if self.models is not None else why_no_dialogue(self.project)),
-            no_conversation=unjudged,
+            no_conversation=unjudged or self._unclassified,
             trained_by_config=True,
             accepts_parses=True,
             stands_in=True,
@@ -104,6 +105,19 @@ class EmbeddedEngine(Engine):
         return (
             f"the policy '{policy.name}' ({policy.location}) is code of the project, which is not run here, and it"
             " extends no policy of Rasa's that could stand in for it (--engine rasa runs it)"
+        )
+
+    @cached_property
+    def _unclassified(self) -> str | None:
+        """Why intents say nothing here: what may classify them is code of the project, and is left out."""
+        if self.models is not None or self.allow_custom_code:
+            return None
+        own = unknown_classifier(self.project.config)
+        if own is None:
+            return None
+        return (
+            f"nothing in the pipeline classifies intents but code of the project, '{own.name}' ({own.location}), which"
+            " runs only with --allow-custom-code (or --engine rasa)"
         )
 
     def needs(self, evaluation: Evaluation, *, in_folds: bool = False) -> frozenset[str]:

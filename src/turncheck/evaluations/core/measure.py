@@ -46,12 +46,13 @@ def measure(run: RunInProgress) -> Core | None:
 
 def _judged(run: RunInProgress, *, has_sentences: bool) -> Core:
     project, engines = run.project, run.engines
+    understands = engines.capabilities.no_nlu is None  # else the stories are judged as written
     domain, generated = engines.domain, "nlg" in project.endpoints
     return evaluate_stories(
         LazyPolicies(domain, lambda: engines.ensemble),
         run.tests.stories,
-        nlu=lazy_nlu(engines) if has_sentences else None,
-        end_to_end=True,
+        nlu=lazy_nlu(engines) if has_sentences and understands else None,
+        end_to_end=understands,
         training=with_story_sentences(project).nlu.examples,
         at_once=engines.at_once,
         shows=partial(domain.shows_something, generated=generated),
