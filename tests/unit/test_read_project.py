@@ -593,3 +593,21 @@ def test_a_file_of_a_domain_folder_with_a_newer_version_is_read_all_the_same(roo
     assert "newer" in project.domain.intents
     assert "version-too-high" in {finding.code for finding in validate(project, drop_in=True).findings}
     assert not [finding for finding in validate(project, drop_in=True).findings if finding.severity == "error"]
+
+
+@pytest.mark.parametrize("written", ["names.txt", "bot/names.txt", "bots/bot/names.txt", "./names.txt"])
+@pytest.mark.parametrize("kind", ["markdown", "yaml"])
+def test_a_file_of_a_lookup_table_counts_from_where_rasa_is_started(tmp_path: Path, written: str, kind: str) -> None:
+    bot = tmp_path / "bots" / "bot"
+    (bot / "data").mkdir(parents=True)
+    (bot / "names.txt").write_text("Ada\nGrace\n", encoding="utf-8")
+    data = {
+        "markdown": ("nlu.md", f"## lookup:name\n{written}\n"),
+        "yaml": ("nlu.yml", f"nlu:\n- lookup: name\n  examples: |\n    - {written}\n"),
+    }
+    name, text = data[kind]
+    (bot / "data" / name).write_text(text, encoding="utf-8")
+    for other in ("elsewhere/names.txt", "bots/names.txt", "../names.txt", "/names.txt"):
+        (bot / "data" / f"other{Path(name).suffix}").write_text(text.replace(written, other), encoding="utf-8")
+        tables = read_project(bot).nlu.lookups
+        assert sorted(table.elements for table in tables if len(table.elements) > 1) == [("Ada", "Grace")], other

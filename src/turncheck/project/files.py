@@ -194,7 +194,7 @@ def note_absent(folder: ProjectFolder, path: Path, default: Path, option: str) -
 
 def _seen_elsewhere(option: str, seen: Sequence[str]) -> str:
     if not seen:
-        return ""
+        return f"`{option}: PATH` in turncheck.yml names another."
     look = "looks" if len(seen) == 1 else "look"
     return f"{_quoted(seen)} {look} like one (`{option}: {seen[0]}` in turncheck.yml names it)."
 

@@ -10,7 +10,7 @@ In a repository with several assistants, those below a folder that is not one it
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
@@ -91,12 +91,22 @@ class ProjectFolder:
             return False
 
     def named_file(self, written: str) -> Path | None:
-        """Return the project's file that a string in one of its files names; ``None`` if there is none."""
-        path = self.root / written
+        """Return the project's file that a string in one of its files names; ``None`` if there is none.
+
+        Rasa reads it from where it is started: in the project's folder, or in one above it (``bots/a/names.txt``).
+        """
+        paths = (self.root / path for path in (written, *self._below_folders_above(written)))
         try:
-            return path if self.contains(path) and regular_file.is_file(path) else None
+            return next((path for path in paths if self.contains(path) and regular_file.is_file(path)), None)
         except (OSError, ValueError):
             return None
+
+    def _below_folders_above(self, written: str) -> Iterator[str]:
+        """A path of a folder above the project's as one of the project's, if it leads through that."""
+        parts, folders = PurePosixPath(written).parts, self.root.resolve().parts
+        for number in range(1, min(len(parts), len(folders))):
+            if parts[:number] == folders[-number:]:
+                yield "/".join(parts[number:])
 
     def yaml_files(
         self, paths: Iterable[Path], *, skip: Callable[[Path], bool] | None = None, as_listed: bool = False
