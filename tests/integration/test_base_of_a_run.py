@@ -253,6 +253,8 @@ def test_a_moved_assistant_that_a_flag_names_is_compared_with_its_past(
 
     assert (code, comparison["baseline"]["status"]) == (0, "present")
     assert re.search(r"Stories passed +2/2 +2/2 +same", capsys.readouterr().out)
+    assert "project" not in {setting["name"] for setting in comparison["settings_changed"]}
+    assert any("on the base it is in" in warning for warning in comparison["baseline"]["warnings"])
 
 
 HOLLOWED = [

@@ -128,7 +128,7 @@ def test_a_missing_data_folder_is_no_fault_by_itself(root: Path) -> None:
 OLDER_DATA = {
     "sentences.json": '{"rasa_nlu_data": {"common_examples": [{"text": "hi", "intent": "greet"}]}}',
     "talks.md": '## a talk\r\n\r\n* greet{"a": 1}\r\n    - utter_hi\r\n',
-    "nested/talks.md": "# all\n## a talk\n> start\n* greet OR bye/x\n* greet\n - utter_hi\n",
+    "nested/talks.md": "# all\n## a talk\n> start\n* greet OR bye\n - utter_hi\n\n## b\n> x\n* bye\n  - utter_bye\n",
 }
 NO_DATA = {
     "README.md": "## How to\n* Install it\n  - with pip\n\n## Use\n* read\n* write\n",

@@ -104,6 +104,7 @@ def test_what_loses_a_member_is_the_old_finding_and_what_gains_one_is_not(code: 
     more = replace(base, about=(*base.about, Name(name.kind, "one more")), lines=OTHER_LINE)
     assert not new([more], [base])
     assert new([base], [more])
+    assert not changed_findings(report(findings=[base]), report(findings=[more]))[1], "what grew is not gone"
     assert len(new([more], [base, replace(base, lines=OTHER_LINE)])) == 1
 
 

@@ -68,7 +68,7 @@ def without_partners(
 
     A finding is the same one if its code and what it is about are (a name that is ``renamed`` is one name), or if it is
     about fewer things of the same kinds than it was, or about more that brought a finding of their own. What an error
-    has for a partner was an error.
+    has for a partner was an error. A new one that is about all that another was about, and more, is what became of it.
     """
     known, unknown = _parted(before)
     found, unidentified = _parted(after)
@@ -80,6 +80,7 @@ def without_partners(
     bad, errors = _unpaired(bad, errors)
     milder, others = _unpaired(milder, others)
     bad, others = _unpaired(bad, others)
+    bad, milder = (_not_within(sides, [*errors, *others]) for sides in (bad, milder))
     gone = sorted([*unknown, *((side.number, side.finding) for side in (*bad, *milder))], key=_number)
     left = sorted([*unidentified, *((side.number, side.finding) for side in (*errors, *others))], key=_number)
     gone_findings, new_findings = [finding for _, finding in gone], [finding for _, finding in left]
@@ -185,6 +186,21 @@ def _with_more_members(old: list[_Side], new: list[_Side]) -> tuple[list[_Side],
         else:
             paired.add(partner.number)
     return [side for side in old if side.number not in paired], left
+
+
+def _not_within(old: list[_Side], new: Iterable[_Side]) -> list[_Side]:
+    """Leave out what is about fewer things of the same kinds than a new finding: it has grown, and is not gone."""
+    of_code: dict[str, list[frozenset[Name]]] = defaultdict(list)
+    for side in new:
+        of_code[side.finding.code].append(side.about)
+
+    def grew(side: _Side) -> bool:
+        kinds = {name.kind for name in side.about}
+        return any(
+            side.about < about and kinds == {name.kind for name in about} for about in of_code[side.finding.code]
+        )
+
+    return [side for side in old if not grew(side)]
 
 
 def _names_of(side: _Side) -> Hashable:

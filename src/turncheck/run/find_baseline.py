@@ -156,7 +156,9 @@ class BaselineSearch(Struct):
             return replace(found, warnings=tuple(self._warnings))
         found = self._with_repairs(found, base, there, report)
         changes = [] if wanted == asked else [SettingChange(name="baseline", base=wanted, value=shown)]
-        if there is not None and there.project.path != self._named:
+        if there is not None and there.is_moved:
+            self._warnings.append(f"the assistant was moved: on the base it is in '{there.project.path or '.'}'")
+        elif there is not None and there.project.path != self._named:
             changes.append(SettingChange(name="project", base=there.project.path or ".", value=self._named or "."))
         return replace(
             found,
@@ -245,7 +247,7 @@ class BaselineSearch(Struct):
         if not project.folder.resolve().is_relative_to(files.folder.resolve()):
             return Unreachable(f"on its base ({base.commit[:8]}), '{project.path}' is a link that leads out of it")
         gone = tuple(base_project.path or "." for base_project in chosen if base_project is not project)
-        return _There(files, tree, project, gone, *_settings_file_of(project.settings))
+        return _There(files, tree, project, gone, *_settings_file_of(project.settings), is_moved=moved is not None)
 
     def _files_of(self, base: Base, stack: ExitStack) -> CommitFiles | None:
         """The base's files, if they can be had."""
@@ -486,7 +488,7 @@ class BaselineSearch(Struct):
 class _There(Struct, frozen=True):
     """The base: its files, the assistant to compare with, those that nobody measures any more, and its settings file.
 
-    ``is_broken``: that file cannot be read.
+    ``is_broken``: that file cannot be read. ``is_moved``: the assistant is in another folder now, whatever names it.
     """
 
     files: CommitFiles
@@ -495,6 +497,7 @@ class _There(Struct, frozen=True):
     gone: tuple[str, ...]
     file: SettingsFile
     is_broken: bool
+    is_moved: bool = False
 
     @property
     def root(self) -> str:
