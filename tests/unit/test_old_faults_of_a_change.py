@@ -183,7 +183,7 @@ _FAULTY = {
 
 TEN = "".join(f"    - a [Emil] (size) more, and {number}\n" for number in range(10))
 SECOND: dict[str, tuple[list[Edit], list[Edit], int]] = {
-    "one contradiction more": ([(R, "", CONTRADICTING)], [(R, "", FOURTH)], 4),
+    "one contradiction more": ([(R, "", CONTRADICTING)], [(R, "", FOURTH)], 1),  # that of the rule which joins
     "another rule in the place of one": ([(R, "", CONTRADICTING)], [(R, THIRD, FOURTH)], 3),
     "another undefined response": ([], [(T, "  - action: utter_greet\n", "  - action: utter_gret\n")], 1),
     "the same undefined response in another file": (
