@@ -362,4 +362,4 @@ def skipped_by_cause(
 
 def _reported_above(location: Location | None) -> str:
     """A cause that the same document names; what it hides is not known yet."""
-    return f"because of {location}; other faults in it show only once this one is fixed"
+    return f"because of {location}; others may show once it is fixed"
