@@ -51,6 +51,33 @@ templates:
     "data/stories.md": "## greets\n* greet\n  - utter_greet\n\n## lends\n* lend\n  - utter_lend\n",
     "tests/conversation_tests.md": "## borrow\n* lend: lend me a book\n  - utter_lend\n",
 }
+RASA_3 = {
+    "config.yml": """recipe: default.v1
+assistant_id: library
+language: en
+pipeline:
+- name: WhitespaceTokenizer
+- name: KeywordIntentClassifier
+policies:
+- name: MemoizationPolicy
+""",
+    "domain.yml": RASA_1["domain.yml"].replace("templates", 'version: "3.1"\nresponses'),
+    "data/nlu.yml": 'version: "3.1"\nnlu:\n'
+    + "".join(
+        f"- intent: {name}\n  examples: |\n" + "".join(f"    - {word}\n" for word in words)
+        for name, words in (
+            ("greet", ("hello", "good day", "hi there", "hello again", "good evening")),
+            ("lend", ("lend it", "may i have it", "a book please", "lend me that", "lend one to me")),
+        )
+    ),
+    "data/stories.yml": """version: "3.1"
+stories:
+- story: greets at first
+  steps:
+  - intent: greet
+  - action: utter_greet
+""",
+}
 RASA_0 = {
     "nlu_config.yml": "language: en\npipeline:\n- name: tokenizer_whitespace\n- name: intent_classifier_keyword\n",
     "policies.yml": "policies:\n- name: MemoizationPolicy\n- name: KerasPolicy\n",
@@ -185,6 +212,27 @@ def test_one_of_several_files_that_is_read_as_something_else_is_a_reservation(re
     del base["tests/conversation_tests.md"]
     _, verdict, _ = run(repository, base, {"data/stories.md": AS_RESPONSES})
     golden(verdict["reservation"])
+
+
+@pytest.mark.parametrize(
+    ("kept", "without"),
+    [("data/stories.md", "data/stories.yml"), ("data/stories.md", ""), ("data/nlu.md", "")],
+    ids=["all stories", "some stories", "some sentences"],
+)
+def test_a_file_that_only_an_older_rasa_reads_is_no_longer_read(
+    repository: Path, kept: str, without: str, golden: Golden
+) -> None:
+    """The project becomes one for Rasa 3, and a file in the old format is ``kept``."""
+    base = {name: text for name, text in RASA_1.items() if not name.startswith("tests/")}
+    more = "## intent:renew\n- renew it\n- once more\n- a week longer\n- prolong it\n- keep it longer\n"
+    old = {f"data/{name}.md": None for name in ("nlu", "stories")}
+    change = {**old, **{name: text for name, text in RASA_3.items() if name != without}, kept: base[kept]}
+
+    _, verdict, _ = run(
+        repository, {**base, "data/nlu.md": NLU + more}, {**change, **({kept: NLU + more} if "nlu" in kept else {})}
+    )
+
+    golden(verdict["reservation"], verdict["summary"])
 
 
 def test_stories_that_are_deleted_are_a_reservation(repository: Path, golden: Golden) -> None:

@@ -51,14 +51,21 @@ def all_stories_gone(report: Report, compared: Comparison) -> int:
 
 
 def read_as_something_else(report: Report, compared: Comparison) -> Finding | None:
-    """Return the finding on a file that is not read as what it is, and had parts on the base that are gone."""
+    """Return the finding on a file that is not read as what it is, or not at all, and had parts that are gone."""
     paths = {part.location.path for part in compared.removed_items if part.change == "removed"}
+    paths |= {cut.location.path for cut in compared.cut_intents if not cut.now and cut.location}
     findings = report.validation.findings if report.validation else ()
-    lost = (one for one in findings if one.code in _READ_OTHERWISE and one.subject and one.location.path in paths)
-    return next(lost, None)
+    lost = (one for one in findings if one.location.path in paths and (one.subject or is_unread(one)))
+    return next((one for one in lost if one.code in _READ_OTHERWISE), None)
 
 
-_READ_OTHERWISE: Final = frozenset({"markdown-read-otherwise", "markdown-ignored"})
+_UNREAD: Final = "format-not-read"
+_READ_OTHERWISE: Final = frozenset({"markdown-read-otherwise", "markdown-ignored", _UNREAD})
+
+
+def is_unread(finding: Finding) -> bool:
+    """Whether a finding says that a file is not read at all: an older Rasa may have read it."""
+    return finding.code == _UNREAD
 
 
 def _stories_gone(compared: Comparison) -> list[ChangedPart]:
@@ -68,6 +75,7 @@ def _stories_gone(compared: Comparison) -> list[ChangedPart]:
 def _read_otherwise_in_words(finding: Finding, compared: Comparison) -> str:
     gone = sum(part.location.path == finding.location.path for part in _stories_gone(compared))
     line = f"'{finding.location.path}' is read as {finding.subject} (line {finding.location.line})"
+    line = f"'{finding.location.path}' is no longer read" if is_unread(finding) else line
     return f"{line}, {count(gone, 'story or rule', 'stories and rules')} gone" if gone else line
 
 

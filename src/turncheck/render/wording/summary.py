@@ -15,6 +15,7 @@ from turncheck.render.wording import tests as wording
 from turncheck.render.wording.changes import (
     all_stories_gone,
     broken_intents_in_words,
+    is_unread,
     read_as_something_else,
     removed_in_words,
     suppressed_in_words,
@@ -403,8 +404,8 @@ def _lost_data(report: Report, comparison: Comparison) -> Reservation:
     """Say that stories or most of an intent's sentences are gone."""
     if all_stories_gone(report, comparison):
         return "all stories are gone"
-    if read_as_something_else(report, comparison):
-        return "a file is read as something else"
+    if lost := read_as_something_else(report, comparison):
+        return "a file is no longer read" if is_unread(lost) else "a file is read as something else"
     if any(intent.unjudged for intent in comparison.cut_intents):
         return "less is judged"
     return "most of an intent is gone" if comparison.cut_intents else ""

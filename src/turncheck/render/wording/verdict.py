@@ -96,6 +96,7 @@ Reservation = Literal[
     "warnings are newly suppressed",
     "all stories are gone",
     "a file is read as something else",
+    "a file is no longer read",
     "less is judged",
     "most of an intent is gone",
     "annotations are gone",
