@@ -145,6 +145,9 @@ def test_data_as_rasa_0_wrote_it_is_found_beside_the_data_folder(tmp_path: Path,
     (tmp_path / "data").mkdir()
     (finding,) = [one for one in read_project(tmp_path).findings if one.code == "data-not-found"]
     assert f"`data: [{name.partition('/')[0]}]` in turncheck.yml" in finding.message
+    (tmp_path / "domain.yml").write_text("intents: [greet]\nresponses: {utter_hi: [{text: Hi}]}\n", encoding="utf-8")
+    codes_found = {one.code for one in validate(read_project(tmp_path)).findings}
+    assert codes_found.isdisjoint({"intent-without-examples", "intent-unused", "response-unused"}), "none is read"
 
 
 def test_lists_of_other_texts_are_no_data(tmp_path: Path) -> None:

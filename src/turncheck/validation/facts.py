@@ -19,6 +19,7 @@ from turncheck.dialogue.domain import (
 from turncheck.dialogue.training import TooManyDialoguesError, Trackers, training_trackers
 from turncheck.project import model
 from turncheck.project.code_uses import CodeUse, uses_in_code
+from turncheck.project.files import DEFAULT_DATA
 from turncheck.project.rasa_version import NEWEST
 from turncheck.project.testfiles import CodeNames, names_in_code
 
@@ -65,6 +66,8 @@ def missing_parts(project: model.Project) -> frozenset[Part]:
     for option in options:
         if any(finding.code == f"{option}-not-found" for finding in project.findings):
             parts.add(option)
+    if any(finding.code == "data-not-found" and finding.location.path == DEFAULT_DATA for finding in project.findings):
+        parts |= {"nlu", "responses", "stories"}  # there are some, where nothing looks for them
     if any(file.has_nlu and "responses" in file.kinds and not file.is_complete for file in project.files):
         parts.add("responses")
     return frozenset(parts)
