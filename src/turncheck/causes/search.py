@@ -40,10 +40,10 @@ class Trials(Struct, frozen=True):
     run: Callable[[Taken, Sequence[int]], frozenset[int]]
     cost: Callable[[Taken], int]
     closest: Callable[[int], Sequence[int]]
-    obvious: Mapping[int, int] = MappingProxyType({})
-    """Tests of which no trial has to show the part without which they end as on the base."""
     groups: Sequence[Taken] = ()
     """Parts that are cheap to try together: those without language understanding, and those of it alone."""
+    obvious: Mapping[int, int] = MappingProxyType({})
+    """Tests of which no trial has to show the part without which they end as on the base."""
 
 
 class Found(Struct, frozen=True):

@@ -66,11 +66,15 @@ def missing_parts(project: model.Project) -> frozenset[Part]:
     for option in options:
         if any(finding.code == f"{option}-not-found" for finding in project.findings):
             parts.add(option)
-    if any(finding.code == "data-not-found" and finding.location.path == DEFAULT_DATA for finding in project.findings):
-        parts |= {"nlu", "responses", "stories"}  # there are some, where nothing looks for them
     if any(file.has_nlu and "responses" in file.kinds and not file.is_complete for file in project.files):
         parts.add("responses")
     return frozenset(parts)
+
+
+def _parts_elsewhere(project: model.Project) -> frozenset[Part]:
+    """The parts that are in files which the project would have to name."""
+    found = any(one.code == "data-not-found" and one.location.path == DEFAULT_DATA for one in project.findings)
+    return frozenset({"nlu", "responses", "stories"}) if found else frozenset()
 
 
 UTTER = "utter_"
@@ -147,7 +151,8 @@ class Facts:
     @cached_property
     def missing(self) -> frozenset[Part]:
         """The parts of the project that are incomplete."""
-        return missing_parts(self.project)
+        # Rasa does not know that there are data where nothing looks for them.
+        return missing_parts(self.project) | (frozenset() if self.as_rasa else _parts_elsewhere(self.project))
 
     @cached_property
     def dialogues(self) -> Dialogues | None:
