@@ -85,6 +85,8 @@ def test_inputs_become_values(name: str, text: str, value: Any) -> None:
         ("FAIL-ON", "eror", "not one of: errors, .*Did you mean .errors"),
         ("FAIL-ON", "none, errors", "'none' cannot be combined with 'errors'"),
         ("ENGINE", "kora", "embedded"),
+        ("ENGINE", "openai", "`kind: openai` under `bot:`"),
+        ("ENGINE", "Lex-V2", "`kind: lex-v2` under `bot:`"),
         ("EVALUATIONS", "nlu,cores", "'cores'"),
         ("ARTIFACT-NAME", "a/b", "a name without"),
     ],

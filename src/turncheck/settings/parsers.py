@@ -13,6 +13,7 @@ from turncheck.messages.phrasing import not_one_of
 from turncheck.process.environment import Secret, read_secret, remember_guessed
 from turncheck.registry import added_names
 from turncheck.report.evaluations import EVALUATIONS
+from turncheck.settings.bot_presets import PRESETS
 from turncheck.settings.engines import ENGINES
 
 FAIL_ON: Final = ("errors", "new-errors", "test-failures", "new-failures", "gone-tests", "new-suppressions", "none")
@@ -171,8 +172,14 @@ def read_output_formats(value: Any) -> tuple[str, ...]:
 
 
 def read_engine(value: Any) -> str:
-    """Take the name of an engine."""
-    return str(one_of(*ENGINES)(value))
+    """Take the name of an engine; whoever names a kind of bots learns where that is written."""
+    try:
+        return str(one_of(*ENGINES)(value))
+    except WrongWordError as error:
+        kind = str(value).lower()
+        if kind not in PRESETS:
+            raise
+        raise WrongWordError(f"{error} A bot of that kind is 'http', with `kind: {kind}` under `bot:`.") from None
 
 
 def read_artifact_name(value: Any) -> str:
