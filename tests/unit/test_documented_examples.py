@@ -121,6 +121,10 @@ PLACES: dict[str, list[Edit]] = {
     "synonym-unreached": [AT_END],
     "synonym-chain": [AT_END],
     "lookup-entry-unseen": [AT_END],
+    "lookup-entry-never-found": [
+        AT_END,
+        (C, "- name: DIETClassifier", "- name: RegexEntityExtractor\n- name: DIETClassifier"),
+    ],
     "slot-values-missing": [(D, SIZE, f"  {HERE}\n")],
     "response-empty": [(D, GREETING, f"  {HERE}\n")],
     "response-name-invalid": [IN_RESPONSES],

@@ -169,6 +169,13 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
         "data/nlu.yml:22",
     ),
     "lookup-entry-unseen": ([(N, "", "- lookup: city\n  examples: |\n    - Reykjavik\n")], N),
+    "lookup-entry-never-found": (
+        [
+            (N, "", "- lookup: city\n  examples: |\n    - .cda\n"),
+            (C, "- name: DIETClassifier", "- name: RegexFeaturizer\n- name: DIETClassifier"),
+        ],
+        N,
+    ),
     "slot-values-missing": ([(D, "    values:\n    - small\n    - large\n", "")], "domain.yml:14"),
     "response-empty": ([(D, '  - text: "Bye!"\n', ""), (D, "  utter_goodbye:", "  utter_goodbye: []")], D),
     "response-name-invalid": ([(D, "  utter_done:", "  utter_good-bye!:\n  - text: x\n  utter_done:")], D),
@@ -727,6 +734,31 @@ def test_entries_of_lookup_tables_are_seen_where_words_have_no_spaces(
     example = (N, "    - see you later\n", f"    - see you later\n    - {text}\n")
     found = checked(tmp_path, (C, "language: en", f"language: {language}"), lookup, example)
     assert (places(found, "lookup-entry-unseen") == []) == is_seen
+
+
+@pytest.mark.parametrize(
+    ("entry", "component", "is_lost"),
+    [
+        ("c++", "RegexEntityExtractor", True),
+        ("aziz (a)", "RegexFeaturizer", True),
+        ("'Rome'", "RegexFeaturizer\n  use_lookup_tables: true", True),
+        ("+", "RegexFeaturizer", True),
+        ("c++ 11", "RegexEntityExtractor", False),
+        ("São_Paulo", "RegexFeaturizer", False),
+        ("é", "RegexFeaturizer", False),
+        ("c++", "RegexEntityExtractor\n  use_word_boundaries: false", False),
+        ("c++", "RegexEntityExtractor\n  use_lookup_tables: false", False),
+        ("c++", "LexicalSyntacticFeaturizer", False),
+    ],
+)
+def test_entries_that_begin_or_end_with_a_sign_are_no_words(
+    entry: str, component: str, is_lost: bool, tmp_path: Path
+) -> None:
+    edits = (
+        (N, "", f"- lookup: city\n  examples: |\n    - Rome\n    - {entry}\n"),
+        (C, "- name: DIETClassifier", f"- name: {component}\n- name: DIETClassifier"),
+    )
+    assert (places(checked(tmp_path, *edits), "lookup-entry-never-found") != []) == is_lost
 
 
 def test_an_entry_may_be_inside_of_a_word_without_word_boundaries(tmp_path: Path) -> None:

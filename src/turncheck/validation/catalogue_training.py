@@ -225,6 +225,17 @@ EXAMPLES = (
         about=("lookup",),
     ),
     _check(
+        "lookup-entry-never-found",
+        "warning",
+        "Entries of a lookup table begin or end with a sign",
+        "Entries are looked up between borders of words (`\\b`), and there is none between a sign and a blank: they have"
+        " no effect. Write them without the sign, or set `use_word_boundaries: false`.",
+        "- lookup: language\n  examples: |\n    - c++",
+        "- regex: language\n  examples: |\n    - c\\+\\+",
+        needs=("nlu", "config"),
+        about=("lookup",),
+    ),
+    _check(
         "slot-values-missing",
         "warning",
         "A categorical slot has no values",

@@ -312,6 +312,7 @@ def check_lookups(facts: Facts) -> Iterator[Finding]:
     project = facts.project
     if not project.nlu.lookups:
         return
+    yield from _never_found(project)
     if project.config.language in _SPACELESS or _within_words(project):
         yield from _unseen_within(project)
         return
@@ -338,6 +339,32 @@ def _never_seen(name: str, tables: Sequence[Lookup], entries: Sequence[str], uns
         subject=name,
         about=(Name("lookup", name),),
     )
+
+
+_READ_TABLES: Final = frozenset({"RegexFeaturizer", "RegexEntityExtractor"})
+_BORDERED: Final = re.compile(r"\w(?:.*\w)?", re.DOTALL)
+"""What has a border of a word on both sides if blanks are around it."""
+
+
+def _never_found(project: Project) -> Iterator[Finding]:
+    """Yield the entries that no component finds in a sentence: between a sign and a blank no word begins or ends."""
+    pipeline = project.config.pipeline or ()
+    readers = [one for one in pipeline if short_name(one.name) in _READ_TABLES]
+    if _within_words(project) or not any(one.parameters.get("use_lookup_tables") is not False for one in readers):
+        return
+    for name, tables in gathered((table.name, table) for table in project.nlu.lookups).items():
+        entries = [element for table in tables for element in table.elements]
+        lost = sorted(entry for entry in entries if entry.strip() and not _BORDERED.fullmatch(entry.strip()))
+        if lost:
+            yield found(
+                "lookup-entry-never-found",
+                f"{len(lost)} of {len(entries)} entries of the lookup '{name}' are never found as words, since they"
+                f" begin or end with a sign: {', '.join(lost[:3])}{' …' if len(lost) > 3 else ''}.",
+                tables[0].location,
+                others=places_of(tables[1:]),
+                subject=name,
+                about=(Name("lookup", name),),
+            )
 
 
 def _within_words(project: Project) -> bool:
