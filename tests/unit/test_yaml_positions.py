@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from golden_texts import Golden
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -261,3 +262,18 @@ def test_a_dash_without_a_space_is_named(text: str, key: str, lines: list[int]) 
 )
 def test_other_dashes_are_no_slip(text: str) -> None:
     assert parse_yaml(YamlSource("a.yml", text)).findings == ()
+
+
+HALF_QUOTED = (
+    "steps:\n- user: [Rome](city)\n  intent: hi\n",
+    "steps:\n- [Rome](city)\n- b\n",
+    "text: {name}, hello\n",
+    'steps:\n- user: "hi" there\n  intent: hi\n',
+    "- text: 'hi' (x)\n",
+    "- text: *bold* text\n",
+)
+OTHERWISE = ("- intent: [a, b\n- c\n", "text:\n- a\n b: c\n", "a: b\n c\n- d\n")
+
+
+def test_a_text_that_yaml_takes_for_something_else_is_to_be_quoted(golden: Golden) -> None:
+    golden(*(parse(text).findings[0].hint for text in (*HALF_QUOTED, *OTHERWISE)))

@@ -183,10 +183,30 @@ def describe_syntax_error(source: YamlSource, error: yaml.YAMLError) -> Finding:
             offset,
             "Indent with spaces instead of tabs.",
         )
-    hint = next(
-        (hint for words, hint in _HINTS if words in problem), "Check quotes and indentation here and just above."
-    )
+    hint = next((hint for words, hint in _HINTS if words in problem), "") or _half_quoted(source, offset)
+    hint = hint or "Check quotes and indentation here and just above."
     return fault_at("yaml-syntax", f"This is not YAML: {problem}{where}.", source, offset, hint)
+
+
+_BEGINS_WITH_SIGN: Final = re.compile(r"^[ \t]*(?:-[ \t]+)*(?:[\w./-]+:[ \t]+)?(?:-[ \t]+)*(?P<sign>[\[{\"'*&])")
+_CLOSED_BY: Final = {"[": "]", "{": "}"}
+
+
+def _half_quoted(source: YamlSource, offset: int) -> str:
+    """What to do about a text that YAML takes for something else since it begins with a sign: ``[Rome](city)``."""
+    read = source.text[source.text.rfind("\n", 0, offset) + 1 : offset]
+    begin = _BEGINS_WITH_SIGN.match(read)
+    if begin is None:
+        return ""
+    sign, rest = begin["sign"], read[begin.end() :].rstrip()
+    if sign in "*&":
+        return f"A text that begins with '{sign}' needs quotes."
+    if not rest.endswith(_CLOSED_BY.get(sign, sign)):
+        return ""
+    if sign in _CLOSED_BY:
+        return f"A text that begins with '{sign}' needs quotes around all of it."
+    other = "double" if sign == "'" else "single"
+    return f"The text goes on behind its quotes: put all of it in {other} quotes."
 
 
 MAX_DEPTH: Final = 200
