@@ -18,13 +18,7 @@ from functools import cache
 from math import comb
 from typing import TYPE_CHECKING
 
-from turncheck.comparison.repeats import (
-    RateTest,
-    RunBesideBase,
-    alarm_at,
-    rate_test,
-    weigh_pairs,
-)
+from turncheck.comparison.repeats import RateTest, RunBesideBase, alarm_at, rate_test, weigh_pairs
 from turncheck.comparison.together import Stratum, p_value_of_losses
 from turncheck.settings.repeats import RepeatRules
 

@@ -68,7 +68,7 @@ export interface Sentences {
   neighbours: Record<number, [number, number][]>;
   ranking: Record<number, [number, number][]>;
   runs: Record<number, string>;
-  repeated: Record<number, "flaky" | "failed" | "regressed" | "unclear" | "not answered">;
+  repeated: Record<number, "flaky" | "failed" | "regressed" | "worse" | "unclear" | "not answered">;
 }
 
 export interface Turn {
@@ -95,7 +95,7 @@ export interface Conversation {
   reason: string;
   attempts: [number, number] | null;
   runs: boolean[];
-  repeated: "" | "flaky" | "regressed";
+  repeated: "" | "flaky" | "regressed" | "worse";
   turns: Turn[];
   events: string[];
   remarks: string[];

@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 from functools import lru_cache
 from math import exp, isclose, log
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from golden_texts import Golden
 from scipy.integrate import quad
 from test_repeats import base_of, evaluated, losses, of, with_base
 
@@ -21,6 +23,9 @@ from turncheck.comparison.together import (
     pairs_of,
 )
 from turncheck.settings.repeats import RepeatRules
+
+if TYPE_CHECKING:
+    from turncheck.report.model import EndToEnd
 
 EIGHT = [f"case {number}" for number in range(8)]
 
@@ -113,3 +118,34 @@ def test_a_case_that_fails_when_all_are_run_again_is_judged_by_all_of_its_runs()
     for name in EIGHT:
         found = of(section, name)
         assert ("F" in found.runs.upper()) == (found.outcome != "passed")
+
+
+# --- worse, by less than the setting asks -----------------------------------------------------------------------------
+
+
+def worse_of(**more: Any) -> EndToEnd:
+    """Cases that fail in a quarter of their runs, of which some stay unclear by themselves."""
+    base = with_base(evaluated(dict.fromkeys(EIGHT, 0.0)), "P" * 20)
+    return evaluated(dict.fromkeys(EIGHT, 0.25), base, on_base=base_of(dict.fromkeys(EIGHT, 0.0), 5), seed=1, **more)
+
+
+def test_what_stays_unclear_and_differs_beyond_chance_is_worse(golden: Golden) -> None:
+    section = worse_of()
+    worse = [case for case in section.cases if of(section, case.name).outcome == "worse"]
+    assert worse
+    assert {case.outcome for case in worse} == {"failed"}
+    golden(worse[0].reason)
+
+
+def test_worse_by_less_than_the_base_allows_passes_and_says_so(golden: Golden) -> None:
+    section = worse_of(tolerates_worse=lambda: True)
+    worse = [case for case in section.cases if of(section, case.name).outcome == "worse"]
+    assert {case.outcome for case in worse} == {"passed"}
+    golden(worse[0].warning)
+
+
+def test_equal_bots_have_no_case_that_is_worse() -> None:
+    for seed in range(10):
+        rates = dict.fromkeys(EIGHT, 0.2)
+        section = evaluated(rates, on_base=base_of(rates, 500 + seed), seed=seed)
+        assert not [name for name in EIGHT if of(section, name).outcome == "worse"]

@@ -20,16 +20,8 @@ from tools.simulate_repeats import exact_case
 
 from turncheck.comparison.losses import many_losses, without_runs_before_losses
 from turncheck.comparison.model import ManyLosses
-from turncheck.comparison.repeats import (
-    RateTest,
-    RunBesideBase,
-    alarms,
-    rate_test,
-    runs_needed,
-    upper_limit,
-    weigh_pairs,
-    wilson,
-)
+from turncheck.comparison.repeats import RateTest, RunBesideBase, alarms, rate_test, upper_limit, weigh_pairs
+from turncheck.comparison.shares import runs_needed, wilson
 from turncheck.comparison.together import Stratum, p_value_of_losses
 from turncheck.evaluation.answers import LocalAnswers
 from turncheck.evaluation.e2e import evaluate_cases

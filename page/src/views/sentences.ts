@@ -11,7 +11,7 @@ import { VirtualTable } from "../virtual.ts";
 import { choice, field, missing, nothing } from "../widgets.ts";
 
 const OUTCOMES = ["right", "wrong", "not understood", "misclassified", "entities wrong"];
-const REPEATED = ["flaky", "regressed", "unclear", "not answered"]; // offered where there are any
+const REPEATED = ["flaky", "regressed", "worse", "unclear", "not answered"]; // offered where there are any
 const CHANGES = ["newly wrong", "newly right", "new and wrong", "edited"];
 
 export function sentencesView(context: Context): HTMLElement {

@@ -192,8 +192,10 @@ class Case(Struct, frozen=True):
 
     @property
     def has_regressed(self) -> bool:
-        """Whether its runs fail more often than those of the base."""
-        return not isinstance(self.repeats, UnsetType) and self.repeats.outcome == "regressed"
+        """Whether its runs fail more often than those of the base, and that counts."""
+        if isinstance(self.repeats, UnsetType) or self.passed:
+            return False
+        return self.repeats.outcome in {"regressed", "worse"}
 
     @property
     def is_known(self) -> bool:

@@ -18,7 +18,7 @@ from turncheck.comparison import gates_on_tests, judged, metrics
 from turncheck.comparison.cases import is_read_in_part
 from turncheck.comparison.metric_deltas import is_counted
 from turncheck.comparison.renames import message_of
-from turncheck.comparison.repeats import wilson
+from turncheck.comparison.shares import wilson
 from turncheck.comparison.tally import cause_of, causes_of, faults_of, judge_could_be_run, with_consequences
 from turncheck.evaluations.kind import JUDGED_BY_BOUND, first_runs, repeats_of, section_of
 from turncheck.messages.errors import UserError

@@ -183,7 +183,7 @@ def regressed_sentences(report: Report, comparison: Comparison) -> Iterator[Fail
     Others that fail are no failed tests, as no model is perfect.
     """
     for case in comparison.examples.newly_failing:  # also one that was unclear on the base
-        if not isinstance(case.repeats, UnsetType) and case.repeats.outcome == "regressed":
+        if not isinstance(case.repeats, UnsetType) and case.repeats.outcome in {"regressed", "worse"}:
             test = FailedTest("nlu", case.name, repeats=case.repeats, location=case.location)
             if not is_excused(report, test):
                 yield test

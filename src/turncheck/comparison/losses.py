@@ -94,6 +94,8 @@ def _are_real(losses: ManyLosses | UnsetType) -> bool:
 
 
 def _with_own_runs(test: Test) -> Test:
-    if isinstance(test.repeats, UnsetType) or test.repeats.outcome == "regressed":  # none of the base's count anyhow
+    if isinstance(test.repeats, UnsetType):
+        return test
+    if test.repeats.outcome in {"regressed", "worse"}:  # none of the base's count anyhow
         return test
     return structs.replace(test, repeats=structs.replace(test.repeats, base=""))

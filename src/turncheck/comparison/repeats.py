@@ -16,7 +16,7 @@ All cases together: :mod:`turncheck.comparison.together`.
 from __future__ import annotations
 
 from functools import lru_cache
-from math import ceil, log, sqrt
+from math import log
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from msgspec import Struct
@@ -46,8 +46,6 @@ _MOST_USUAL: Final = 0.9
 """The usual rate of pairs is at most this, so that a worse one is above it."""
 _JEFFREYS: Final = 0.95
 """The upper end of a 90 % interval, of which 5 % are above."""
-_WILSON: Final = 1.959963984540054
-"""The normal deviate of a 95 % interval."""
 
 
 # One case.
@@ -201,31 +199,3 @@ def alarms(evidence: Mapping[int, float], false_alarms: float, cases: int, befor
             break
         found.append(case)
     return found
-
-
-# Shares of runs.
-
-
-def wilson(passed: float, runs: int) -> tuple[float, float]:
-    """Return the 95 % Wilson interval of a share.
-
-    >>> [round(end, 3) for end in wilson(35, 35)]
-    [0.901, 1.0]
-    """
-    if not runs:
-        return 0.0, 1.0
-    share, square = passed / runs, _WILSON**2
-    middle = (share + square / (2 * runs)) / (1 + square / runs)
-    half = _WILSON / (1 + square / runs) * sqrt(share * (1 - share) / runs + square / (4 * runs**2))
-    return max(0.0, middle - half), min(1.0, middle + half)
-
-
-def runs_needed(least: float) -> int | None:
-    """Return how many runs must pass, all of them, to show a share of at least this; ``None``: no number does.
-
-    >>> runs_needed(0.9), runs_needed(1.0)
-    (35, None)
-    """
-    if least >= 1:
-        return None
-    return max(1, ceil(_WILSON**2 * max(0.0, least) / (1 - least) - 1e-9))

@@ -83,6 +83,32 @@ class AllTogether(Generic[Answer]):
         self.is_cut_off |= self.is_open and self.in_turn and not together.are_enough(pairs, len(tests))
         self.is_open = False
 
+    def worse(self) -> list[Repeated[Answer]]:
+        """Return those whose runs differ from the base's beyond chance, though not by as much as they must.
+
+        By Holm's method. If all together fail more often, there is a loss, and each is looked at by itself.
+        """
+        chances = [(chance, test) for test in self.tests if (chance := _chance_of_loss(test)) is not None]
+        chances.sort(key=lambda one: one[0])
+        if self._is_loss():
+            return [test for chance, test in chances if chance <= self.rules.false_alarms]
+        found: list[Repeated[Answer]] = []
+        for chance, test in chances:
+            if chance > self._level / max(1, self.share.tests - len(found)):
+                break
+            found.append(test)
+        return found
+
+    def _is_loss(self) -> bool:
+        tests = [test for test in self.tests if test.runs]
+        if in_turn := [test.in_turn for test in tests if test.in_turn]:
+            lost, gained, _ = together.pairs_of(in_turn)
+            return together.evidence_of_pairs(lost, gained) >= together.alarm(self._level)
+        strata = [one for one in _strata(tests) if one.runs and one.base_runs]
+        runs = min((one.runs for one in strata), default=0)
+        level = together.level_at(runs, self.rules.first, self.rules.most, self._level)
+        return together.p_value_of_losses(strata, middle=True) <= level
+
     @property
     def _level(self) -> float:
         return together.allowed(self.rules.false_alarms, self.share.kinds)
@@ -117,6 +143,14 @@ class AllTogether(Generic[Answer]):
             self.lacks_runs = True
             return False
         return True
+
+
+def _chance_of_loss(test: Repeated[Answer]) -> float | None:
+    """How likely so many runs fail of a test of which nothing more is known; ``None``: there is nothing to compare."""
+    if test.verdict is not None or test.is_broken or not (test.failed and test.passed and test.base.runs):
+        return None
+    stratum = together.stratum_of(test.runs.upper(), test.base.runs.upper(), test.in_turn)
+    return together.p_value_of_losses([stratum], middle=True)
 
 
 def _others(tests: Iterable[Repeated[Answer]]) -> list[Repeated[Answer]]:

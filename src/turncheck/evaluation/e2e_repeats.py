@@ -105,6 +105,7 @@ def evaluate_repeatedly(
     *,
     on_base: OnBase[ConversationEngine] | None = None,
     share: Share | None = None,
+    tolerates_worse: Callable[[], bool] = lambda: False,
     say: Callable[[str], None] = lambda _: None,
     clock: Callable[[], float] = time.monotonic,
     timed: Callable[[int, float], None] | None = None,
@@ -124,6 +125,7 @@ def evaluate_repeatedly(
         base: returns the base's results; called once, after every case has run. It takes nothing of the budget.
         on_base: the base itself, if it can be asked: suspicious cases are run there, too, in turn.
         share: what they may cost, if other tests are repeated, too.
+        tolerates_worse: returns whether cases may fail more often by less than ``worth``.
         say: is told how far it is.
         clock: the seconds that have passed.
         timed: called at the end with the index and the seconds of each case that was run.
@@ -167,6 +169,7 @@ def evaluate_repeatedly(
         run.workers,
         on_base=None if on_base is None else on_base.then(by),
         share=share,
+        tolerates_worse=tolerates_worse,
         say=say,
         clock=clock,
     )

@@ -10,6 +10,7 @@ from msgspec import Struct, UnsetType
 from msgspec.structs import replace
 
 from turncheck.comparison.repeats import RunBesideBase, fails_rarely
+from turncheck.comparison.shares import more_in_words
 from turncheck.messages.phrasing import count
 from turncheck.report.repeats import LONGEST_BASE, Attempt, RepeatedOutcome, Repeats, too_many_errors
 
@@ -155,6 +156,8 @@ class Repeated(Generic[Answer]):
     verdict: RepeatedOutcome | None = None
     is_late: bool = False
     """Whether it passed each time that every test was run, and failed when all were run again for the sake of all."""
+    is_tolerated: bool = False
+    """Whether it counts as passed although it is worse: by less than the setting ``worth`` asks."""
     is_worse: bool = False
     """Whether the statistical test found it to be worse than it may be."""
     is_never_judged: bool = False
@@ -196,7 +199,7 @@ class Repeated(Generic[Answer]):
     @property
     def is_undecided(self) -> bool:
         """Whether its runs do not say how it fares, whatever it counts as."""
-        return self.verdict is None or self.is_concluded
+        return self.verdict in {None, "worse"} or self.is_concluded
 
     @property
     def is_wanted(self) -> bool:
@@ -244,7 +247,7 @@ class Repeated(Generic[Answer]):
     @property
     def passes(self) -> bool:
         """Whether it counts as passed."""
-        return self.verdict in {"passed", "flaky"}
+        return self.verdict in {"passed", "flaky"} or (self.verdict == "worse" and self.is_tolerated)
 
     @property
     def shown(self) -> Answer:
@@ -290,7 +293,7 @@ class Repeated(Generic[Answer]):
     def in_words(self, why_no_more: str) -> str:
         """Return its runs in words; if they do not say how it fares, also why there are no more."""
         why = self.why_unclear(why_no_more) if self.is_undecided else ""
-        return in_words(self.repeats(), why, is_compared=self.is_compared)
+        return in_words(self.repeats(), why, is_compared=self.is_compared, is_tolerated=self.is_tolerated)
 
     def why_unclear(self, otherwise: str) -> str:
         """Return why its runs do not say how it fares."""
@@ -299,12 +302,16 @@ class Repeated(Generic[Answer]):
         return otherwise if self.known is None else self.why_known or _OTHER_BASE
 
 
-def in_words(repeats: Repeats, why_no_more: str = "", *, is_compared: bool = True) -> str:
+def in_words(repeats: Repeats, why_no_more: str = "", *, is_compared: bool = True, is_tolerated: bool = False) -> str:
     """Return ``regressed: 0 of 6 runs pass; base 19 of 20``; of what is unclear, the outcome of the test says that.
 
     ``why_no_more``: why there are no more runs, if these do not say how it fares. ``is_compared``: whether it is known
-    what runs the base has.
+    what runs the base has. ``is_tolerated``: whether the setting ``worth`` lets it be worse.
     """
+    if repeats.outcome == "worse":
+        less = "by less than `worth` asks, so that it does not count" if is_tolerated else "by less than `worth` asks"
+        runs = f"{repeats.passed} of {len(repeats.runs)} runs pass; base {repeats.base_passed} of {len(repeats.base)}"
+        return f"worse, {less}: {runs}; {more_in_words(repeats)}"
     base = f"; base {repeats.base_passed} of {len(repeats.base)}" if repeats.base else "; the base has no runs of it"
     why = f" ({why_no_more})" if why_no_more else ""
     runs = count(len(repeats.runs), "run passes", "runs pass")

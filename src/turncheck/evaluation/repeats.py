@@ -50,6 +50,7 @@ class Repeating(Struct, Generic[Section], frozen=True):
     on_base: OnBase[Engine] | None = None
     workers: int = 1
     share: Share | None = None
+    tolerates_worse: Callable[[], bool] = lambda: False
     say: Callable[[str], None] = lambda _: None
     spent: Callable[[int, float], None] = lambda _, __: None
 
@@ -89,6 +90,7 @@ class Repeating(Struct, Generic[Section], frozen=True):
             self.say,
             what=what,
             must_pass=must_pass,
+            tolerates_worse=self.tolerates_worse,
         )
         if stopped is not None:
             rounds.stop(stopped)
@@ -126,6 +128,8 @@ class Rounds(Generic[Answer]):
     """What a test is called."""
     must_pass: bool = True
     """Whether a test that never passes has failed, also if more runs could show that this is a chance."""
+    tolerates_worse: Callable[[], bool] = lambda: False
+    """Whether tests may fail more often by less than ``worth``, since somebody other than this change set that."""
     begin: float = field(init=False)
     turns: int = 0
     is_short: bool = False
@@ -462,6 +466,8 @@ class Rounds(Generic[Answer]):
                 test.verdict = "passed"
             elif not test.passed and self.must_pass and not test.fails_beside_base:
                 test.verdict, test.is_concluded = "failed", True
+        for test in self.all.worse():
+            test.verdict, test.is_tolerated = "worse", self.tolerates_worse()
 
     def _decide(self) -> None:
         """Judge each test that may be judged by its runs so far."""

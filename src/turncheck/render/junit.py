@@ -323,7 +323,7 @@ class SuiteWriter:
             _skip(written, quarantine_in_words(entry))
         elif sentence.unclear:
             _skip(written, f"unclear: {runs}")
-        elif sentence.unanswered or repeats.outcome == "regressed":
+        elif sentence.unanswered or repeats.outcome in {"regressed", "worse"}:
             message = attribute(varying(self._rooted, sentence))
             written.add_failure_info(message, self._text([got, *page], sentence.location), "sentence")
         else:

@@ -292,6 +292,7 @@ _OUTCOMES: Final[Mapping[str, Outcome]] = {
     "flaky": "passed",
     "failed": "failed",
     "regressed": "failed",
+    "worse": "failed",
     "unclear": "unclear",
 }
 """What became of a case, by the outcome of its runs."""
@@ -421,6 +422,8 @@ class CaseResult(Part, frozen=True, kw_only=True):
         """
         if not isinstance(self.repeats, UnsetType):
             expected = {_OUTCOMES[self.repeats.outcome]}
+            if self.repeats.outcome == "worse":  # the setting `worth` may say that it does not count
+                expected = {"failed", "passed"}
             if self.repeats.outcome == "unclear" and self.repeats.errors >= MOST_ERRORS:
                 expected = {"error"} if self.repeats.is_unanswered else {"error", "unclear"}  # "error": as it once was
             if self.outcome not in expected:

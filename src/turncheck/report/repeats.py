@@ -21,7 +21,7 @@ RUNS_FOR_AN_ERROR: Final = 2
 Runs = Annotated[str, msgspec.Meta(pattern=r"^[PFpf]*(?!\n)$", max_length=1000)]
 """Runs in their order: ``P`` passed, ``F`` failed; small letters: run because others of the test had failed."""
 Pairs = Annotated[str, msgspec.Meta(pattern=r"^([PF][PF])*(?!\n)$", max_length=2000)]
-RepeatedOutcome = Literal["passed", "flaky", "failed", "regressed", "unclear"]
+RepeatedOutcome = Literal["passed", "flaky", "failed", "regressed", "worse", "unclear"]
 
 
 def too_many_errors(errors: int, runs: int) -> bool:
@@ -44,7 +44,8 @@ class Repeats(Part, frozen=True, kw_only=True):
     """How a test fared that was run several times, since the assistant's answers vary.
 
     ``flaky``: it fails in some runs, no more often than on the base; ``regressed``: more often; ``failed``: it fails as
-    it did on the base, is new and fails too often, or never passes; ``unclear``: its runs do not say which.
+    it did on the base, is new and fails too often, or never passes; ``worse``: it fails more often than on the base
+    beyond chance, by less than the setting ``worth`` asks; ``unclear``: its runs do not say which.
     """
 
     runs: Runs
@@ -69,6 +70,7 @@ class Repeats(Part, frozen=True, kw_only=True):
             "flaky": self.passed and self.failed,
             "failed": self.failed,
             "regressed": self.failed and self.base,
+            "worse": self.failed and self.passed and self.base,
             "unclear": True,
         }
         if not fits[self.outcome]:
@@ -102,7 +104,7 @@ class Repeats(Part, frozen=True, kw_only=True):
     @property
     def usual_runs(self) -> str:
         """All runs that say how it usually fares, the latest last: what a later change is compared with."""
-        before = "" if self.outcome == "regressed" else self.base
+        before = "" if self.outcome in {"regressed", "worse"} else self.base
         return f"{before}{self.runs}"[-LONGEST_BASE:]
 
 
@@ -123,7 +125,7 @@ def refuse_other_result(repeats: Repeats | msgspec.UnsetType, *, passed: bool) -
     Raises:
         ValueError: it does.
     """
-    if isinstance(repeats, msgspec.UnsetType) or repeats.outcome == "unclear":
+    if isinstance(repeats, msgspec.UnsetType) or repeats.outcome in {"worse", "unclear"}:  # what it counts as is set
         return
     if (repeats.outcome in {"passed", "flaky"}) != passed:
         raise ValueError(f"what is '{repeats.outcome}' in its runs cannot have {'passed' if passed else 'failed'}")

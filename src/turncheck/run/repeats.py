@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from turncheck.ci.host import exact_commit
 from turncheck.comparison.judged import Regression, Threshold, read_rules
 from turncheck.comparison.losses import without_runs_before_losses
-from turncheck.comparison.repeats import RunBesideBase, alarm_at, rate_test, runs_needed, weigh_pairs
+from turncheck.comparison.repeats import RunBesideBase, alarm_at, rate_test, weigh_pairs
+from turncheck.comparison.shares import runs_needed
 from turncheck.evaluation.answers import units_of
 from turncheck.evaluation.e2e import case_units
 from turncheck.evaluation.e2e_repeats import turns_of
@@ -159,6 +160,19 @@ def _least_seconds(run: RunInProgress, messages: int) -> float:
     return run.engines.least_seconds(messages if shard is None else -(-messages // shard.count))
 
 
+def tolerates_worse(run: RunInProgress) -> bool:
+    """Whether a case may fail more often than on the base by less than ``worth``.
+
+    It may if a flag or an input says what it is worth, or the base's own file: a change must not excuse itself.
+    """
+    base = run.base_report()
+    setting = None if base is None else base.settings.repeats
+    try:
+        return isinstance(setting, str) and repeat_rules(setting).says_worth
+    except ValueError:  # of another version
+        return False
+
+
 def section_of_base(run: RunInProgress, evaluation: Evaluation) -> Any:
     """Return the base's results of an evaluation, with the runs that say how its tests usually fare."""
     base = run.base_report()
@@ -181,6 +195,7 @@ def repeating(run: RunInProgress, evaluation: Evaluation) -> Iterator[Repeating[
             on_base,
             run.engines.at_once,
             run.repeats.share(evaluation),
+            partial(tolerates_worse, run),
             run.screen.progress,
             partial(run.repeats.spend, evaluation),
         )

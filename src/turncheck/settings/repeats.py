@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.messages.phrasing import not_one_of
@@ -28,7 +28,7 @@ class RepeatRules:
     """How cases are repeated: each ``first`` times, those that failed until that is judged, at most ``most`` times.
 
     ``false_alarms``: how often a run without any change may fail. ``worth``: by how much a case must fail more often to
-    matter. ``turns``, ``seconds``: the budget of all cases together.
+    matter, and ``says_worth``: whether that is written down. ``turns``, ``seconds``: the budget of all cases together.
     """
 
     first: int = 2
@@ -37,6 +37,7 @@ class RepeatRules:
     worth: float = 0.4
     turns: int = 5000
     seconds: int = 900
+    says_worth: bool = field(default=False, compare=False)
 
     @property
     def once(self) -> bool:
@@ -50,7 +51,8 @@ class RepeatRules:
         minutes, seconds = divmod(self.seconds, 60)
         time = f"{self.seconds}s" if seconds or not minutes else f"{minutes}m"
         runs = f"first: {self.first}, most: {self.most}"
-        test = f"false-alarms: {self.false_alarms * 100:g}%, worth: {self.worth:g}"
+        test = f"false-alarms: {self.false_alarms * 100:g}%"
+        test += f", worth: {self.worth:g}" if self.says_worth else ""
         return f"{runs}, {test}, turns: {self.turns}, time: {time}"
 
 
@@ -116,6 +118,7 @@ def _fields(named: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
                 yield "false_alarms", _share(name, value, 0.5)
             case "worth":
                 yield name, _share(name, value, 1)
+                yield "says_worth", True
             case "turns":
                 yield name, _whole(name, value, 1, _MOST_TURNS)
             case "time":

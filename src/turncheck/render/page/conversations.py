@@ -329,11 +329,11 @@ def _runs(repeats: model.Repeats | UnsetType) -> list[bool]:
     return [] if isinstance(repeats, UnsetType) else [run in "Pp" for run in repeats.runs]
 
 
-def _repeated(repeats: model.Repeats | UnsetType) -> Literal["", "flaky", "regressed"]:
+def _repeated(repeats: model.Repeats | UnsetType) -> Literal["", "flaky", "regressed", "worse"]:
     """What the runs of a test say, if that is more than its outcome."""
     if isinstance(repeats, UnsetType):
         return ""
-    return repeats.outcome if repeats.outcome in {"flaky", "regressed"} else ""
+    return repeats.outcome if repeats.outcome in {"flaky", "regressed", "worse"} else ""
 
 
 def _with_runs(base: Base | None, repeats: model.Repeats | UnsetType) -> Base | None:

@@ -128,7 +128,7 @@ class Sentences(_Part, frozen=True, kw_only=True):
     runs: dict[int, str] = {}
     """The runs of those that do not pass each time: ``P`` passed, ``F`` failed."""
     repeated: dict[int, str] = {}
-    """What these runs say: ``flaky``, ``failed``, ``regressed``, ``unclear``, ``not answered``."""
+    """What these runs say: ``flaky``, ``failed``, ``regressed``, ``worse``, ``unclear``, ``not answered``."""
 
 
 class Threshold(_Part, frozen=True, kw_only=True):
@@ -186,7 +186,7 @@ class Conversation(_Part, frozen=True, kw_only=True):
     """How many times it passed, of how many."""
     runs: list[bool] = []
     """Whether it passed, run by run, if known."""
-    repeated: Literal["", "flaky", "regressed"] = ""
+    repeated: Literal["", "flaky", "regressed", "worse"] = ""
     """What its runs say, if that is more than its outcome."""
     turns: list[Turn] = []
     events: list[str] = []

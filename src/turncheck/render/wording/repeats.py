@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import UnsetType
 
 from turncheck.comparison.gates_on_tests import failing_of, tests_of
+from turncheck.comparison.shares import more_in_words
 from turncheck.evaluations.kind import REPEATED, repeats_of
 from turncheck.evaluations.kinds import CASES
 from turncheck.messages.phrasing import count
@@ -34,7 +35,8 @@ def runs_in_words(repeats: Repeats, *, is_new: bool = False) -> str:
         if not number:
             return f"{errors}{base}"
         errors = f"{errors}, of the others "
-    return f"{errors}{repeats.passed:,} of {count(number, 'run')} {'passes' if number == 1 else 'pass'}{base}"
+    more = f" ({more_in_words(repeats)})" if repeats.outcome == "worse" else ""
+    return f"{errors}{repeats.passed:,} of {count(number, 'run')} {'passes' if number == 1 else 'pass'}{base}{more}"
 
 
 def runs_of_new_tests(report: Report, comparison: Comparison, evaluation: Evaluation) -> list[Repeats]:
@@ -89,6 +91,7 @@ def _of_one_kind(repeat: Sequence[Repeats], newly: Sequence[Repeats]) -> str:
     as_before = _as_before(repeat, newly)
     parts = [
         _some([repeats for repeats in repeat if repeats.outcome == "regressed"], "regressed"),
+        _some([repeats for repeats in repeat if repeats.outcome == "worse"], "worse"),
         _some(_without(failed, as_before), "failing"),
         _number(as_before, "failing as before"),
         _number([one for one in repeat if one.outcome == "flaky" and one.was_flaky], "flaky as before"),
