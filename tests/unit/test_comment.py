@@ -68,7 +68,7 @@ def comment_of(head: Report, base: Report | None, links: Links = LINKS) -> str:
 
 
 def test_every_section_is_drawn_and_can_give_way() -> None:
-    assert {*ORDER, "metrics", "worse", "unseen", "settings", "suppressions"} == set(DEGRADATION)
+    assert {*ORDER, "metrics", "worse", "unseen", "settings", "asked", "suppressions"} == set(DEGRADATION)
 
 
 def test_every_document_says_when_it_was_measured() -> None:
@@ -427,6 +427,21 @@ def test_a_comment_never_exceeds_the_limit_and_says_what_it_leaves_out(
     assert "#### Gates" in text
     for part in re.split(r"\n(?=#### |<details>)", text):
         assert part.startswith("#### Gates") or len(re.findall(r"^- ", part, re.MULTILINE)) <= 10
+
+
+def test_what_is_asked_is_no_rule(golden: Golden) -> None:
+    """A model or a prompt is what is under test; of a long prompt, the place that changed is shown."""
+    base, head = large(2)
+    comparison = compare(head, Present(base, "git"))
+    prompt = "You are a travel agent. " * 20
+    changed = (
+        SettingChange(name="bot.request.body.model", base="travel-1", value="travel-2"),
+        SettingChange(name="bot.request.body.prompt", base=f"{prompt}Be brief.", value=f"{prompt}Be `kind`."),
+    )
+    comparison = replace(comparison, settings_changed=changed)
+    text = str(render_comment(head, comparison, judge(head, comparison, head.settings), LINKS).content)
+    assert "alters the rules" not in text
+    golden(text[text.index("What is asked") :].split("\n\n\n", maxsplit=1)[0][:600])
 
 
 @pytest.mark.slow

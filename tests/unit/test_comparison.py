@@ -122,6 +122,34 @@ def test_changed_gate_settings_are_listed() -> None:
     ]
 
 
+BOT = ("kind: rest", "replies: $.text", "request.body.message: {text}", "request.body.model: travel-1")
+
+
+def with_bot(*lines: str) -> list[tuple[str, str, str]]:
+    """What changed of the settings if these lines take the place of those with their names."""
+    named = {line.partition(": ")[0]: line for line in (*BOT, *lines)}
+    base = report(settings=GateSettings(bot=BOT), commit=BASE_COMMIT)
+    head = report(settings=GateSettings(bot=tuple(sorted(named.values()))))
+    return [(change.name, change.base, change.value) for change in compared(head, base).settings_changed]
+
+
+def test_what_a_bot_is_asked_is_listed_leaf_by_leaf() -> None:
+    found = with_bot("request.body.model: travel-2", "request.body.temperature: 0.2")
+    assert found == [
+        ("bot.request.body.model", "travel-1", "travel-2"),
+        ("bot.request.body.temperature", "none", "0.2"),
+    ]
+    prompt = "request.body.message: Be brief. {text}"
+    assert with_bot(prompt) == [("bot.request.body.message", "{text}", "Be brief. {text}")]
+
+
+def test_what_is_read_of_a_bot_and_whether_it_is_asked_at_all_are_rules() -> None:
+    assert [name for name, *_ in with_bot("replies: $.other")] == ["bot"]
+    assert [name for name, *_ in with_bot("request.body.message: hello")] == ["bot"]
+    both = with_bot("request.body.model: travel-2", "replies: $.other")
+    assert [name for name, *_ in both] == ["bot.request.body.model", "bot"]
+
+
 def test_the_document_reads_back_and_is_the_same_every_time() -> None:
     one, other = (encode(compared(head_report(), base_report())) for _ in range(2))
 

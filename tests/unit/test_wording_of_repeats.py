@@ -15,7 +15,7 @@ from turncheck.render.console import render_console
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
 from turncheck.render.wording.gates import judge
-from turncheck.render.wording.repeats import repeats_in_words
+from turncheck.render.wording.repeats import few_runs, repeats_in_words
 from turncheck.report.model import EngineInfo, GateSettings, HowRepeated, Repeats
 
 if TYPE_CHECKING:
@@ -152,3 +152,21 @@ def test_a_share_of_runs_is_compared_in_turn_with_the_base_where_it_was_asked_so
     shared = metric.shared or metric
     assert round(-(shared.delta or 0.0), 6) == drop
     assert (metric.judgement == "worse") == (drop > 0)
+
+
+def repeated_alone(runs: str, cases: int = 8, first: int = 2) -> Report:
+    made = ran(**{f"case {number}": Repeats(runs=runs, outcome="passed") for number in range(cases)})
+    assert made.e2e is not None
+    how = HowRepeated(first=first, most=max(30, first), false_alarms=0.01)
+    return replace(made, e2e=replace(made.e2e, repeats=how))
+
+
+def test_without_a_base_a_few_runs_that_pass_show_little(golden: Golden) -> None:
+    """0.95^16 is 0.44: as often does a bot pass that is wrong in one of twenty answers."""
+    (words,) = few_runs(repeated_alone("PP"))
+    golden(words)
+    assert not list(few_runs(repeated_alone("P" * 10, first=10))), "0.95^80 is 0.02"
+    failing = repeated_alone("PP")
+    assert failing.e2e is not None
+    other = replace(failing.e2e.cases[0], repeats=Repeats(runs="FPpp", outcome="flaky"))
+    assert not list(few_runs(replace(failing, e2e=replace(failing.e2e, cases=(other, *failing.e2e.cases[1:])))))

@@ -24,11 +24,11 @@ export function conversationsView(context: Context): HTMLElement {
     // The wanted one stands among those in sight.
     const shown = all.slice(0, Math.max(most, all.findIndex((one) => one.key === wanted) + 1));
     const added = all.some((one) => one.key === wanted && !matches(one, query, context.onlyChanged));
-    fill(told, `${all.length.toLocaleString("en")} of ${count(assistant.conversations.length, "conversation")}${context.onlyChanged ? ", only what changed" : ""}${added ? ", and the one that the address names" : ""}`);
+    fill(told, `${all.length.toLocaleString("en")} of ${count(assistant.conversations.length, "conversation")}${context.onlyChanged ? ", only what changed or is unclear" : ""}${added ? ", and the one that the address names" : ""}`);
     fill(
       list,
-      ...shown.map((one) => item(context, one, one.key === wanted || all.length <= OPEN_IF)),
-      all.length === 0 && nothing(context, context.onlyChanged ? "No conversation changed sides." : "No conversation is like this."),
+      ...shown.map((one) => item(context, one, one.key === wanted || all.length <= OPEN_IF || one.outcome === "unclear")),
+      all.length === 0 && nothing(context, context.onlyChanged ? "No conversation changed sides or is unclear." : "No conversation is like this."),
       all.length > shown.length && h("button", { class: "more", onclick: () => draw(all.length) }, `Show ${count(all.length - shown.length, "more conversation")}`),
     );
   };
@@ -59,7 +59,7 @@ function goTo(context: Context, section: HTMLElement, key: string): void {
 function matches(one: Conversation, query: URLSearchParams, onlyChanged: boolean): boolean {
   const text = (query.get("text") ?? "").toLowerCase();
   return (
-    (!onlyChanged || one.side !== "") &&
+    (!onlyChanged || one.side !== "" || one.outcome === "unclear") &&
     (!query.get("kind") || one.kind === query.get("kind")) &&
     (!query.get("outcome") || [one.outcome, one.repeated].includes(query.get("outcome") ?? "")) &&
     (!text || [one.name, ...one.turns.map((turn) => turn.expected)].some((part) => part.toLowerCase().includes(text)))

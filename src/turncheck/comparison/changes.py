@@ -460,6 +460,10 @@ class Collision(Part, frozen=True, kw_only=True):
     """What those sentences look like."""
 
 
+ASKED: Final = "bot.request.body."
+"""What the names of changes begin with that alter what a bot is asked, not how it is judged."""
+
+
 class SettingChange(Part, frozen=True, kw_only=True):
     """A setting that judges or chooses what is measured, with another value than the baseline's."""
 
@@ -469,3 +473,8 @@ class SettingChange(Part, frozen=True, kw_only=True):
     """Its value in the baseline."""
     value: str
     """Its value now."""
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether it alters what a bot over HTTP is asked: its model, prompt or temperature."""
+        return self.name.startswith(ASKED)

@@ -23,6 +23,7 @@ from turncheck.comparison.cases import (
 )
 from turncheck.comparison.causes import by_cause, with_causes, with_faults_by_cause
 from turncheck.comparison.changes import (
+    ASKED,
     CaseChange,
     ChangedCases,
     CutIntent,
@@ -156,6 +157,8 @@ _IF_EMPTY: Final = {
 """What a setting without a value means, if it means anything."""
 _USUAL: Final = {"config": ("config.yml",), "domain": ("domain.yml",), "data": ("data",)}
 """What a setting without a value means to a reader of the project: to write it down changes nothing."""
+BODY: Final = ASKED.removeprefix("bot.")
+_PLACEHOLDER: Final = re.compile(r"\{\w+\}")
 TEST_KINDS: Final[tuple[Evaluation, ...]] = ("core", "e2e", "batch")
 UNLISTED: Final = (
     "one side does not list all sentences that it judged: it is not known what changed, nor whether that is noise"
@@ -494,6 +497,11 @@ def _settings_changed(base: Report, head: Report) -> tuple[SettingChange, ...]:
         one, other = (_unless_unset(getattr(side.settings, field)) for side in (base, head))
         if one == other or one is None or other is None or {one, other} == {(), _USUAL.get(field)}:
             continue
+        if field == "bot":
+            asked, others = _asked_otherwise(one, other)
+            changes += asked
+            if not others:
+                continue
         names = re.sub("_", "-", field)
         changes.append(SettingChange(name=names, base=_setting(field, one), value=_setting(field, other)))
     if base.plugins != head.plugins:
@@ -503,6 +511,27 @@ def _settings_changed(base: Report, head: Report) -> tuple[SettingChange, ...]:
         more = ", with other numbers" if one == other else ""
         changes.append(SettingChange(name="calibration", base=one, value=f"{other}{more}"))
     return tuple(changes)
+
+
+def _asked_otherwise(base: object, head: object) -> tuple[list[SettingChange], bool]:
+    """Return what a bot over HTTP is asked otherwise, one leaf of the request's body each: the model, say, or a prompt.
+
+    That is what is under test. Also returned is whether anything else of ``bot`` changed, which judges it: what of an
+    answer counts, or how what the user says is sent.
+    """
+    sides = [dict(line.partition(": ")[::2] for line in side) for side in (base, head) if isinstance(side, tuple)]
+    if len(sides) < 2:
+        return [], True
+    found, others = [], False
+    for name in dict.fromkeys([*sides[0], *sides[1]]):
+        one, other = (side.get(name, "") for side in sides)
+        if one == other:
+            continue
+        if name.startswith(BODY) and sorted(_PLACEHOLDER.findall(one)) == sorted(_PLACEHOLDER.findall(other)):
+            found.append(SettingChange(name=f"bot.{name}", base=one or "none", value=other or "none"))
+        else:
+            others = True
+    return found, others
 
 
 def _unless_unset(value: object) -> object:

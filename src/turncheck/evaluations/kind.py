@@ -114,7 +114,7 @@ REPEATED: Final[tuple[Evaluation, ...]] = ("nlu", "e2e", "batch")
 """The evaluations whose tests are repeated, in their running order."""
 OF_ONE: Final = "pass_at_1"
 OF_THREE: Final = "pass_hat_3"
-FIGURES_OF_RUNS: Final = frozenset({OF_ONE, OF_THREE, "flaky", "runs"})
+FIGURES_OF_RUNS: Final = frozenset({OF_ONE, OF_THREE, "flaky", "unclear", "runs"})
 """Without the evaluation before them: they have a value only where tests are repeated."""
 JUDGED_BY_BOUND: Final[Mapping[str, Evaluation]] = {f"{name}.{OF_ONE}": name for name in REPEATED}
 """Shares of runs: a threshold is judged by the 95 % interval of the share."""
@@ -122,10 +122,12 @@ OF_RUNS: Final = 3
 """How many runs all have to pass."""
 
 
-def metrics_of_runs(section: Evaluation) -> tuple[Metric, ...]:
-    """Return the figures about runs of an evaluation."""
+def metrics_of_runs(section: Evaluation, label: str = "") -> tuple[Metric, ...]:
+    """Return the figures about runs of an evaluation; ``label``: what the share of those that pass is called."""
     return (
-        metric_named(rf"{section}\.pass_(?:at_1|hat_3)", section, "higher", "permutation"),
+        metric_named(rf"{section}\.{OF_ONE}", section, "higher", "permutation", label=label),
+        metric_named(rf"{section}\.{OF_THREE}", section, "higher", "permutation"),
+        metric_named(rf"{section}\.unclear", section, "neither", "counted", "count"),
         metric_named(rf"{section}\.flaky", section, "lower", "mcnemar", "count"),
         metric_named(rf"{section}\.runs", section, "neither", "counted", "count"),
     )
@@ -180,6 +182,7 @@ def figures_of_runs(section: Evaluation, repeated: Iterable[model.Repeats]) -> I
     of_three = _mean([share_of_all_passing(*one, OF_RUNS) for one in first]) if enough else None
     yield f"{section}.{OF_THREE}", of_three
     yield f"{section}.flaky", sum(repeats.outcome == "flaky" for repeats in repeated)
+    yield f"{section}.unclear", sum(one.outcome == "unclear" and not one.is_unanswered for one in repeated)
     yield f"{section}.runs", sum(len(one.runs) for one in repeated)
 
 

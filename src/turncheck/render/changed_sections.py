@@ -158,7 +158,9 @@ def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[Neut
     severities = sorted({f"{change.severity}s" for change in suppressed})
     title = f"This change suppresses {' and '.join(severities)} that the base does not ({len(suppressed)})"
     yield lists.listed("suppressions", title, suppressed, entries.suppression, unfolded=BUILT)
-    changed = compared.settings_changed
+    asked = [change for change in compared.settings_changed if change.is_asked]
+    yield lists.listed("asked", f"What is asked changed ({len(asked)})", asked, entries.asked, unfolded=BUILT)
+    changed = [change for change in compared.settings_changed if not change.is_asked]
     yield lists.listed("settings", _RULES_CHANGED, changed, entries.setting, unfolded=BUILT)
     engine = report.engine.name if report.engine else ""
     yield lists.listed("unseen", "", compared.unseen_changes, partial(entries.unseen, engine))

@@ -30,7 +30,7 @@ _MOST_UNDER: Final = 100
 """Lines under the table: a figure that is worse must not be missed."""
 _PLAIN_WIDTH: Final = 10_000
 """Without a terminal lines are not wrapped: whoever reads or greps a log wants complete lines."""
-_ABOVE_ALL: Final = ("suppressions", "settings")
+_ABOVE_ALL: Final = ("suppressions", "asked", "settings")
 """What a change does to its own judgement comes first, and whole."""
 _FAILURES: Final = (
     "errors", "cut", "stripped", "relabelled", "fallback", "mostly_wrong", "collisions", "failing", "still_failing",

@@ -42,6 +42,7 @@ from turncheck.render.wording import tests as test_wording
 from turncheck.render.wording.causes import how_proved
 from turncheck.render.wording.figures import change, figure
 from turncheck.render.wording.newly_judged import right_in_short
+from turncheck.render.wording.repeats import few_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -340,8 +341,8 @@ DEGRADATION: Final = (
     "right", "gone", "gone_elsewhere", "names", "notes", "reached", "uncovered", "skipped", "remarks", "findings",
     "unknown_found", "labels", "relabelled", "wrong", "removed", "components", "fallback", "stripped", "cut",
     "gone_tests", "collisions", "mostly_wrong", "misunderstood", "misunderstood_cases", "failing_if_repaired",
-    "unknown_failing", "failing", "errors", "gates", "worse", "unseen", "metrics", "edited", "quarantined", "settings",
-    "suppressions",
+    "unknown_failing", "failing", "errors", "gates", "worse", "unseen", "metrics", "edited", "quarantined",
+    "settings", "asked", "suppressions",
 )  # fmt: skip
 """The order in which lists give up entries: details, what was wrong already, became right, became wrong, the gates; and
 last how the change alters what it is judged by."""
@@ -362,7 +363,7 @@ ORDER: Final = (
     "intents", "confusions", "covered", "gates", "skipped", "substituted", "method",
 )  # fmt: skip
 """How a document shows the sections that are below its figures."""
-_WHOLE: Final = frozenset({"suppressions", "settings", "edited", "quarantined", "metrics", "gates"})
+_WHOLE: Final = frozenset({"suppressions", "settings", "asked", "edited", "quarantined", "metrics", "gates"})
 """What alters the judgement, and the judgement: these lists end only where the document is full."""
 _NO_NEWS: Final = frozenset({"confusions", "intents", "covered", "suites", "skipped", "substituted", "method"})
 """What there is to know about a run, but not about a change that changed nothing."""
@@ -464,6 +465,7 @@ def _remarks(report: Report, compared: Comparison | None) -> list[Entry]:
     cautions += [line(remark) for remark in (batch_remarks(report.batch) if report.batch else ())]
     if unjudged := phrases.unjudged_remark(report.nlu) if report.nlu else None:
         cautions.append(line(Prose(unjudged, 1000, names_paths=True)))
+    cautions += [line(Prose(words)) for words in few_runs(report)] if compared is None else []
     remarks = [Entry(caution, sign="caution") for caution in cautions]
     if report.stopped is not None:
         remarks.append(

@@ -34,6 +34,9 @@ _MOST_BEHIND: Final = 5
 """A failed gate names this many of the things that failed it; all of them are in verdict.json."""
 _MOST_SHOWN: Final = 4
 """Sentences on each side of a collision, or tests that fail the same way; all of them are in comparison.json."""
+_LONG: Final = 120
+_MOST_ALIKE: Final = 20
+"""Of texts that are longer, so much is shown of what both begin with."""
 _MOST_FOLDED: Final = 50
 """At most this many entries are built below an entry."""
 _MOST_RULES: Final = 3
@@ -442,6 +445,23 @@ def consequences(gates: Sequence[GateResult]) -> Entry:
 def setting(change: changes.SettingChange) -> Entry:
     """A gate setting that this change alters."""
     return Entry(line(Code(change.name), " from ", Code(change.base), " to ", Code(change.value)))
+
+
+def asked(change: changes.SettingChange) -> Entry:
+    """``model`` from ``travel-1`` to ``travel-2``; of long texts, where they begin to differ."""
+    base, value = _where_different(change.base, change.value)
+    return Entry(line(Code(change.name.removeprefix(changes.ASKED)), ": ", Code(base), " → ", Code(value)))
+
+
+def _where_different(one: str, other: str) -> tuple[str, str]:
+    alike = next((place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
+    begin = max(0, alike - _MOST_ALIKE) if max(len(one), len(other)) > _LONG else 0
+
+    def shown(text: str) -> str:
+        end = "…" if len(text) > begin + _LONG else ""
+        return f"{'…' if begin else ''}{text[begin : begin + _LONG]}{end}"
+
+    return shown(one), shown(other)
 
 
 def _behind(gate: GateResult, shown: AbstractSet[Location | str | None]) -> list[FailedBy]:

@@ -11,6 +11,7 @@ from turncheck.comparison.changes import ChangedCases, number_of
 from turncheck.comparison.metric_deltas import is_counted
 from turncheck.comparison.tally import faults_of
 from turncheck.comparison.training_changes import dropped_intents, f1_of_intent, intent_of
+from turncheck.evaluations.kind import JUDGED_BY_BOUND, OF_ONE
 from turncheck.render.wording.figures import change, figure, no_verdict
 from turncheck.render.wording.newly_judged import mostly_wrong, right_in_short
 
@@ -74,6 +75,9 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
             continue
         if name == _AS_WRITTEN and not _differs_as_written(current, deltas):
             continue  # the dialogue by itself says the same as the stories end to end
+        if name in JUDGED_BY_BOUND:
+            rows.append(_of_runs(label, name, current.get(name), delta))
+            continue
         on_shared = delta is not None and is_on_shared(delta)
         whole = f"{_base(delta, deltas)} → {_now(name, current)}"
         base, now = displayed_values(delta) if delta and on_shared else (_base(delta, deltas), _now(name, current))
@@ -84,9 +88,10 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
                 base=base,
                 now=now,
                 change=change_of(delta) if delta and not _of_others(delta, comparison) else "",
-                mark=mark(delta) if delta else "",
+                mark=_mark_of_tests(delta, current) if delta else "",
                 name=name,
-                note=new.get(name) or (_note(delta, comparison) if delta and comparison else ""),
+                note=new.get(name)
+                or (_note(delta, comparison) if delta and comparison else "") + _unclear(name, current),
                 on_shared=on_shared,
                 whole=whole if on_shared else "",
             )
@@ -129,6 +134,36 @@ def _tests_ran(report: Report) -> bool:
 def _of_others(delta: metrics.MetricDelta, comparison: Comparison | None) -> bool:
     """Whether the figures are measured on different sentences in different ways, so that they cannot be compared."""
     return comparison is not None and comparison.other_mode and not is_counted(delta)
+
+
+def _of_runs(label: str, name: str, metric: metrics.Measured | None, delta: metrics.MetricDelta | None) -> MainMetric:
+    """Return how many of the runs of tests passed; of both sides those in turn, if the base was asked so."""
+    base, now = delta.sides if delta is not None else (None, metric.value if metric is not None else None)
+
+    def shown(value: float | None) -> str:
+        return "–" if value is None else figure(value, "share")
+
+    found = mark(delta) if delta else ""
+    found = "within noise" if found == "too few sentences to tell" else found
+    return MainMetric(label, "", shown(base), shown(now), "", found, name)
+
+
+def _unclear(name: str, current: dict[str, metrics.Measured]) -> str:
+    """``; 2 unclear``: they are counted, but neither passed nor failed."""
+    number = _number_unclear(name, current)
+    return f"; {number:,} unclear" if number else ""
+
+
+def _number_unclear(name: str, current: dict[str, metrics.Measured]) -> int:
+    section, _, figure_name = name.partition(".")
+    metric = current.get(f"{section}.unclear") if figure_name == "passed" else None
+    return int(metric.value) if metric is not None else 0
+
+
+def _mark_of_tests(delta: metrics.MetricDelta, current: dict[str, metrics.Measured]) -> Mark:
+    """Return what a difference is worth; where tests are unclear, nobody knows whether nothing changed."""
+    found = mark(delta)
+    return "" if found == "unchanged" and _number_unclear(delta.name, current) else found
 
 
 def change_of(delta: metrics.MetricDelta) -> str:
@@ -221,7 +256,7 @@ def _counts(name: str, current: dict[str, metrics.Measured], deltas: dict[str, m
 
 
 _ROWS: Final = (
-    *("core.passed", _AS_WRITTEN, "e2e.passed", "batch.passed"),
+    *("core.passed", _AS_WRITTEN, "e2e.passed", f"e2e.{OF_ONE}", "batch.passed", f"batch.{OF_ONE}"),
     *("batch.intent_success", "batch.f1", "batch.entity_success", "strength.score", "robustness.failure_rate"),
     *("validation.errors", "validation.warnings"),
 )

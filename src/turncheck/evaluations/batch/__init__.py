@@ -56,7 +56,7 @@ BATCH: Final = EvaluationKind(
             "counted",
             "count",
             label="Batch cases passed",
-            of=("batch.failed",),
+            of=("batch.failed", "batch.unclear"),
             only_if_any=True,
         ),
         metric_named(r"batch\.failed", "batch", "lower", "counted", "count"),
@@ -69,7 +69,7 @@ BATCH: Final = EvaluationKind(
             rf"batch(?:\[.*\])?\.(?:accuracy|intent_success|entity_success|{SCORES})", "batch", "higher", "mcnemar"
         ),
         metric_named(r"batch\.coverage\.(?:pooled|mean)", "batch", "higher", "counted"),
-        *metrics_of_runs("batch"),
+        *metrics_of_runs("batch", "Runs of batch cases passed"),
     ),
     figures=_figures,
     examples=(

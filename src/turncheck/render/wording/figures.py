@@ -7,7 +7,7 @@ difference that is not zero never as zero: readers take these three values as ex
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from turncheck.report.trust import LEAST_AGREEMENT
 
@@ -40,19 +40,24 @@ def expected_got(expected: str | None, got: str | None) -> str:
     return f"{EXPECTED}{expected}{GOT}{got}"
 
 
-def figure(value: float, kind: Unit, *, apart_from: float | None = None) -> str:
+def figure(value: float, kind: Unit | Literal["share"], *, apart_from: float | None = None) -> str:
     """Show a value.
 
     Args:
         value: the metric.
-        kind: a score between 0 and 1, or a count.
+        kind: a score between 0 and 1, the same in percent, or a count.
         apart_from: a limit that the value does not equal: decimals are added until the two look different.
 
     >>> figure(0.99996, "score"), figure(0.8499999, "score", apart_from=0.85), figure(1234, "count")
     ('0.999', '0.8499999', '1,234')
+    >>> figure(0.8125, "share"), figure(0.999, "share")
+    ('81 %', '99 %')
     """
     if kind == "count":
         return f"{value:,.0f}"
+    if kind == "share":
+        percent = round(value * 100) if value in {0.0, 1.0} else min(99, max(1, round(value * 100)))
+        return f"{percent} %"
     if 1 - _LEAST < value < 1:
         value = 1 - _LEAST
     elif 0 < value < _LEAST:

@@ -338,10 +338,11 @@ def _misunderstood(found: Sequence[Tally]) -> list[str]:
 
 
 def _tested(report: Report) -> str:
-    clear = report.nlu.examples - sum(one.unclear for one in report.nlu.predictions) if report.nlu else 0
-    sentences = [count(clear, "sentence")] if clear else []
-    tests = [wording.counted(tally, number) for tally in tallies(report) if (number := tally.ran - len(tally.unclear))]
-    return f"tested: {', '.join([*sentences, *tests])}"
+    found = [(wording.counted(tally, tally.ran), len(tally.unclear)) for tally in tallies(report) if tally.ran]
+    if report.nlu and report.nlu.examples:
+        unclear = sum(one.unclear for one in report.nlu.predictions)
+        found.insert(0, (count(report.nlu.examples, "sentence"), unclear))
+    return f"tested: {', '.join(f'{words} ({number:,} unclear)' if number else words for words, number in found)}"
 
 
 def _half(lacking: OneSided) -> str:

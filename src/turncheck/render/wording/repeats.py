@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from math import ceil, log
+from typing import TYPE_CHECKING, Final
 
 from msgspec import UnsetType
 
 from turncheck.comparison.gates_on_tests import failing_of, tests_of
 from turncheck.comparison.shares import more_in_words
-from turncheck.evaluations.kind import REPEATED, repeats_of
+from turncheck.evaluations.kind import REPEATED, how_repeated, repeats_of
 from turncheck.evaluations.kinds import CASES
 from turncheck.messages.phrasing import count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from turncheck.comparison.changes import CaseChange
     from turncheck.comparison.model import Comparison, ManyLosses
@@ -117,6 +118,29 @@ def worst_runs_in_words(repeated: Sequence[Repeats], *, are_new: bool = False) -
     worst = min(repeated, key=lambda repeats: (repeats.passed / max(1, len(repeats.runs)), -len(repeats.runs)))
     words = {runs_in_words(one, is_new=are_new) for one in repeated}
     return f"{'worst: ' if len(words) > 1 else ''}{runs_in_words(worst, is_new=are_new)}"
+
+
+_WRONG: Final = 0.05
+"""How often a bot is wrong that many would not accept, and passes a few runs nevertheless."""
+_MISSED: Final = 0.02
+"""How often that may happen before it is not worth a word."""
+
+
+def few_runs(report: Report) -> Iterator[str]:
+    """Yield what it is worth that all end-to-end cases passed, if they were run a few times and there is no base."""
+    how = how_repeated(report, "e2e")
+    cases = [case for case in report.e2e.cases if case.outcome != "skipped"] if report.e2e else []
+    repeated = [(case, case.repeats) for case in cases if not isinstance(case.repeats, UnsetType)]
+    if how is None or not repeated or any(runs.failed or runs.errors for _, runs in repeated):
+        return
+    answers = sum(len(runs.runs) * max(1, len(case.messages)) for case, runs in repeated)
+    missed = (1 - _WRONG) ** answers
+    if missed < _MISSED:
+        return
+    first = ceil(log(_MISSED) / log(1 - _WRONG) / answers * how.first)
+    passed = f"{len(repeated):,} of {len(cases):,} passed in {count(how.first, 'run')} each"
+    often = f"passes so {missed * 100:.0f} times in 100 ({1 - _WRONG:g}^{answers})"
+    yield f"{passed}; a bot that is wrong in one of twenty answers {often}: --repeats 'first: {first}'"
 
 
 def losses_in_words(losses: ManyLosses) -> str:
