@@ -172,8 +172,9 @@ def compare(report: Report, baseline: model.Baseline) -> model.Comparison:
     The same two reports give the same comparison, byte for byte.
     """
     match baseline:
-        case model.Unreachable(reason, warnings):
-            return _alone(report, model.BaselineUsed(status="unreachable", reason=reason, warnings=warnings))
+        case model.Unreachable(reason, warnings, remedy=remedy):
+            used = model.BaselineUsed(status="unreachable", reason=reason, remedy=remedy, warnings=warnings)
+            return _alone(report, used)
         case model.Missing(reason, warnings, agreed):
             return _alone(report, model.BaselineUsed(status="missing", reason=reason, warnings=warnings), agreed=agreed)
         case model.Unreadable(reason):

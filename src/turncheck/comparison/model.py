@@ -70,7 +70,10 @@ class Unreachable(Missing, frozen=True):
     """There is a base, but its report is not available now: GitHub does not answer, or its commit is not in this clone.
 
     Unlike a base that does not exist yet, it can be obtained by another try, a permission or a deeper checkout.
+    ``remedy``: the one thing to do, in a few words.
     """
+
+    remedy: str = ""
 
 
 class Unreadable(Struct, frozen=True):
@@ -105,6 +108,8 @@ class BaselineUsed(Part, frozen=True, kw_only=True):
     """Reports that could not be used, counted by reason."""
     reason: str = ""
     """Why there is no baseline."""
+    remedy: str = ""
+    """What to do so that it can be reached, in a few words."""
     warnings: tuple[str, ...] = ()
     """What kept a better one from being found, a sentence each."""
     mended: tuple[Unread, ...] = ()

@@ -89,6 +89,8 @@ class BaselineSearch(Struct):
     """Why the base cannot be measured here."""
     _out_of_reach: bool = False
     """Whether the base cannot be had at present: another try, a permission or a deeper checkout may help."""
+    _needs_a_run: bool = False
+    """Whether nothing but a run of the base could measure it: nobody says where its assistant runs."""
     _asked_in_vain: bool = False
     """Whether the host did not say what earlier runs left: then a missing report is not known to be missing."""
     _warnings: list[str] = field(default_factory=list)
@@ -105,6 +107,9 @@ class BaselineSearch(Struct):
         """
         with ExitStack() as stack:
             found = self._find(report, stack)
+        if isinstance(found, Unreachable) and not self.host.name and "baseline" not in self.given:
+            # Nothing is merged on somebody's own machine: it is said, and fails nothing.
+            found = Missing(found.reason, found.warnings)
         if isinstance(found, Missing) and not isinstance(found, Unreachable):
             return replace(found, agreed=not self.host.run.of_a_change)
         return found
@@ -312,11 +317,19 @@ class BaselineSearch(Struct):
             self._out_of_reach = True
             self._troubles.append(f"a run of '{base.branch}' leaves one")
         reason = self._why_none(base, wanted)
+        if self._needs_a_run and self.host.name and not self._out_of_reach:
+            if reports is not None and not reports.in_words() and self._looks_where_base_does(there):
+                return Missing(f"no base yet: no run of '{base.branch}' has left a report ({reason})")
+            return Unreachable(reason, remedy=f"run turncheck on '{base.branch}', which leaves its report")
         if self._out_of_reach:
             return Unreachable(reason)
         if reports is not None and reports.unreadable:
             return Unreadable(reason)
         return Missing(reason)
+
+    def _looks_where_base_does(self, there: _There | None) -> bool:
+        """Whether the base leaves its reports where they are looked for: a change must not look elsewhere."""
+        return there is not None and self._settings_there(there).artifact_name == self.inputs.settings.artifact_name
 
     def _with_repairs(self, found: Present, base: Base, there: _There | None, report: Report) -> Present:
         """The base as far as it can be read and trained; where only this change makes it so, measured repaired."""
@@ -371,8 +384,7 @@ class BaselineSearch(Struct):
         if not ENGINES[own.engine].from_files:
             deployed = asked_at_base(own)
             if deployed is None or is_same_bot(deployed, self.inputs.settings):
-                # On somebody's own machine, nothing says where the base would run: there is none to compare with.
-                self._out_of_reach |= bool(self.host.name)
+                self._needs_a_run = True
                 self._troubles.append(_cannot_measure(own.engine) if deployed is None else _SAME_BOT)
                 return None
             own = deployed

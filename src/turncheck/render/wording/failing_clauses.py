@@ -54,6 +54,8 @@ def family_of(gate: Judged) -> str:
 def short_reason(gate: Judged, report: Report, comparison: Comparison | None) -> str:
     """Say in short why a gate was not judged."""
     if (gate.needs_base or gate.name == gates_on_tests.GONE_TESTS) and comparison is not None and not comparison.judged:
+        if comparison.baseline.remedy:
+            return f"{NO_BASE['unreachable']}: {cut(comparison.baseline.remedy)}"
         return NO_BASE.get(comparison.baseline.status, cut(f"no baseline: {comparison.baseline.reason}"))
     return cut(reason_of(gate, report, comparison))
 
