@@ -562,7 +562,9 @@ def test_nothing_is_said_of_a_base_that_was_not_looked_up(golden: Golden) -> Non
     golden(stopped.value.finished.cases[0].reason)
 
 
-def progress(rates: Mapping[str, float], a_message: float = 1.0, rules: RepeatRules = RULES) -> list[str]:
+def progress(
+    rates: Mapping[str, float], a_message: float = 1.0, rules: RepeatRules = RULES, every: float = 0.0
+) -> list[str]:
     """What is said of cases whose messages take some seconds each, one after the other."""
     now, said = [0.0], list[str]()
 
@@ -571,29 +573,31 @@ def progress(rates: Mapping[str, float], a_message: float = 1.0, rules: RepeatRu
 
     how = CaseRun(workers=1)
     bot = Coins(rates, 0, take_time)
-    evaluate_repeatedly(bot, coin_cases(rates), how, rules, lambda: None, clock=lambda: now[0], say=said.append)
+    told: dict[str, Any] = {"clock": lambda: now[0], "say": said.append, "every": every}
+    evaluate_repeatedly(bot, coin_cases(rates), how, rules, lambda: None, **told)
     return said
 
 
 def test_progress_says_runs_cases_and_time_left(golden: Golden) -> None:
+    """On a terminal, after each case."""
     said = progress({"a": 1.0, "b": 0.0, "c": 0.0})
-    assert [re.findall(r"\d+", one) for one in said] == [
-        ["3", "3", "3", "2"],
-        ["6", "1", "28"],  # those that passed are not left
-        ["7", "1", "27"],
+    assert [re.findall(r"\d+", one)[:2] for one in said[:7]] == [[str(runs + 1), "3"] for runs in range(6)] + [
+        ["7", "1"]
     ]
-    golden(*said)
+    golden(*said[2:7])
 
 
-def test_progress_is_said_within_a_long_round(golden: Golden) -> None:
+def test_a_log_has_one_line_in_ten_seconds() -> None:
+    """Also of a slow first pass; none of rounds that take less."""
+    said = progress(dict.fromkeys(map(str, range(12)), 0.0), 3.0, every=10.0)
+    assert 2 <= len(said) <= 7, "in 72 seconds"
+    assert not progress({"a": 1.0, "b": 0.0}, 0.1, every=10.0)
+
+
+def test_progress_knows_the_budgets(golden: Golden) -> None:
     said = progress({"a": 1.0, "b": 0.0, "c": 0.0}, 20.0, rules=RepeatRules(turns=10))
-    golden(said[0])
-    assert "6 runs, 1 case left, at most 80 seconds more" in said, "as far as the turns go"
-
-
-def test_progress_knows_the_budget_of_time() -> None:
-    said = progress({"a": 1.0}, 10.0, rules=RepeatRules(seconds=60))
-    assert said[1] == "2 runs, 1 case left, at most 40 seconds more"
+    golden(said[6])
+    golden(progress({"a": 1.0}, 10.0, rules=RepeatRules(seconds=60))[2])
 
 
 # --- in turn with the base --------------------------------------------------------------------------------------------

@@ -107,6 +107,7 @@ def evaluate_repeatedly(
     share: Share | None = None,
     tolerates_worse: Callable[[], bool] = lambda: False,
     say: Callable[[str], None] = lambda _: None,
+    every: float = 0.0,
     clock: Callable[[], float] = time.monotonic,
     timed: Callable[[int, float], None] | None = None,
     spent: Callable[[int, float], None] = lambda _, __: None,
@@ -127,6 +128,7 @@ def evaluate_repeatedly(
         share: what they may cost, if other tests are repeated, too.
         tolerates_worse: returns whether cases may fail more often by less than ``worth``.
         say: is told how far it is.
+        every: how many seconds are between two such messages at least; 0: one after each case.
         clock: the seconds that have passed.
         timed: called at the end with the index and the seconds of each case that was run.
         spent: called at the end with the turns and the seconds that it took.
@@ -171,6 +173,7 @@ def evaluate_repeatedly(
         share=share,
         tolerates_worse=tolerates_worse,
         say=say,
+        every=every,
         clock=clock,
     )
     rounds.run()

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from turncheck.evaluation.on_base import OnBase
     from turncheck.settings.repeats import RepeatRules
 
-_EVERY: Final = 15.0
-"""Seconds between two messages about the progress of a round."""
 _MOST_LOST: Final = 0.1
 """What part of the runs in turn with the base may have nothing to compare, as one side ended in an error."""
 _OF_BUDGET: Final = 0.5
@@ -42,7 +40,8 @@ class Repeating(Struct, Generic[Section], frozen=True):
     """How the tests of a section are repeated, each of which was asked once.
 
     ``base``: returns the base's section; ``on_base``: the base itself, if it can be asked. ``workers``: how many are
-    asked at once. ``share``: what they may cost. ``spent`` is told how many turns and seconds they took.
+    asked at once. ``every``: see :class:`Rounds`.
+    ``share``: what they may cost. ``spent`` is told how many turns and seconds they took.
     """
 
     rules: RepeatRules
@@ -52,6 +51,7 @@ class Repeating(Struct, Generic[Section], frozen=True):
     share: Share | None = None
     tolerates_worse: Callable[[], bool] = lambda: False
     say: Callable[[str], None] = lambda _: None
+    every: float = 0.0
     spent: Callable[[int, float], None] = lambda _, __: None
 
     def rounds(
@@ -91,6 +91,7 @@ class Repeating(Struct, Generic[Section], frozen=True):
             what=what,
             must_pass=must_pass,
             tolerates_worse=self.tolerates_worse,
+            every=self.every,
         )
         if stopped is not None:
             rounds.stop(stopped)
@@ -124,6 +125,8 @@ class Rounds(Generic[Answer]):
     """What they may cost; ``None``: they are all tests of the run."""
     say: Callable[[str], None] = lambda _: None
     clock: Callable[[], float] = time.monotonic
+    every: float = 0.0
+    """How many seconds are between two messages at least; 0: one after each test."""
     what: str = "case"
     """What a test is called."""
     must_pass: bool = True
@@ -131,6 +134,8 @@ class Rounds(Generic[Answer]):
     tolerates_worse: Callable[[], bool] = lambda: False
     """Whether tests may fail more often by less than ``worth``, since somebody other than this change set that."""
     begin: float = field(init=False)
+    said: float = field(init=False)
+    """When it last said how far it is."""
     turns: int = 0
     is_short: bool = False
     """Whether a test was not run since its turns were too many for what was left."""
@@ -150,7 +155,7 @@ class Rounds(Generic[Answer]):
 
     def __post_init__(self) -> None:
         """Note when it began."""
-        self.begin = self.clock()
+        self.begin = self.said = self.clock()
         self.all = AllTogether(self.tests, self.rules, self._allowed, self._is_run_beside)
 
     @property
@@ -228,8 +233,6 @@ class Rounds(Generic[Answer]):
         first = self.rules.first
         while wanted := [test for test in self.tests if test.is_wanted and len(test.runs) < first]:
             before = self._runs
-            if before:
-                self._say_progress()
             self._ask(wanted, usual=True)
             if self.interrupt is not None:
                 self._settle()
@@ -265,7 +268,6 @@ class Rounds(Generic[Answer]):
             wanted += [test for test in self.all.wanted if test not in wanted]
             if not wanted:
                 break
-            self._say_progress()
             before = self._runs
             self._ask(wanted, usual=False)
             if self._runs == before:
@@ -391,16 +393,13 @@ class Rounds(Generic[Answer]):
                 test.asked += 1
             else:
                 self.is_short = True
-        said = self.clock()
         added = 0
         try:
             for test, future in futures:
                 if (run := Workers.result(future)) is not None:
                     add(test, run)
                 added += 1
-                if self.clock() - said >= _EVERY:
-                    said = self.clock()
-                    self._say_progress(sum(one.turns * a_run[one.number] for one, _ in futures[added:]))
+                self._say_progress(sum(one.turns * a_run[one.number] for one, _ in futures[added:]))
         except KeyboardInterrupt as interrupt:
             self.interrupt = interrupt
         finally:
@@ -522,8 +521,12 @@ class Rounds(Generic[Answer]):
         How often a test that failed is still run, nobody knows: then the time is that of the most runs. ``under_way``:
         turns of this round that were not made yet.
         """
+        if self.clock() - self.said < self.every:
+            return
+        self.said = self.clock()
         first, most = self.rules.first, self.rules.most
-        wanted = [test for test in self.tests if test.is_wanted]
+        with_all = self.all.wanted
+        wanted = [test for test in self.tests if test.is_wanted or test in with_all]
         new = [test for test in wanted if len(test.runs) < first]
         left = len(new) + sum(first <= len(test.runs) < most for test in wanted)
         if new:
@@ -533,7 +536,7 @@ class Rounds(Generic[Answer]):
             turns = [
                 (2 if self._is_run_beside(test) else 1) * test.turns * (most - len(test.runs))
                 for test in wanted
-                if test.failed
+                if test.failed or test in with_all
             ]
             of_what = " more"
         seconds = self._time_of(turns, self._allowed.turns - self.turns + under_way)

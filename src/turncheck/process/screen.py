@@ -29,6 +29,8 @@ _CLASS: Final = re.compile(r"logging\.(handlers\.)?[A-Z][A-Za-z]*Handler|logging
 _STREAMS: Final = frozenset({"ext://sys.stdout", "ext://sys.stderr"})
 _CONFIGURED: list[Path] = []
 """The file that configured the logs of this process, if one did."""
+_BETWEEN: Final = 10.0
+"""Seconds between two lines of a log about how far something is."""
 
 
 def configure_logs(path: Path) -> None:
@@ -180,6 +182,11 @@ class Console:
             log("info", plain(text))
         else:
             self.note(text)
+
+    @property
+    def seconds_between(self) -> float:
+        """How many seconds there should be between two messages about one piece of work: none if they take one line."""
+        return 0.0 if self._is_mine else _BETWEEN
 
     def alarm(self, text: str) -> None:
         """Print that something went wrong, even with --quiet."""

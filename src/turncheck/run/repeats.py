@@ -197,6 +197,7 @@ def repeating(run: RunInProgress, evaluation: Evaluation) -> Iterator[Repeating[
             run.repeats.share(evaluation),
             partial(tolerates_worse, run),
             run.screen.progress,
+            run.screen.seconds_between,
             partial(run.repeats.spend, evaluation),
         )
 

@@ -103,6 +103,7 @@ def _judged(run: RunInProgress, cases: Sequence[E2ECase]) -> EndToEnd:
                 tolerates_worse=partial(tolerates_worse, run),
                 spent=partial(run.repeats.spend, "e2e"),
                 say=run.screen.progress,
+                every=run.screen.seconds_between,
                 timed=run.screen.timer("e2e"),
                 answers=answers,
             )
