@@ -40,7 +40,7 @@ slots:
 actions:
 - action_look
 responses:
-  utter_hi:
+  utter_greet:
   - text: hi
   utter_bye:
   - text: bye
@@ -62,7 +62,7 @@ stories:
 - story: greets
   steps:
   - intent: greet
-  - action: utter_hi
+  - action: utter_greet
   - action: action_look
 rules:
 - rule: leaves
@@ -137,7 +137,7 @@ READING: Final = (
     Row("schema-violation", {"data/nlu.yml": ("  examples: |", "  exampels: |")}, "schema-violation"),
     Row(
         "schema-violation in stories",
-        {"data/stories.yml": ("- action: utter_hi", "- acton: utter_hi")},
+        {"data/stories.yml": ("- action: utter_greet", "- acton: utter_greet")},
         "schema-violation",
     ),
     Row(
@@ -399,5 +399,141 @@ REFUSALS: Final = (
         name="a component that is gone since Rasa 3",
     ),
 )
+_REGEX: Final = _OTHER + "- regex: number\n  examples: |\n    - [0-9{5}\n"
+_NO_SENTENCES: Final[dict[str, Change]] = {"data/nlu.yml": None}
+_NO_STORIES: Final[dict[str, Change]] = {"data/stories.yml": None}
+_NO_POLICIES: Final = ("policies:\n- name: MemoizationPolicy\n- name: RulePolicy\n", "policies: []\n")
+_NO_RULE_POLICY: Final = ("- name: RulePolicy\n", "")
+_TWO_MESSAGES: Final[dict[str, Change]] = {
+    "data/stories.yml": (
+        "  - action: utter_bye\n",
+        "  - action: utter_bye\n  - intent: greet\n  - action: utter_greet\n",
+    )
+}
+_CONTRADICTION: Final[dict[str, Change]] = {
+    "data/stories.yml": (
+        "- rule: leaves",
+        "- rule: greets\n  steps:\n  - intent: greet\n  - action: utter_bye\n- rule: leaves",
+    )
+}
+_BAD_FALLBACK: Final = "- name: RulePolicy\n  core_fallback_action_name: action_sory\n"
+
+
+def _read(name: str, files: dict[str, Change], *, config: tuple[str, str] | None = None, code: str = "") -> Row:
+    """A fault, and whether the configuration has anything that reads it."""
+    return Row(name, files if config is None else {**files, "config.yml": config}, code)
+
+
+READ_OR_NOT: Final = (
+    _read("a regex that nothing reads", {"data/more.yml": _REGEX}, code="pattern-unread"),
+    _read(
+        "a regex of a featurizer that reads none",
+        {"data/more.yml": _REGEX},
+        config=(_FEATURIZER, f"- name: RegexFeaturizer\n  use_regexes: false\n{_FEATURIZER}"),
+        code="pattern-unread",
+    ),
+    _read(
+        "a regex of no entity, and an extractor",
+        {"data/more.yml": _REGEX},
+        config=(_FEATURIZER, f"- name: RegexEntityExtractor\n{_FEATURIZER}"),
+        code="pattern-unread",
+    ),
+    _read(
+        "a regex of an entity, and an extractor",
+        {"data/more.yml": _REGEX.replace("number", "city")},
+        config=(_FEATURIZER, f"- name: RegexEntityExtractor\n{_FEATURIZER}"),
+        code="regex-invalid",
+    ),
+    _read(
+        "a regex, and a random field",
+        {"data/more.yml": _REGEX},
+        config=(_CLASSIFIER, f"{_CLASSIFIER}- name: CRFEntityExtractor\n"),
+        code="pattern-unread",
+    ),
+    _read(
+        "a regex, and Rasa's own pipeline",
+        {"data/more.yml": _REGEX},
+        config=(f"pipeline:\n- name: WhitespaceTokenizer\n{_FEATURIZER}{_CLASSIFIER}", ""),
+        code="regex-invalid",
+    ),
+    _read(
+        "a regex, and an empty pipeline",
+        {"data/more.yml": _REGEX},
+        config=(f"pipeline:\n- name: WhitespaceTokenizer\n{_FEATURIZER}{_CLASSIFIER}", "pipeline: []\n"),
+        code="pattern-unread",
+    ),
+    _read(
+        "a fallback action of policies that are not trained",
+        _NO_STORIES,
+        config=("- name: RulePolicy\n", _BAD_FALLBACK),
+    ),
+    _read(
+        "a fallback action that is switched off",
+        {},
+        config=("- name: RulePolicy\n", f"{_BAD_FALLBACK}  enable_fallback_prediction: false\n"),
+        code="fallback-action-undefined",
+    ),
+    _read(
+        "a contradiction that is not looked for",
+        _CONTRADICTION,
+        config=("- name: RulePolicy\n", "- name: RulePolicy\n  check_for_contradictions: false\n"),
+    ),
+    _read("a contradiction without RulePolicy", _CONTRADICTION, config=_NO_RULE_POLICY),
+    _read("a contradiction without policies", _CONTRADICTION, config=_NO_POLICIES),
+    _read("a rule of two messages", _TWO_MESSAGES, code="rule-contradiction"),
+    _read(
+        "a rule of two messages that may have them",
+        _TWO_MESSAGES,
+        config=("- name: RulePolicy\n", "- name: RulePolicy\n  restrict_rules: false\n"),
+    ),
+    _read("a rule of two messages without RulePolicy", _TWO_MESSAGES, config=_NO_RULE_POLICY),
+    _read("forms without policies", {"domain.yml": (_END, _FORM + _END)}, config=_NO_POLICIES),
+    _read(
+        "forms without RulePolicy and stories",
+        {"domain.yml": (_END, _FORM + _END), **_NO_STORIES},
+        config=_NO_RULE_POLICY,
+    ),
+    _read(
+        "an unknown component without sentences",
+        _NO_SENTENCES,
+        config=("- name: WhitespaceTokenizer", "- name: WhitespaceTokeniser"),
+    ),
+    _read(
+        "components in a wrong order without sentences",
+        _NO_SENTENCES,
+        config=(f"- name: WhitespaceTokenizer\n{_FEATURIZER}", f"{_FEATURIZER}- name: WhitespaceTokenizer\n"),
+    ),
+    _read(
+        "two tokenizers without sentences",
+        _NO_SENTENCES,
+        config=(_FEATURIZER, f"- name: WhitespaceTokenizer\n{_FEATURIZER}"),
+    ),
+    _read("another language without sentences", _NO_SENTENCES, config=("language: en", "language: ja")),
+    _read(
+        "an unknown policy without stories",
+        _NO_STORIES,
+        config=("- name: MemoizationPolicy", "- name: MemoizationPolice"),
+    ),
+    _read(
+        "features of a random field without entities",
+        {"data/nlu.yml": ("[Rome](city)", "Rome")},
+        config=(_CLASSIFIER, f"- name: CRFEntityExtractor\n  features: [[lows]]\n{_CLASSIFIER}"),
+    ),
+    _read(
+        "features that no component uses",
+        {},
+        config=(
+            f"{_FEATURIZER}{_CLASSIFIER}",
+            "- name: LexicalSyntacticFeaturizer\n  features: [[lows]]\n- name: KeywordIntentClassifier\n",
+        ),
+        code="training-refused",
+    ),
+    _read(
+        "a form that is not there, without policies",
+        {"data/stories.yml": ("  - action: action_look\n", "  - active_loop: order\n")},
+        config=_NO_POLICIES,
+        code="form-not-in-domain",
+    ),
+)
 CONTROL: Final = Row("healthy", {})
-ROWS: Final = (CONTROL, *READING, *DOMAIN, *DATA, *CONFIGURATION, *REFUSALS)
+ROWS: Final = (CONTROL, *READING, *DOMAIN, *DATA, *CONFIGURATION, *REFUSALS, *READ_OR_NOT)

@@ -50,10 +50,6 @@ KEPT: Final = {
         "a file that is not what its name says: Rasa reads something else, skips it, or it is not in the repository",
         "file-not-as-named data-key-unseen data-not-json file-outside-project",
     ),
-    "unread here": _kind(
-        "a file beyond what is read of a stranger's pull request: what is in it is not known",
-        "file-too-large",
-    ),
     "not of Rasa": _kind(
         "what Rasa does not know: batch suites, assistants of other platforms, the settings of turncheck",
         "suite-not-found suite-not-json suite-typographic-quote suite-no-test-cases suite-empty suite-bad-value"
@@ -150,7 +146,7 @@ stories:
   steps:
   - user: hello
     intent: greet
-  - action: utter_hi
+  - action: utter_greet
   - action: action_look
 """
 

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from golden_texts import Golden
 from in_process import turncheck
-
-Files = dict[str, str | bytes]
+from judged_changes import Files, Repository
 
 CONFIG = """\
 recipe: default.v1
@@ -82,75 +78,13 @@ PROJECT: Files = {
 REFUSED_NAME = "- intent: keep/for/ever\n  examples: |\n    - I keep it\n"
 
 
-@dataclass(frozen=True)
-class Judged:
-    code: int
-    comparison: dict[str, Any]
-    verdict: dict[str, Any]
-
-    @property
-    def new_errors(self) -> list[str]:
-        return [one["code"] for one in self.comparison["new_findings"] if one["severity"] == "error"]
-
-    @property
-    def repaired(self) -> list[str]:
-        return [one["location"]["path"] for one in self.comparison["baseline"].get("mended", ())]
-
-    @property
-    def hidden(self) -> list[str]:
-        return [one["location"]["path"] for one in self.comparison["baseline"].get("hidden", ())]
-
-    @property
-    def newly_failing(self) -> list[str]:
-        stories = self.comparison["stories"]
-        return [one["name"] for one in (*stories["worse"], *stories["added_failing"])]
-
-    def gate(self, name: str) -> str:
-        return str(next(gate["outcome"] for gate in self.verdict["gates"] if gate["name"] == name))
-
-
-@dataclass(frozen=True)
-class Repository:
-    folder: Path
-
-    def git(self, *arguments: str) -> None:
-        who = ("-c", "user.name=a", "-c", "user.email=a@b.example")
-        subprocess.run(["git", *who, *arguments], check=True, capture_output=True, cwd=self.folder)
-
-    def commit(self, files: Files) -> None:
-        for old in [path for path in self.folder.rglob("*") if path.is_file() and ".git" not in path.parts]:
-            old.unlink()
-        for name, content in files.items():
-            path = self.folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        self.git("add", "-A")
-        self.git("commit", "-qm", "change")
-
-    def judged(self, base: Files, change: Files, *flags: str) -> Judged:
-        """What a change is judged to be; ``base`` and ``change``: what differs from the faultless project."""
-        self.git("init", "-q", "-b", "main")
-        self.commit(given(base))
-        self.git("checkout", "-qb", "change")
-        self.commit(given(change))
-        gates = ("--fail-on", "new-errors", "new-failures")
-        evaluations = ("--evaluations", "validate", "core")
-        done = turncheck(
-            "run", "--base", "main", *gates, *evaluations, "--no-cache", "--out", "results", *flags, cwd=self.folder
-        )
-        documents = (
-            json.loads((self.folder / "results" / f"{name}.json").read_bytes()) for name in ("comparison", "verdict")
-        )
-        return Judged(done.returncode, *documents)
-
-
 def given(files: Files) -> Files:
     return {name: content for name, content in {**PROJECT, **files}.items() if content != ""}
 
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Repository:
-    return Repository(tmp_path)
+    return Repository(tmp_path, PROJECT, ("validate", "core"))
 
 
 def replaced(text: str, *pairs: tuple[str, str]) -> str:

@@ -117,7 +117,14 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
     "endpoint-url-missing": ([("endpoints.yml", "", "action_endpoint:\n  ulr: http://a\n")], "endpoints.yml:2"),
     "type-unexpected": ([(D, "actions:", 'session_config:\n  session_expiration_time: "60"\nactions:')], D),
     "importers-ignored": ([(C, "", "importers:\n- name: my.Importer\n")], C),
-    "regex-invalid": ([(N, "", "- regex: number\n  examples: |\n    - [0-9{5}\n")], "data/nlu.yml:22"),
+    "regex-invalid": (
+        [
+            (N, "", "- regex: number\n  examples: |\n    - [0-9{5}\n"),
+            (C, "- name: CountV", "- name: RegexFeaturizer\n- name: CountV"),
+        ],
+        "data/nlu.yml:22",
+    ),
+    "pattern-unread": ([(N, "", "- regex: number\n  examples: |\n    - [0-9{5}\n")], "data/nlu.yml:22"),
     "keyword-not-regex": (
         [(C, "DIETClassifier", "KeywordIntentClassifier"), (N, "- hello there\n", "- hello there :(\n")],
         "data/nlu.yml:5",
@@ -470,9 +477,7 @@ def test_a_word_is_another_in_an_intent_of_many_examples_that_never_asks_for_it(
 
 
 def test_our_own_are_only_noted_where_rasa_is_to_be_replaced(tmp_path: Path) -> None:
-    project = read(
-        tmp_path, (N, "", "- regex: number\n  examples: |\n    - [0-9{5}\n"), (D, "- size\n", "- size\n- color\n")
-    )
+    project = read(tmp_path, *FAULTS["regex-invalid"][0], (D, "- size\n", "- size\n- color\n"))
     drop_in = validate(project, drop_in=True)
     assert {finding.severity for finding in drop_in.findings} == {"info"}
     assert drop_in.exit_code(fail_on_warnings=True) == 0

@@ -549,8 +549,10 @@ def _wrong_entities(case: model.BatchCase) -> list[model.BatchEntity]:
     return [entity for entity in case.entities if not entity.passed] if case.result in {"tp", "tn"} else []
 
 
-_HIDING: Final = frozenset({"domain-file-unread", "domain-not-found", "config-not-found", "data-key-unseen"})
-"""Codes other than ``yaml-…`` and ``file-…`` that mean: something is not read, so nothing in it is checked."""
+_HIDING: Final = frozenset(
+    {"domain-file-unread", "domain-not-found", "config-not-found", "data-key-unseen", "file-too-large"}
+)
+"""Codes other than errors of ``yaml-…`` and ``file-…`` that mean: something is not read, and not checked."""
 
 
 def findings_worst_first(report: model.Report) -> list[Finding]:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from turncheck.messages.finding import Finding, Location
 from turncheck.process.regular_file import is_file, open_regular
 from turncheck.project.folder import MAX_FILE_BYTES
-from turncheck.project.model import Component, Config, Flow, Project
+from turncheck.project.model import Component, Config, Flow, Project, UserStep
 from turncheck.project.rasa_version import OLDEST
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
@@ -115,11 +115,27 @@ _OTHER_LANGUAGES: Final = {"WhitespaceTokenizer": frozenset({"zh", "ja", "th"})}
 """The languages that a component does not support (Rasa's ``not_supported_languages``)."""
 
 
+def is_trained(project: Project, what: Literal["pipeline", "policies"]) -> bool:
+    """Whether Rasa reads the pipeline or the policies: not the former without NLU data, nor the latter without stories.
+
+    If there is neither, or some of it cannot be read, both count as read.
+    """
+    nlu, blocks = project.nlu, (*project.stories, *project.rules)
+    has_nlu = bool(nlu.examples or nlu.synonyms or nlu.regexes or nlu.lookups) or "nlu" in project.unreadable
+    has_stories = bool(blocks) or "stories" in project.unreadable
+    if what == "policies":
+        return has_stories or not has_nlu
+    has_texts = any(isinstance(step, UserStep) and step.text for block in blocks for step in block.steps)
+    return has_nlu or has_texts or not has_stories
+
+
 def refused(project: Project) -> Iterator[tuple[Component, str]]:
     """Yield each component that Rasa refuses to train in this pipeline, and why: its position, or the language.
 
     Rasa NLU 0.x had other rules of position: a classifier read the features of any featurizer, which needed no words.
     """
+    if not is_trained(project, "pipeline"):
+        return
     config = project.config
     pipeline = (config.pipeline or ()) if project.major > OLDEST else ()
     needs = NEEDS if project.major > 1 else _NEEDS_OF_RASA_1

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from turncheck.project.project_file import ProjectFile
     from turncheck.yaml_tree.tree import YamlDocument
 
+TOO_LARGE: Final = "file-too-large"
 MAX_FILE_BYTES: Final = 32_000_000
 """A larger file is not read. A hundred thousand training examples take about six million bytes."""
 
@@ -207,7 +208,7 @@ class ProjectFolder:
             self._note("file-unreadable", location, message, "Put a file there, or remove it.")
         except regular_file.TooLargeError:
             message = f"'{name}' has {_size(path)} bytes; files up to {MAX_FILE_BYTES:,} bytes are read."
-            self._note("file-too-large", location, message, "Split it into several files.")
+            self._note(TOO_LARGE, location, message, "Split it into several files.")
         except OSError as error:
             self._note_refusal(name, error)
         return None

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from turncheck.project.model import Config
+    from turncheck.project.nlu_data import NluData
 
 Role = Literal["tokenizer", "language model", "featurizer", "classifier", "extractor", "mapper", "selector", "handler"]
 
@@ -268,6 +269,21 @@ def known_component(component: Component) -> KnownComponent | None:
     """Return Rasa's component of that name, of any version, or ``None``."""
     name = short_name(component.name)
     return COMPONENTS.get(_RENAMED.get(name, name))
+
+
+def patterns_read(config: Config, nlu: NluData, kind: Literal["use_regexes", "use_lookup_tables"]) -> frozenset[str]:
+    """Return the names of the regexes or lookup tables that a component of the pipeline compiles, and others as well.
+
+    RegexFeaturizer, which is in Rasa's default pipeline, compiles all of them, RegexEntityExtractor those of annotated
+    entities, unless their parameter ``kind`` says otherwise. Nothing else in Rasa looks at them.
+    """
+    all_names = frozenset(one.name for one in (nlu.regexes if kind == "use_regexes" else nlu.lookups))
+    readers = [one for one in config.pipeline or () if one.parameters.get(kind, True)]
+    classes = {known.name if (known := known_component(one)) else one.extends for one in readers}
+    if config.pipeline is None or "RegexFeaturizer" in classes:
+        return all_names
+    annotated = {annotation.entity for example in nlu.examples for annotation in example.entities}
+    return frozenset(all_names & annotated if "RegexEntityExtractor" in classes else ())
 
 
 def require_known(component: Component, rasa: int = NEWEST) -> KnownComponent:

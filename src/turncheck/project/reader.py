@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, TypeGuard
 from msgspec.structs import replace
 
 from turncheck.messages.errors import UserError
-from turncheck.messages.finding import Finding, Location, shown_path
+from turncheck.messages.finding import Finding, Location, Name, shown_path
 from turncheck.messages.phrasing import misspelt
 from turncheck.platforms.registry import PLATFORMS
 from turncheck.process.foreign_content import FOREIGN
@@ -52,10 +52,11 @@ from turncheck.project.folder import ProjectFolder, absolute_name, assistants_in
 from turncheck.project.formats import rasa_json
 from turncheck.project.formats.format import NEEDS_OF_RASA, Need
 from turncheck.project.formats.rasa_domain import domain_from_files
-from turncheck.project.formats.rasa_json import lookup_file_missing
+from turncheck.project.formats.rasa_json import LOOKUP_FILE_MISSING, lookup_file_missing
 from turncheck.project.formats.rasa_yaml import FILE_EMPTY, HOW_TO_FILL
 from turncheck.project.model import Component, Config, Domain, Endpoint, Project, Response, Story
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS, ProjectFile, unreadable_parts
+from turncheck.project.rasa_components import patterns_read
 from turncheck.project.rasa_version import NEWEST, OLDEST, RasaVersion, recognise, version_too_high
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar
 from turncheck.yaml_tree.unquoted import SET_IT, unreadable_values, written
@@ -294,16 +295,18 @@ def _read_project(
     _note_what_is_absent(folder, absent, needed, domain=domain, config=config)
     if importer := own_importer(config_read):
         folder.findings[:] = [_imported_elsewhere(finding, importer) for finding in folder.findings]
+    parts = [data_file.parts for data_file in data_read]
+    nlu = merged_nlu(parts)
+    folder.findings[:] = _unless_unread(folder.findings, config_read, nlu)
     below = assistants_in_place(folder, files)
     if data is None and not data_read and not below:
         project_files.note_data_elsewhere(folder)
-    parts = [data_file.parts for data_file in data_read]
     stories = [story for part in parts for story in part.stories]
     return Project(
         root=folder.root,
         name=shown_path(folder.root.resolve().name),
         domain=merged_domain(domain_read, parts),
-        nlu=_sorted_patterns(merged_nlu(parts)) if major < NEWEST else merged_nlu(parts),
+        nlu=_sorted_patterns(nlu) if major < NEWEST else nlu,
         stories=tuple(story for story in stories if story.kind == "story"),
         rules=tuple(story for story in stories if story.kind == "rule"),
         config=config_read,
@@ -473,7 +476,22 @@ def _imported_elsewhere(finding: Finding, importer: Component) -> Finding:
         return finding
     message = f"The domain comes from the project's own importer '{importer.name}', which is not run here."
     hint = "Use --engine rasa or --engine http, which ask the bot itself, or write the domain to 'domain.yml'."
-    return replace(finding, message=message, location=importer.location, hint=hint)
+    names = (Name("importer", importer.name),)
+    return replace(finding, message=message, location=importer.location, hint=hint, names=names)
+
+
+def _unless_unread(findings: Sequence[Finding], config: Config, nlu: NluData) -> list[Finding]:
+    """Return the findings; the file of a lookup table that no component reads may be missing."""
+    if not any(finding.code == LOOKUP_FILE_MISSING for finding in findings):
+        return list(findings)
+    read = patterns_read(config, nlu, "use_lookup_tables")
+    unread = {table.location: table for table in nlu.lookups if table.name not in read}
+    return [
+        lookup_file_missing(table.name, table.file or "", table.location, is_read=False)
+        if finding.code == LOOKUP_FILE_MISSING and (table := unread.get(finding.location))
+        else finding
+        for finding in findings
+    ]
 
 
 def _absent(data: Sequence[project_files.DataFile], *, has_domain: bool, has_config: bool) -> frozenset[str]:

@@ -236,7 +236,8 @@ class _Mending:
         self._repaired: list[_RepairedFile] = []
         self._left = trials
         self._left_bytes = _MOST_READ
-        self._faults_of_head = _counted(of_head, self._other_root)
+        self._of_head = of_head
+        self._faults_of_head = _counted(of_head, self._other_root) + _counted(self._rewritten(), self._root)
 
     def mended(self) -> Repair:
         repaired = _counted(self._at_first, self._root) - self._faults_of_head
@@ -250,6 +251,17 @@ class _Mending:
             else:
                 found.append(one)
         return Repair(tuple(found), self._doubtful, tuple(self._repaired))
+
+    def _rewritten(self) -> Iterator[Unread]:
+        """Faults of the base in lines that the change words otherwise, with the same fault: they are not repaired."""
+        there = {(*_key(one), one.location.line) for one in self._of_head}
+        for path in sorted(
+            {one.location.path for one in self._at_first} & {one.location.path for one in self._of_head}
+        ):
+            counterparts = _counterparts(*(_lines_of(root / path) for root in (self._root, self._other_root)))
+            for one in self._at_first:
+                if one.location.path == path and (*_key(one), counterparts.get(one.location.line or 0)) in there:
+                    yield one
 
     def trained(self) -> Repair:
         config = self._base.config or str(self._root / DEFAULT_CONFIG)
@@ -379,13 +391,27 @@ def _counted(unread: Iterable[Unread], root: Path) -> Counter[_Fault]:
     for one in unread:
         path, line = one.location.path, one.location.line or 0
         if path not in files:
-            try:
-                files[path] = _lines(_text(read_regular(root / path, most=MAX_FILE_BYTES)))
-            except OSError:
-                files[path] = []
+            files[path] = _lines_of(root / path)
         words = _bare(files[path][line - 1 : line]) if line else []
         found[path, one.code, one.part, "".join(words)] += 1
     return found
+
+
+def _lines_of(path: Path) -> list[str]:
+    try:
+        return _lines(_text(read_regular(path, most=MAX_FILE_BYTES)))
+    except OSError:
+        return []
+
+
+def _counterparts(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
+    """The numbers of the lines that were rewritten in place: as many lines became as many others."""
+    return {
+        first + offset + 1: start + offset + 1
+        for kind, first, end, start, stop in SequenceMatcher(None, old, new).get_opcodes()
+        if kind == "replace" and end - first == stop - start
+        for offset in range(end - first)
+    }
 
 
 def _text(content: bytes) -> str:

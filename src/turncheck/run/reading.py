@@ -28,7 +28,7 @@ from turncheck.project.candidates import Part, candidates
 from turncheck.project.config import own_importer
 from turncheck.project.export import export_of
 from turncheck.project.files import PATH_WITHOUT_DATA
-from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder, assistants_in_words
+from turncheck.project.folder import TOO_LARGE, YAML_SUFFIXES, ProjectFolder, assistants_in_words
 from turncheck.project.formats.rasa_yaml import FILE_EMPTY, HOW_TO_FILL, unseen_key
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS
 from turncheck.project.reader import read_nlu_files, read_project, read_story_files
@@ -563,7 +563,10 @@ def unreadable(evaluation: Evaluation, findings: Iterable[Finding], *, of: Evalu
 
 
 def fault_of(evaluation: Evaluation, cause: str, faults: Sequence[Finding]) -> Skipped:
-    """An evaluation that faults keep from running: validation, which lists all, may not have been requested."""
+    """An evaluation that faults keep from running: validation, which lists all, may not have been requested.
+
+    A file beyond a limit of ours is no fault of the assistant.
+    """
     first, location = faults[0], faults[0].location
     detail = f"{first.message} (and {len(faults) - 1} more)" if len(faults) > 1 else first.message.rstrip(".")
     if first.code in before_training.NOT_THERE:
@@ -571,7 +574,7 @@ def fault_of(evaluation: Evaluation, cause: str, faults: Sequence[Finding]) -> S
     return Skipped(
         evaluation=evaluation,
         reason=f"{cause}: {location}: {detail}",
-        fault=True,
+        fault=first.code != TOO_LARGE,
         location=location,
         cause=cause,
         without_place=f"{cause}: {detail}",

@@ -203,7 +203,8 @@ def first_unreadable(lost: Mapping[str, Finding], parts: AbstractSet[str]) -> tu
 def cause_of_loss(part: str, finding: Finding) -> str:
     """Say in short why anything that needs this part is not judged."""
     if finding.code in NOT_THERE:
-        return NOT_THERE[finding.code]
+        imported = any(name.kind == "importer" for name in finding.names)
+        return finding.message.rstrip(".") if imported else NOT_THERE[finding.code]
     return "Rasa refuses to train the pipeline" if part == "pipeline" else f"{PARTS[part]} cannot be read completely"
 
 

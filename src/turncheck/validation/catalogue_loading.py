@@ -90,8 +90,8 @@ READING = (
     error_check(
         "yaml-limit",
         "load",
-        "A file nests too deeply or grows without bounds",
-        "Aliases that contain each other (“billion laughs”) and hundreds of nested levels are not read.",
+        "A file nests too deeply",
+        "Hundreds of nested levels, which nobody writes, are not read; of thousands, Rasa reads none either.",
         then="stops",
         step="syntax",
         about=("place",),
@@ -124,12 +124,11 @@ READING = (
         step="text",
         about=("file",),
     ),
-    error_check(
+    warning_check(
         "file-too-large",
         "load",
         "A file is too large to be read",
-        "Split it into several files.",
-        then="stops",
+        "Rasa has no such limit: what needs the file is not judged, and the title says so. Split it into several files.",
         step="text",
         about=("file",),
     ),

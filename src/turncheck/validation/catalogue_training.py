@@ -36,6 +36,17 @@ EXAMPLES = (
         about=("place",),
     ),
     _check(
+        "pattern-unread",
+        "warning",
+        "A regex or lookup table is faulty, and no component reads it",
+        "Rasa trains all the same: only `RegexFeaturizer` reads them all, and `RegexEntityExtractor` those named like an"
+        " annotated entity. Correct it, or remove it.",
+        "- regex: order_id\n  examples: |\n    - [0-9{5}",
+        "- regex: order_id\n  examples: |\n    - [0-9]{5}",
+        matters_always=True,
+        about=("place",),
+    ),
+    _check(
         "keyword-not-regex",
         "error",
         "A sentence is not a keyword, since it is not a regular expression",

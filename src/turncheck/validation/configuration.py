@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING
 
 from turncheck.messages.finding import Finding, Name
 from turncheck.messages.phrasing import suggestion
-from turncheck.project.config import COMPONENTS, GONE, GRAPH_RECIPE, POLICIES, RECIPES, is_custom, refused, short_name
+from turncheck.project.config import (
+    COMPONENTS,
+    GONE,
+    GRAPH_RECIPE,
+    POLICIES,
+    RECIPES,
+    is_custom,
+    is_trained,
+    refused,
+    short_name,
+)
 from turncheck.project.rasa_components import Slip, parameter_names, slips_in
 from turncheck.validation.facts import UTTER
 from turncheck.validation.findings import Places, found
@@ -55,9 +65,11 @@ def check_names(facts: Facts) -> Iterator[Finding]:
         )
     if calm or recipe == GRAPH_RECIPE:
         return
+    pipeline = config.pipeline if is_trained(facts.project, "pipeline") else ()
+    policies = config.policies if is_trained(facts.project, "policies") else ()
     for code, what, listed, known in (
-        ("component-unknown", "pipeline component", config.pipeline, _components(facts)),
-        ("policy-unknown", "policy", config.policies, POLICIES),
+        ("component-unknown", "pipeline component", pipeline, _components(facts)),
+        ("policy-unknown", "policy", policies, POLICIES),
     ):
         for component in listed or ():
             name = short_name(component.name)

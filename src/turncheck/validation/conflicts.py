@@ -217,7 +217,7 @@ def rule_conflicts(facts: Facts) -> list[Conflict]:
     if dialogues is None or dialogues.refused is not None or not project.rules:
         return []
     policy = _rule_policy(project)
-    if project.config.policies and policy is None:
+    if project.config.policies is not None and policy is None:
         return []
     try:
         settings = RuleSettings.of(policy.parameters if policy else {})

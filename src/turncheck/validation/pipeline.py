@@ -16,6 +16,7 @@ from turncheck.messages.errors import EXIT_FAILED, EXIT_OK
 from turncheck.messages.finding import LEGACY_PROJECT, SEVERITIES, Finding, Location, Name, Severity
 from turncheck.messages.phrasing import suggestion
 from turncheck.project import model
+from turncheck.project.folder import TOO_LARGE
 from turncheck.registry import blamed_on_plugin
 from turncheck.validation import configuration as config
 from turncheck.validation import conflicts, examples, loading, references, similarity
@@ -413,7 +414,9 @@ class Validated(Struct, frozen=True):
         """
         reported = {finding.location for finding in self.findings if finding.code == "test-action-undefined"}
         more = [
-            finding for finding in findings if finding.code != "e2e-unknown-name" or finding.location not in reported
+            replace(finding, severity=CHECKS[finding.code].severity) if finding.code == TOO_LARGE else finding
+            for finding in findings
+            if finding.code != "e2e-unknown-name" or finding.location not in reported
         ]
         return self.without((), (replace(finding, severity="info") for finding in more) if eased else more)
 

@@ -10,6 +10,7 @@ from re import _parser as parser  # type: ignore[attr-defined]
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.project.config import short_name
+from turncheck.project.rasa_components import patterns_read
 from turncheck.validation.backtracking import is_exponential, loops_in_a_row, ways_to_read
 from turncheck.validation.findings import found
 from turncheck.validation.similarity import shown
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from turncheck.project.model import Config
     from turncheck.validation.facts import Facts
 
+UNREAD: Final = "pattern-unread"
 _LONGEST: Final = 200_000
 """Longer patterns are not compiled: for alternatives with equal beginnings, Python takes the square of their length."""
 _WIDEST: Final = 5_000_000
@@ -39,8 +41,11 @@ def check_regexes(facts: Facts) -> Iterator[Finding]:
     """Compile each pattern as Rasa would, and look for repetitions that can match in many ways."""
     project = facts.project
     flags = _flags_of_matching(project.config)
+    read = patterns_read(project.config, project.nlu, "use_regexes")
     for regex in project.nlu.regexes:
-        yield from check_pattern(regex.pattern, f"the regex '{regex.name}'", regex.location, flags)
+        for finding in check_pattern(regex.pattern, f"the regex '{regex.name}'", regex.location, flags):
+            is_error = finding.code == "regex-invalid"
+            yield finding if regex.name in read or not is_error else found(UNREAD, finding.message, finding.location)
 
 
 def check_keywords(facts: Facts) -> Iterator[Finding]:

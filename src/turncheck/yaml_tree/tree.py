@@ -513,7 +513,8 @@ class _TreeBuilder:
     def _attach(self, node: YamlNode, weight: int, height: int, *, is_merge: bool = False) -> None:
         self._nodes += weight
         if self._nodes > MAX_NODES:
-            raise self._limit(node.start, f"the file holds more than {MAX_NODES:,} values, aliases followed")
+            what = f"the file holds more than {MAX_NODES:,} values, aliases followed"
+            raise self._limit(node.start, what, "file-too-large")
         if not self._stack:
             self.root = node
             return
@@ -575,9 +576,9 @@ class _TreeBuilder:
             fault_at("yaml-syntax", f"This is not YAML that can be read: {what}.", self.source, offset, hint)
         )
 
-    def _limit(self, offset: int, what: str) -> YamlFaultError:
+    def _limit(self, offset: int, what: str, code: str = "yaml-limit") -> YamlFaultError:
         hint = "Split the file, or write less of it by aliases."
-        return YamlFaultError(fault_at("yaml-limit", f"The file is not read: {what}.", self.source, offset, hint))
+        return YamlFaultError(fault_at(code, f"The file is not read: {what}.", self.source, offset, hint))
 
 
 def _merge(node: YamlMapping, merged: list[YamlMapping]) -> None:

@@ -42,10 +42,16 @@ def not_json(document: JsonDocument) -> Finding | None:
     return Finding("data-not-json", "error", what, fault.location, hint)
 
 
-def lookup_file_missing(name: str, path: str, location: Location) -> Finding:
-    """A lookup table whose file does not exist."""
-    what = f"The file '{path[:60]}' of the lookup table '{name}' does not exist; training fails."
-    return Finding("lookup-file-missing", "error", what, location, "Correct the path; it counts from the project.")
+LOOKUP_FILE_MISSING: Final = "lookup-file-missing"
+
+
+def lookup_file_missing(name: str, path: str, location: Location, *, is_read: bool = True) -> Finding:
+    """A lookup table whose file does not exist, which is an error if a component reads it."""
+    what = f"The file '{path[:60]}' of the lookup table '{name}' does not exist"
+    hint = "Correct the path; it counts from the project."
+    if is_read:
+        return Finding(LOOKUP_FILE_MISSING, "error", f"{what}; training fails.", location, hint)
+    return Finding("pattern-unread", "warning", f"{what}.", location, hint)
 
 
 def out_of_range(entity: EntityAnnotation, text: str, location: Location) -> Iterator[Finding]:

@@ -181,7 +181,7 @@ def newly_failing(report: Report, comparison: Comparison) -> list[str]:
 
 
 def gone_in_words(report: Report, comparison: Comparison) -> str:
-    """``7 stories gone, the end-to-end cases are no longer run``."""
+    """``7 stories gone, the stories are no longer run: the domain cannot be read completely (domain.yml:1:1)``."""
     faulty = {fault.evaluation for fault in faults_of(report)}
     parts = [
         one.reason if one.files else KINDS[one.evaluation].lost
@@ -197,7 +197,10 @@ def gone_in_words(report: Report, comparison: Comparison) -> str:
             parts.append(f"{count(number_of(cases.not_run), *TESTS[evaluation])} of the base not run")
     hidden = [f"'{change.location.path}'" for change in gates_on_tests.no_longer_checked(comparison)]
     where = f" ({joined(hidden[:2])} {'is' if len(hidden) == 1 else 'are'} not looked for)" if parts and hidden else ""
-    return f"{', '.join(parts)}{where}"
+    because = dict.fromkeys(
+        _cause(one) for one in report.skipped if one.evaluation in whole - faulty and one.location and not one.part
+    )
+    return f"{', '.join(parts)}{where}{': ' if because else ''}{', '.join(because)}"
 
 
 def removed_test_text(kind: str, case: CaseChange, commit: str | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
+from collections.abc import Sized
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
@@ -388,15 +389,17 @@ _NAMES: Final = frozenset({*_TEXTS, *_SWITCHES, "pattern", "pos", "pos2", "text_
 Features = list["dict[str, str | float]"]
 
 
-def _check_features(parameters: Mapping[str, Any]) -> None:
-    """Check the features of each token around the one to be tagged.
+def _check_features(parameters: Mapping[str, Any], *, are_used: bool = True) -> None:
+    """Check the features of each token around the one to be tagged; as Rasa, only their number if nothing uses them.
 
     Raises:
         UserError: an even number of lists, with which Rasa cannot train, or what :func:`check_windows` finds.
     """
-    check_windows("CRFEntityExtractor", parameters["features"], _NAMES)
-    if len(parameters["features"]) % 2 != 1:
+    windows = parameters["features"]
+    if not isinstance(windows, Sized) or len(windows) % 2 != 1:
         raise UserError("CRFEntityExtractor needs an odd number of feature lists, so that one is the token's own")
+    if are_used:
+        check_windows("CRFEntityExtractor", windows, _NAMES)
 
 
 class CRFEntityExtractor(Struct, frozen=True):
@@ -410,10 +413,11 @@ class CRFEntityExtractor(Struct, frozen=True):
         """Train on all examples; ``None`` if none has an entity.
 
         Raises:
-            UserError: the number of feature windows is even, or a feature unknown.
+            UserError: the number of feature windows is even; or there are entities, and the features are none.
         """
-        _check_features(parameters)
-        if not any(example.entities for example in training.examples):
+        has_entities = any(example.entities for example in training.examples)
+        _check_features(parameters, are_used=has_entities)
+        if not has_entities:
             return None
         bilou = parameters["BILOU_flag"]
         rows = [row for row, example in enumerate(training.examples) if example.text]
