@@ -283,6 +283,15 @@ def test_a_moved_assistant_that_a_flag_names_has_not_lost_its_tests(
     assert "gone-tests" in capsys.readouterr().out
 
 
+def test_what_a_moved_assistant_had_is_named_where_it_was(repository: Repository) -> None:
+    change(repository, in_a_folder, with_one_test_less(moved_to("pizza"), "pizza"))
+
+    repository.judged("--project", "pizza")
+
+    comment = Path("results/comment.md").read_text()
+    assert re.findall(r"was at `?([\w/]+)/tests", comment) == ["bot"] * 2
+
+
 def test_one_of_several_that_flags_name_may_have_moved(
     repository: Repository, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -287,6 +287,31 @@ def test_a_repaired_file_may_have_another_name_now(repository: Repository) -> No
     assert judged.new_errors == []
 
 
+REWORDED = {
+    "a value": ("  - yes\n", "  - true\n"),
+    "a key": ("  examplse: |\n", "  exampels: |\n"),
+    "an indentation": ("   - intent: lend\n", " - intent: lend\n"),
+}
+
+
+@pytest.mark.parametrize("fault", REWORDED)
+def test_a_fault_that_is_only_worded_otherwise_is_not_repaired(repository: Repository, fault: str) -> None:
+    old, new = REWORDED[fault]
+    whole = {
+        "a value": replaced(
+            NLU, ("  examples: |\n    - hello\n    - hi there\n", f"  examples:\n  - text: hello\n{old}")
+        ),
+        "a key": replaced(NLU, ("  examples: |\n", old)),
+        "an indentation": replaced(NLU, ("- intent: lend\n", old)),
+    }[fault]
+
+    judged = repository.judged({"data/nlu.yml": whole}, {"data/nlu.yml": replaced(whole, (old, new))})
+
+    assert judged.code == 1
+    assert judged.gate("could-be-run") == "failed"
+    assert (judged.new_errors, judged.repaired) == ([], [])
+
+
 OF_ANOTHER_PROJECT = "nlu: [\n" + "".join(f"- {number} words of another project\n" for number in range(20))
 
 

@@ -54,7 +54,7 @@ def test_the_limit_is_kept_and_the_worst_are_shown(limit: int) -> None:
 def test_a_few_are_all_shown_at_length() -> None:
     text = str(render_overview_summary(Assistants("bots/*", runs(3)), LINKS).content)
     assert folds(text) == ["bots/02", "bots/00", "bots/01"]
-    title = "This change alters the rules that these assistants are judged by, or suppresses errors:"
+    title = "This change alters the rules that these assistants are judged by, suppresses errors, or edits tests:"
     altered = "`fail-on`, `thresholds`, `max-regression`"
     above = "".join(f"> - `bots/{number}`: {altered}\n" for number in ("02", "00", "01"))
     assert text.startswith(f"> ⚠️ **{title}**\n{above}\n## ❌ 1 of 3 assistants failed\n")
@@ -80,6 +80,26 @@ def test_assistants_share_the_limit_of_one_comment_and_those_that_fail_come_firs
     assert shown
     assert len(shown) == 3 or f"{3 - len(shown)} more assistant" in text
     assert all(f"> - `bots/{number}`: " in text.partition("### ")[0] for number in ("00", "01", "02"))
+
+
+@pytest.mark.parametrize(("roots", "short"), [(("", "bots/a"), True), (("bots", "bots/a"), True), (("a", "b"), False)])
+def test_lines_of_an_assistant_within_another_are_counted_once(roots: tuple[str, str], short: bool) -> None:
+    """Of the outer one, lines below it are lines of its own."""
+    each = []
+    for root in roots:
+        measured, comparison, verdict = pull_request(root, root or "top")
+        each.append(Run(measured, structs.replace(comparison, changed_lines=12), verdict, LINKS))
+    text = str(render_overview_comment(Assistants("*", tuple(each * 4)), LINKS).content)
+    assert (len(text.encode()) <= 8_000) == short
+
+
+def test_edited_tests_are_above_the_title() -> None:
+    (run,) = runs(1)
+    edited = structs.replace(run.comparison.stories.better[0], edits=("edited",))
+    stories = structs.replace(run.comparison.stories, edited=(edited,))
+    quiet = structs.replace(run.comparison, settings_changed=(), stories=stories)
+    text = str(render_overview_comment(Assistants("*", (replace(run, comparison=quiet),)), LINKS).content)
+    assert "> - `bots/00`: 1 test edited\n" in text
 
 
 def test_errors_that_an_assistant_suppresses_are_above_the_title() -> None:

@@ -193,7 +193,7 @@ def compare(report: Report, baseline: model.Baseline) -> model.Comparison:
                 model.CaseMessages(case=number, messages=case_messages) for number, case_messages in suspects.items()
             )
             head = _beside(report, validation or UNSET, messages)
-            used = _used(baseline, hidden_on(base, report).places)
+            used = _used(baseline, hidden_on(base, report).places, report.project.root)
             compared = _beside_quarantine(_compare(head, base, used), head, base, agreed=baseline.agreed)
             return structs.replace(
                 compared,
@@ -220,7 +220,7 @@ def _beside(report: Report, validation: Validation | UnsetType, messages: Iterab
     return with_messages(report, {message.case: message.messages for message in messages})
 
 
-def _used(baseline: model.Present, hidden: tuple[Unread, ...]) -> model.BaselineUsed:
+def _used(baseline: model.Present, hidden: tuple[Unread, ...], root: str) -> model.BaselineUsed:
     source, stopped = baseline.report.source, baseline.report.stopped
     cut_short = (f"the run of the base ended before its end: {first_line(stopped)}",) if stopped else ()
     return model.BaselineUsed(
@@ -233,6 +233,7 @@ def _used(baseline: model.Present, hidden: tuple[Unread, ...]) -> model.Baseline
         mended=baseline.mended,
         doubtful=baseline.doubtful,
         hidden=hidden,
+        root=UNSET if baseline.report.project.root == root else baseline.report.project.root,
     )
 
 

@@ -118,6 +118,8 @@ class BaselineUsed(Part, frozen=True, kw_only=True):
     """Whether this change has other lines around that repair, too: what fails on the base then says nothing."""
     hidden: tuple[Unread, ...] = ()
     """Where it could not be read, and this side can: what it has there is not known."""
+    root: str | UnsetType = UNSET
+    """The project's path there, if it has another one now."""
 
 
 class Renamed(Part, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import one_line
 from turncheck.render.case_keys import misunderstood_cases, misunderstood_stories, new_and_old
 from turncheck.render.changed_sections import likely_noise
-from turncheck.render.links import Links, PathResolver, base_places, repository_path
+from turncheck.render.links import Links, PathResolver, repository_path
 from turncheck.render.phrases import expected_got, expected_intent, nearest, understood_as
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.commands import command
@@ -114,7 +114,7 @@ def find_remarks(report: Report, comparison: Comparison | None) -> list[Remark]:
         for test in failing_in_quarantine(report)
         if test.location is not None
     ]
-    rooted = PathResolver(report, also=base_places(compared))
+    rooted = PathResolver.of(report, compared)
     return [remark._replace(text=rooted.text(remark.text)) for remark in remarks]
 
 

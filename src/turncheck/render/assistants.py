@@ -40,6 +40,8 @@ class Run(Struct, frozen=True):
         return self._paths().text(f"{gate.name}: {gate.in_words}")
 
     def _paths(self, root: str | None = None) -> PathResolver:
+        if root is None:
+            return PathResolver.of(self.report, self.comparison)
         return PathResolver(self.report, root, base_places(self.comparison))
 
     @property

@@ -130,12 +130,14 @@ def _brief(gate: GateResult) -> GateResult:
 
 
 def _without_skipped(gate: GateResult, report: Report) -> GateResult:
-    """The gate without why evaluations were skipped, which the document says below the gates."""
-    if gate.name != TESTED:
-        return gate
-    reasons = tuple(skipped_by_reason(report))
+    """The gate without why evaluations or cases were skipped, which the document says below the gates or above them."""
+    of_cases = {case.reason for case in report.e2e.cases if case.outcome == "skipped"} if report.e2e else ()
+    reasons = tuple(skipped_by_reason(report)) if gate.name == TESTED else tuple(f": {one}" for one in of_cases if one)
     causes = tuple(cause for cause in gate.failed_by if not cause.what.endswith(reasons))
-    return msgspec.structs.replace(gate, failed_by=causes)
+    words = gate.reason
+    for reason in reasons if gate.name != TESTED else ():
+        words = words.replace(reason, "")
+    return msgspec.structs.replace(gate, failed_by=causes, reason=words)
 
 
 # Figures as tables: the main ones at the top, those of every intent folded below what changed.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, Protocol
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from turncheck.messages.finding import Finding, Location
 
@@ -110,10 +110,14 @@ _LOOKS_LIKE_A_PATH: Final = re.compile(r"[./]")
 
 
 class RootedPaths:
-    """Puts the project's path from the current folder, ``root``, before the paths of these places."""
+    """Puts the project's path from the current folder, ``root``, before the paths of these places.
 
-    def __init__(self, root: str, named_places: Iterable[Location]) -> None:
+    ``root_on_base``: what is put before where something was, if that is another one.
+    """
+
+    def __init__(self, root: str, named_places: Iterable[Location], root_on_base: str | None = None) -> None:
         self._root = "" if root == "." else root
+        self._root_on_base = self._root if root_on_base is None else root_on_base
         named = {location.path for location in named_places}
         # One that no system opens is data of a stranger, which would take seconds to search for; a folder called "data"
         # is a word of the sentence.
@@ -121,7 +125,8 @@ class RootedPaths:
         paths.sort(key=len, reverse=True)
         # Not within a longer path; a line number, a bracket or the end of a sentence may follow.
         known = "|".join(map(re.escape, paths))
-        self._known = re.compile(rf"(?<![\w./-])(?:{known})(?![\w/-]|\.\w)") if paths and self._root else None
+        in_a_folder = self._root or self._root_on_base
+        self._known = re.compile(rf"(was at )?(?<![\w./-])({known})(?![\w/-]|\.\w)") if paths and in_a_folder else None
 
     def location(self, location: Location) -> Location:
         """Return a place with its path from the repository's top; one outside the repository is unchanged."""
@@ -132,7 +137,11 @@ class RootedPaths:
         """Return a sentence with the report's paths in it written from the repository's top."""
         if self._known is None:
             return text
-        return self._known.sub(lambda match: Location(match[0]).below(self._root).path, text)
+        return self._known.sub(self._rooted, text)
+
+    def _rooted(self, match: re.Match[str]) -> str:
+        root = self._root_on_base if match[1] else self._root
+        return f"{match[1] or ''}{Location(match[2]).below(root).path}"
 
 
 class PathResolver(RootedPaths):
@@ -142,10 +151,38 @@ class PathResolver(RootedPaths):
         report: the report with these paths.
         root: the project's path from the current folder; by default, its path in the repository.
         also: further places.
+        root_on_base: see :class:`RootedPaths`.
     """
 
-    def __init__(self, report: Report, root: str | None = None, also: Iterable[Location] = ()) -> None:
-        super().__init__(report.project.root if root is None else root, (*places(report), *also))
+    def __init__(
+        self,
+        report: Report,
+        root: str | None = None,
+        also: Iterable[Location] = (),
+        root_on_base: str | None = None,
+    ) -> None:
+        super().__init__(report.project.root if root is None else root, (*places(report), *also), root_on_base)
+
+    @classmethod
+    def of(cls, report: Report, comparison: Comparison | None) -> PathResolver:
+        """Return the one for a report beside its base, with paths from the top of the repository."""
+        base = Base.of(comparison, report.project.root)
+        return cls(report, also=base_places(comparison), root_on_base=base.root)
+
+
+class Base(Struct, frozen=True):
+    """Where what was removed since was: the commit of the base, and the project's path in it."""
+
+    commit: str = ""
+    root: str = ""
+
+    @classmethod
+    def of(cls, comparison: Comparison | None, root: str) -> Base:
+        """Return that of a comparison; ``root``: the project's path now, which it mostly had there, too."""
+        if comparison is None or not comparison.judged:
+            return cls(root=root)
+        used = comparison.baseline
+        return cls(used.commit or "", root if used.root is UNSET else str(used.root))
 
 
 def places_of_findings(findings: Iterable[Finding]) -> Iterator[Location]:

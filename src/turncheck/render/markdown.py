@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import accumulate, islice
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 import jinja2
@@ -19,7 +19,7 @@ from turncheck.messages.phrasing import count, on_one_line
 from turncheck.render.assistants import Assistants, Run, comment_key
 from turncheck.render.content import DEGRADATION, ORDER, shortened
 from turncheck.render.document import Document, build_document
-from turncheck.render.links import Links, PathResolver, base_places
+from turncheck.render.links import Base, Links, PathResolver
 from turncheck.render.main_metrics import first_figures
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.markdown import (
@@ -38,9 +38,10 @@ from turncheck.render.sinks.markdown import (
 )
 from turncheck.render.spans import Column, Section, Sign, fit
 from turncheck.render.wording.changes import suppressed_in_words
+from turncheck.render.wording.summary import edited_tests
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from turncheck.comparison.model import Comparison
     from turncheck.render.spans import Line
@@ -95,15 +96,23 @@ def render_comment(
         limit: the longest comment that its host takes, in UTF-16 code units; a comment has at most 8,000 bytes, or
             16,000 on a change of at least 20 lines.
     """
-    size = _of_comment("comment.md.j2", [comparison], limit)
+    size = _of_comment("comment.md.j2", {report.project.root: comparison}, limit)
     first_line = marker(fork.key, of_fork=True) if fork else marker(key or comment_key(report))
     text = draw(report, comparison, verdict, links, size=size, first_line=first_line, fork=fork)
     return Rendered("comment.md", "text/markdown", text)
 
 
-def _of_comment(template: str, comparisons: Iterable[Comparison | None], limit: int) -> Size:
-    """The size of a comment on a change; no text has more UTF-16 code units than bytes."""
-    lines = sum(one.changed_lines or 0 for one in comparisons if one is not None)
+def _of_comment(template: str, comparisons: Mapping[str, Comparison | None], limit: int) -> Size:
+    """The size of a comment on a change to projects, by their paths; a project's lines are those below it, too.
+
+    No text has more UTF-16 code units than bytes.
+    """
+    above = {
+        root
+        for root in comparisons
+        if not any(PurePosixPath(root).is_relative_to(one) for one in comparisons if one != root)
+    }
+    lines = sum(one.changed_lines or 0 for root, one in comparisons.items() if one is not None and root in above)
     most = _LONG if lines >= _SMALL_CHANGE else _SHORT
     return Size(template, min(limit, most), utf8_bytes, unfolded=8, short=True)
 
@@ -129,8 +138,8 @@ def draw(
     """Draw a document of a size; ``first_line`` and ``fork`` are for templates that begin with them."""
     document = build_document(report, comparison, verdict, links, unfolded=size.unfolded)
     compared = comparison if comparison and comparison.judged else None
-    rooted = PathResolver(report, also=base_places(compared))
-    writer = MarkdownWriter(report.project.root, links, rooted, compared.baseline.commit or "" if compared else "")
+    rooted = PathResolver.of(report, compared)
+    writer = MarkdownWriter(report.project.root, links, rooted, Base.of(compared, report.project.root))
     template = environment().get_template(size.template)
 
     sections = document.sections
@@ -287,7 +296,7 @@ def render_overview_comment(
     assistants: Assistants, links: Links, *, fork: Fork | None = None, limit: int = COMMENT_LIMIT
 ) -> Rendered:
     """Render the one comment about all assistants; within ``limit`` the worst keep their fold, others are counted."""
-    size = _of_comment("fold.md.j2", [run.comparison for run in assistants.runs], limit)
+    size = _of_comment("fold.md.j2", {run.report.project.root: run.comparison for run in assistants.runs}, limit)
     first_line = marker(fork.key, of_fork=True) if fork else marker(assistants.key)
     return Rendered("comment.md", "text/markdown", _text(assistants, links, size, "###", first_line, fork=fork))
 
@@ -338,6 +347,8 @@ def _altered(assistants: Assistants) -> list[Markdown]:
         parts = [code(name) for name in islice(names, _MOST_ALTERED)]
         if run.comparison.new_suppressions:
             parts.append(prose(suppressed_in_words(run.comparison.new_suppressions)))
+        if edited := edited_tests(run.comparison):
+            parts.append(trusted(f"{count(edited, 'test')} edited"))
         if parts:
             lines.append(join([code(run.name), trusted(": "), join(parts, ", ")]))
     more = len(lines) - _MOST_ALTERED

@@ -24,7 +24,7 @@ from turncheck.render.assistants import FailedAssistant, Run, worst_first
 from turncheck.render.case_keys import CaseKeys
 from turncheck.render.content import DEGRADATION, ORDER
 from turncheck.render.document import Document, build_document
-from turncheck.render.links import Links, PathResolver, base_places
+from turncheck.render.links import Base, Links, PathResolver
 from turncheck.render.main_metrics import first_figures
 from turncheck.render.markdown import template_folder
 from turncheck.render.page import model
@@ -56,7 +56,7 @@ def assistant_data(
     """
     compared = comparison if comparison.judged else None
     files, labels = model.Files(report.project.root, links), model.Labels()
-    rooted = PathResolver(report, also=base_places(compared))
+    rooted = PathResolver.of(report, compared)
     sentences, training = sentence_columns(report.nlu, compared, files, labels, keys=CaseKeys(report).sentences)
     confused, base_confused = confusions(report.nlu, labels), _base_confusions(compared, labels)
     intents = intent_rows(report.nlu, compared, labels)
@@ -312,8 +312,8 @@ def _part(run: Run, assistant: model.Assistant, *, name: str, several: bool, lim
     writer = HtmlWriter(
         run.report.project.root,
         run.links,
-        PathResolver(run.report, also=base_places(compared)),
-        compared.baseline.commit or "" if compared else "",
+        PathResolver.of(run.report, compared),
+        Base.of(compared, run.report.project.root),
         cases=frozenset((*assistant.sentences.key, *model.keys_of(assistant.conversations))),
         address=(f"#{assistant.slug}/" if several else "#").__add__,
     )

@@ -15,11 +15,11 @@ import html
 import re
 from typing import TYPE_CHECKING, Final, assert_never
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from turncheck.messages.plain_text import lines, one_line, with_blanks
 from turncheck.render import spans
-from turncheck.render.links import Links, PathResolver, repository_path
+from turncheck.render.links import Base, Links, PathResolver, repository_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -173,8 +173,8 @@ class MarkdownWriter(Struct, frozen=True):
     root: str
     links: Links
     rooted: PathResolver
-    base: str = ""
-    """The commit of the base, for what was removed since."""
+    base: Base = field(default_factory=Base)
+    """For what was removed since."""
 
     def line(self, line: Line) -> Markdown:
         """Write a line."""
@@ -204,11 +204,12 @@ class MarkdownWriter(Struct, frozen=True):
     def place(self, place: spans.Place) -> Markdown:
         """``path:line`` from the repository's top, linked if possible; a place in the base is marked as such."""
         location = place.location
-        path = repository_path(self.root, location) or location.path
+        root = self.base.root if place.on_base else self.root
+        path = repository_path(root, location) or location.path
         shown = path if location.line is None else f"{path}:{location.line}"
-        linked = link(code(shown), self.links.file(self.root, location, base=place.on_base))
-        if place.on_base and self.base:
-            return join([trusted("was at "), linked, trusted(" in "), code(self.base[:8])])
+        linked = link(code(shown), self.links.file(root, location, base=place.on_base))
+        if place.on_base and self.base.commit:
+            return join([trusted("was at "), linked, trusted(" in "), code(self.base.commit[:8])])
         return linked
 
     def entry(self, entry: spans.Entry) -> Markdown:

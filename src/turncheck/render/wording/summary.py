@@ -261,7 +261,7 @@ def changes(report: Report, compared: Comparison, failing: Sequence[Judged]) -> 
     better = [case for _, cases in gates_on_tests.tests_of(compared) for case in cases.better]
     if not failing and (repaired := number_of(case for case in better if case.passed)):
         parts.append(f"{count(repaired, 'test')} newly right")
-    if edited := sum(_edited(cases) for _, cases in gates_on_tests.tests_of(compared)):
+    if edited := edited_tests(compared):
         copies = sum(bool(case.copy_of) for _, cases in gates_on_tests.tests_of(compared) for case in cases.edited)
         alike = f" ({copies:,} {'says' if copies == 1 else 'say'} the same as another one now)" if copies else ""
         parts.append(f"{count(edited, 'test')} edited{alike}")
@@ -308,6 +308,11 @@ def _some_of(number: int, noisy: int, new: int) -> str:
     if noisy == number:
         return " (within noise)"
     return f" ({', '.join([*said[:1], *(part.replace(' of them', '') for part in said[1:])])})" if said else ""
+
+
+def edited_tests(comparison: Comparison) -> int:
+    """How many tests a change edits."""
+    return sum(_edited(cases) for _, cases in gates_on_tests.tests_of(comparison))
 
 
 def _edited(cases: ChangedCases) -> int:
