@@ -519,14 +519,11 @@ READ_OR_NOT: Final = (
         {"data/nlu.yml": ("[Rome](city)", "Rome")},
         config=(_CLASSIFIER, f"- name: CRFEntityExtractor\n  features: [[lows]]\n{_CLASSIFIER}"),
     ),
-    _read(
-        "features that no component uses",
-        {},
-        config=(
-            f"{_FEATURIZER}{_CLASSIFIER}",
-            "- name: LexicalSyntacticFeaturizer\n  features: [[lows]]\n- name: KeywordIntentClassifier\n",
-        ),
-        code="training-refused",
+    _config(
+        f"{_FEATURIZER}{_CLASSIFIER}",
+        "- name: LexicalSyntacticFeaturizer\n  features: [[lows]]\n- name: KeywordIntentClassifier\n",
+        refusal="LexicalSyntacticFeaturizer has no feature",
+        name="features that no component uses",
     ),
     _read(
         "a form that is not there, without policies",

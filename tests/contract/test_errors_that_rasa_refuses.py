@@ -140,13 +140,12 @@ RAISED: Final = {"UserError", "TrainingRefusedError"}
 NOT_TRAINING: Final = {"sentence_model.py", "sentence_vectors.py"}
 """Modules about the vectors that `--vectors` names: a choice of the user's that Rasa does not know."""
 
-TESTS: Final = """version: "3.1"
+TEXT: Final = "  - user: hello\n    intent: greet\n"
+TESTS: Final = f"""version: "3.1"
 stories:
 - story: greets
   steps:
-  - user: hello
-    intent: greet
-  - action: utter_greet
+{TEXT}  - action: utter_greet
   - action: action_look
 """
 
@@ -166,7 +165,8 @@ def found_in(row: Row, folder: Path) -> Found:
         turncheck("data", "validate", "--strict", *flags, "--out", "../out", cwd=folder / "project")
     else:
         (folder / "project" / "tests").mkdir()
-        (folder / "project" / "tests" / "test_stories.yml").write_text(TESTS)
+        without = "  - intent: greet\n" if row.files.get("data/nlu.yml", "") is None else TEXT
+        (folder / "project" / "tests" / "test_stories.yml").write_text(TESTS.replace(TEXT, without))
         evaluations = ("--evaluations", "validate") if is_refused(row.name) and not row.refusal else ()
         turncheck("run", ".", "--strict", *evaluations, "--no-cache", "--out", "../out", cwd=folder / "project")
     report = json.loads((folder / "out" / "report.json").read_bytes())
