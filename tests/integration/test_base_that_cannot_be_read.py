@@ -289,7 +289,7 @@ def test_a_repaired_file_may_have_another_name_now(repository: Repository) -> No
 
 REWORDED = {
     "a value": ("  - yes\n", "  - true\n"),
-    "a key": ("  examplse: |\n", "  exampels: |\n"),
+    "a key": ("  examplse: |\n", "  examplse: |-\n"),
     "an indentation": ("   - intent: lend\n", " - intent: lend\n"),
 }
 

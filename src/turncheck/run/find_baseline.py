@@ -410,7 +410,8 @@ class BaselineSearch(Struct):
             raise KeyboardInterrupt
         # The folder's name is ours, not the project's; and the base is judged by its own settings.
         judged_by = msgspec.structs.replace(gate_settings(own), projects=self._projects_there(there))
-        return msgspec.structs.replace(measured, project=report.project, settings=judged_by)
+        project = msgspec.structs.replace(report.project, root=there.root) if there.is_moved else report.project
+        return msgspec.structs.replace(measured, project=project, settings=judged_by)
 
     def _settings_there(self, there: _There) -> Settings:
         """The base's settings: if a pull request changes what judges it, the comparison says so.
