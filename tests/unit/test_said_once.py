@@ -210,10 +210,13 @@ def test_why_nothing_was_tested_is_said_once(names: tuple[Evaluation, ...], gold
     assert comment.count(remedy) == 1
 
 
-def test_an_error_that_two_gates_are_about_is_listed_by_the_first() -> None:
-    broken = Finding("bad", "error", "It is bad.", PLACE)
+@pytest.mark.parametrize("place", [PLACE, Location("tests/test_stories.yml", 8, 5)], ids=str)
+def test_an_error_that_two_gates_are_about_is_listed_by_the_first(place: Location) -> None:
+    """Also if a test fails at its place, which is a failure of its own."""
+    broken = Finding("bad", "error", "It is bad.", place)
     base = report(stories=[STORY], commit=BASE_COMMIT)
-    head = report(stories=[STORY, story("bye", "utter_bye!utter_hi", line=9)], findings=[broken])
+    failing = [story("bye", "utter_bye!utter_hi", line=7), story("thanks", "utter_ok!utter_hi", line=20)]
+    head = report(stories=[STORY, *failing], findings=[broken])
     comparison = compare(head, Present(base, "git"))
 
     both = judge(head, comparison, GateSettings(fail_on=("new-errors", "new-failures")))
@@ -222,8 +225,10 @@ def test_an_error_that_two_gates_are_about_is_listed_by_the_first() -> None:
     assert [cause.what for gate in both.gates for cause in gate.failed_by] == [
         "bad: It is bad.",
         "story bye",
+        "story thanks",
     ]
     assert [cause.what for gate in only_failures.gates for cause in gate.failed_by] == [
         "story bye",
+        "story thanks",
         "bad: It is bad.",
     ]

@@ -284,8 +284,9 @@ def is_of_parts(name: str) -> bool:
 
 
 def _newly_fails(matched: Matched) -> bool:
-    """Whether a test does not pass that passed on the base, or that the base did not judge."""
-    broken = any(pair.base.passed and not pair.head.passed for pair in matched.pairs)
+    """Whether a test is worse than on the base, or fails that the base did not judge."""
+    both = [(pair.base, pair.head) for pair in matched.pairs]
+    broken = any((then.passed and not now.passed) or (now.failed and not then.failed) for then, now in both)
     new = (*matched.added, *(pair.head for pair in matched.newly_run))
     return broken or not all(case.passed for case in new)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, UnsetType
 from msgspec.structs import replace
 
-from turncheck.comparison.judged import Cause, FailedTest, FaultOf, Judged, NotRunTest
+from turncheck.comparison.judged import BadFinding, Cause, FailedTest, FaultOf, Judged, NotRunTest
 from turncheck.comparison.quarantine import entry_of, is_excused
 from turncheck.evaluations.kinds import BY_DEFAULT
 from turncheck.report.evaluations import EVALUATIONS, Evaluation
@@ -260,16 +260,19 @@ def with_consequences(gates: Iterable[Judged]) -> tuple[Judged, ...]:
         if before and all(before) and (gate.metric is None or set(before) == {COULD_BE_RUN}):
             marked.append(replace(gate, follows=before[0]))
         else:
-            # What fails several gates is listed by the first of them; a figure has examples of its own.
-            own = tuple(
-                cause
-                for cause, by in zip(gate.causes, before, strict=False)
-                if not by or (gate.metric is not None and by != COULD_BE_RUN)
-            )
+            own = tuple(cause for cause, by in zip(gate.causes, before, strict=False) if not _is_told(gate, cause, by))
             marked.append(replace(gate, causes=own) if own else gate)
             for keys in causes:
                 named |= {key: gate.name for key in keys if key not in named}
     return tuple(marked)
+
+
+def _is_told(gate: Judged, cause: Cause, by: str) -> bool:
+    """Whether an earlier gate tells a cause: what could not be run, or an error in the data.
+
+    A test that fails at the place of an error is another thing, and a figure has examples of its own.
+    """
+    return by == COULD_BE_RUN or (bool(by) and gate.metric is None and isinstance(cause, BadFinding))
 
 
 def _keys(cause: Cause) -> tuple[Hashable, ...]:
