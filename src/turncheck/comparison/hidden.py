@@ -79,7 +79,7 @@ def hidden_on(side: Report, other: Report) -> Hidden:
 def _absent(side: Report) -> frozenset[str]:
     """Return the domain and configuration that a side lacks, and of which it has no file that looks like it."""
     findings = side.validation.findings if side.validation else ()
-    return frozenset(one.location.path for one in findings if one.code in _NOT_THERE and not one.suggestion)
+    return frozenset(one.location.path for one in findings if one.code in _NOT_THERE and not one.names)
 
 
 def as_both_show(base: Report, head: Report) -> tuple[Report, Report]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from turncheck.messages.finding import Finding, Location
+from turncheck.messages.finding import Finding, Location, Name
 from turncheck.process.regular_file import is_folder, is_link, is_there
 from turncheck.project.candidates import candidates
 from turncheck.project.folder import ProjectFolder, absolute_name
@@ -187,8 +187,9 @@ def note_absent(folder: ProjectFolder, path: Path, default: Path, option: str) -
     hint = _how_to_name(folder, default, option, seen)
     suggestion = _seen_elsewhere(option, seen)
     message = f"There is no {what} at '{name}'. {suggestion}".rstrip()
+    names = tuple(Name("file", one) for one in seen)
     folder.findings.append(
-        Finding(f"{option}-not-found", "error", message, Location(name), hint, suggestion=suggestion)
+        Finding(f"{option}-not-found", "error", message, Location(name), hint, names=names, suggestion=suggestion)
     )
 
 

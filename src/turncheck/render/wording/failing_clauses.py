@@ -57,7 +57,7 @@ def short_reason(gate: Judged, report: Report, comparison: Comparison | None) ->
         if comparison.baseline.remedy:
             return f"{NO_BASE['unreachable']}: {cut(comparison.baseline.remedy)}"
         return NO_BASE.get(comparison.baseline.status, cut(f"no baseline: {comparison.baseline.reason}"))
-    return cut(reason_of(gate, report, comparison))
+    return cut(reason_in_short(gate, report, comparison))
 
 
 _ABOUT_ERRORS: Final = frozenset({"errors", gates_on_tests.NEW_ERRORS})

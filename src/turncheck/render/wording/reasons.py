@@ -69,6 +69,8 @@ def reason_in_short(gate: judged.Judged, report: Report, comparison: Comparison 
             return _difference(drop)
         case (judged.NoFigure(short=short),) if short and gate.requires:
             return f"{gate.requires} was not run: {short}"
+        case _ if gate.why == "base faults":
+            return _base_faults_in_short(gate, report)
         case _ if gate.why == "left out":
             return next(short for _, short in _left_out(report, gate.requires))
         case _:
@@ -205,14 +207,26 @@ def _unclear(gate: judged.Judged, _: _Run) -> str:
 
 def _base_faults(gate: judged.Judged, run: _Run) -> str:
     unknown = [fact.lost for fact in gate.facts if isinstance(fact, judged.LostEvaluation)]
+    short = _base_faults_in_short(gate, run.report)
+    if not (whole := [one for one in unknown if not one.files]):
+        its = "its tests" if len({file for one in unknown for file in one.files}) == 1 else "their tests"
+        return f"{short}, so it is not known which of {its} are gone"
+    why = "" if _has_same_faults(whole, run.report) else f": {whole[0].reason}"
+    return f"{short}, so it is not known which tests are gone{why}"
+
+
+def _base_faults_in_short(gate: judged.Judged, report: Report) -> str:
+    """``the base could not run core``, or which of its files cannot be read."""
+    unknown = [fact.lost for fact in gate.facts if isinstance(fact, judged.LostEvaluation)]
     if whole := [one for one in unknown if not one.files]:
-        named = wording.names_of(one.evaluation for one in whole)
-        if {one.evaluation for one in whole} <= {fault.evaluation for fault in faults_of(run.report)}:
-            return f"the base could not run {named} either, so it is not known which tests are gone"
-        return f"the base could not run {named}, so it is not known which tests are gone: {whole[0].reason}"
-    files = sorted({file for one in unknown for file in one.files})
-    its = "its tests" if len(files) == 1 else "their tests"
-    return f"the base cannot read {few(files)}, so it is not known which of {its} are gone"
+        either = " either" if _has_same_faults(whole, report) else ""
+        return f"the base could not run {wording.names_of(one.evaluation for one in whole)}{either}"
+    return f"the base cannot read {few(sorted({file for one in unknown for file in one.files}))}"
+
+
+def _has_same_faults(whole: Sequence[OneSided], report: Report) -> bool:
+    """Whether this side cannot run either what the base could not."""
+    return {one.evaluation for one in whole} <= {fault.evaluation for fault in faults_of(report)}
 
 
 def _hidden_on_base(gate: judged.Judged, run: _Run) -> str:
