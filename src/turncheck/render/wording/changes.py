@@ -92,9 +92,14 @@ def _annotations(stripped: Sequence[StrippedIntent]) -> Iterator[str]:
             yield f"{count(sum(numbers), 'annotation')} {what} intent '{intents[0]}'{more}"
 
 
-def removed_in_words(compared: Comparison) -> str:
-    """Return which parts of the project are gone, a rule or story first; empty if none is."""
-    removed = [item for item in compared.removed_items if item.change == "removed"]
+def removed_in_words(report: Report, compared: Comparison) -> str:
+    """Return which parts of the project are gone, a rule or story first; empty if none is.
+
+    Without those in a file that is read otherwise now, which another clause counts.
+    """
+    otherwise = read_as_something_else(report, compared)
+    told = otherwise.location.path if otherwise else None
+    removed = [item for item in compared.removed_items if item.change == "removed" and item.location.path != told]
     if not removed:
         return ""
     first = min(removed, key=lambda changed_part: changed_part.kind not in {"rules", "stories"})

@@ -359,7 +359,7 @@ def summarize(report: Report, comparison: Comparison | None, gates: Sequence[Jud
         if new:  # after what fails; if nothing does, always among what is said
             first.insert(len(clauses) + len(away[:1]) if clauses else min(len(first), _MOST - 1), Clause(new))
     else:
-        taken, *others = [*away, Clause(removed_in_words(compared) if compared else "")]
+        taken, *others = [*away, Clause(removed_in_words(report, compared) if compared else "")]
         first = [taken, _passed(report, compared), *broken, *others]
     said = [
         *(clause.words for clause in first),
