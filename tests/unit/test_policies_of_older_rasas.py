@@ -13,6 +13,7 @@ from turncheck.engines.embedded.policies.trainer import train_ensemble
 from turncheck.evaluation.stories import evaluate_stories
 from turncheck.messages.errors import TrainingRefusedError
 from turncheck.project.reader import read_project
+from turncheck.validation.before_training import all_unreadable
 from turncheck.validation.pipeline import validate
 
 if TYPE_CHECKING:
@@ -105,3 +106,16 @@ def test_components_of_their_time_are_known(name: str, tmp_path: Path) -> None:
     (tmp_path / "config.yml").write_text("pipeline: [{name: ConveRTTokeniser}]\npolicies: [{name: KerasPolicy}]\n")
     assert "component-unknown" in {finding.code for finding in validate(read_project(tmp_path)).findings}
     assert read.config.pipeline
+
+
+@pytest.mark.parametrize("major", [1, 2])
+@pytest.mark.parametrize(("slot", "is_read"), [("[{type: text}]", False), ("{type: text}", True), ("", True)])
+def test_a_slot_that_is_a_list_is_refused_by_older_versions_too(
+    major: int, slot: str, is_read: bool, tmp_path: Path
+) -> None:
+    read = project(tmp_path, major, "[{name: MemoizationPolicy}]", "## a\n* bye\n  - utter_bye\n")
+    domain = (tmp_path / "domain.yml").read_text(encoding="utf-8").replace("{type: text}", slot)
+    (tmp_path / "domain.yml").write_text(domain, encoding="utf-8")
+    lost = [(part, one.code) for part, one in all_unreadable(read_project(tmp_path))]
+    assert lost == ([] if is_read else [("domain", "schema-violation")])
+    assert read.older is not None

@@ -267,7 +267,7 @@ def _lost_of(file: ProjectFile, faults: Iterable[Finding], *, by_schema: bool) -
 
 
 def _places_of_sections(file: ProjectFile) -> set[Location]:
-    """Return where a file and its sections begin, and the entries of those of a configuration.
+    """Return where a file and its sections begin, the entries of those of a configuration, and slots that are lists.
 
     If one of them is of another type, older Rasas stop; on values further in they agree with nobody but themselves.
     """
@@ -276,6 +276,9 @@ def _places_of_sections(file: ProjectFile) -> set[Location]:
     places = {node.location for node in (root, *sections) if node is not None}
     if file.role == "config":
         places.update(item.location for node in sections if isinstance(node, YamlSequence) for item in node.items)
+    slots = root.items.get("slots") if isinstance(root, YamlMapping) else None
+    if file.role == "domain" and isinstance(slots, YamlMapping):
+        places.update(slot.location for slot in slots.items.values() if isinstance(slot, YamlSequence))
     return places
 
 
