@@ -697,3 +697,11 @@ def test_templates_cannot_print_what_did_not_come_through_the_sink(golden: Golde
 
 def test_reports_of_the_builder_are_reports() -> None:
     assert encode(head_report())
+
+
+def test_where_a_fault_kept_tests_from_running_nobody_knows_what_they_reach() -> None:
+    fault = Skipped(evaluation="core", reason="the domain cannot be read", fault=True)
+    head = msgspec.structs.replace(head_report(), skipped=(fault,))
+
+    assert "reached by" in comment_of(head_report(), base_report())
+    assert "reached by" not in comment_of(head, base_report())

@@ -212,7 +212,8 @@ def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[Neut
     uncovered = _not_reached(report, compared)
     title = f"Changed, but not reached by any test ({len(uncovered)} of {len(compared.changed_items)})"
     yield lists.listed("uncovered", title, uncovered, entries.item)
-    yield from reached(lists, compared)
+    if not faults_of(report):
+        yield from reached(lists, compared)
     gone = tests_gone(compared)
     title = f"Tests that are gone ({number_of_tests(gone)})"
     section = lists.listed("gone_tests", title, gone, lambda test: entries.gone(*test), unfolded=lists.unfolded // 2)
