@@ -101,6 +101,9 @@ def test_deactivating_a_form_has_another_name_since_rasa_2(major: int, called: s
 @pytest.mark.parametrize("name", ["ConveRTTokenizer", "HFTransformersNLP", "LanguageModelTokenizer"])
 def test_components_of_their_time_are_known(name: str, tmp_path: Path) -> None:
     read = project(tmp_path, 1, "[{name: KerasPolicy}]", "## a\n* bye\n  - utter_bye\n")
+    (tmp_path / "data" / "nlu.md").write_text(
+        "## intent:bye\n- so long\n"
+    )  # without sentences, nothing reads a pipeline
     (tmp_path / "config.yml").write_text(f"pipeline: [{{name: {name}}}]\npolicies: [{{name: KerasPolicy}}]\n")
     assert "component-unknown" not in {finding.code for finding in validate(read_project(tmp_path)).findings}
     (tmp_path / "config.yml").write_text("pipeline: [{name: ConveRTTokeniser}]\npolicies: [{name: KerasPolicy}]\n")
