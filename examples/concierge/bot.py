@@ -1,6 +1,6 @@
 """A hotel's concierge: a bot over HTTP that asks a language model what to say, and books tables.
 
-    MODEL_URL=http://127.0.0.1:8001 python bot.py PORT
+    MODEL_URL=http://127.0.0.1:8001 [HOST=0.0.0.0] python bot.py PORT
 
 ``MODEL_URL`` is that of an OpenAI-compatible API, such as ``https://api.openai.com/v1`` (with ``MODEL_KEY`` and
 ``MODEL``); without a path ``/v1`` is meant.
@@ -94,4 +94,4 @@ class Bot(BaseHTTPRequestHandler):
 
 if __name__ == "__main__":
     with suppress(KeyboardInterrupt):
-        ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Bot).serve_forever()
+        ThreadingHTTPServer((os.environ.get("HOST", "127.0.0.1"), int(sys.argv[1])), Bot).serve_forever()

@@ -127,6 +127,6 @@ def test_every_example_that_compares_leaves_a_report_to_compare_with() -> None:
             compared += 1
             assert "push" in triggers, path
             assert "turncheck/turncheck@" in content or (
-                "turncheck run" in content and "upload-artifact@" in content
+                re.search(r'bin/turncheck" run', content) and "upload-artifact@" in content
             ), path
     assert compared

@@ -93,13 +93,22 @@ def test_the_bot_asks_the_model_where_it_is(
     assert asked.value.args == expected
 
 
-def test_the_workflow_starts_the_base_with_a_model_of_its_own() -> None:
-    """Else a change of the model would be one of both sides, and excused."""
+def test_the_workflow_keeps_the_two_sides_apart() -> None:
+    """Neither bot can end the other, answer in its place, or read a token; each has a model of its own.
+
+    Else a change of the model would be one of both sides, and excused.
+    """
     workflow = yaml.safe_load((EXAMPLES / "workflows" / "http.yml").read_text("utf-8"))
     (starts,) = (step["run"] for step in workflow["jobs"]["turncheck"]["steps"] if step.get("id") == "bots")
-    models = dict(re.findall(r"python (\S*)bot/model\.py (\d+)", starts))
-    asked = re.findall(r"MODEL_URL=http://127\.0\.0\.1:(\d+) python (\S*)bot/bot\.py", starts)
-    bots = {side: model for model, side in asked}
-    assert models == bots
-    assert set(bots) == {"", "base/"}
-    assert len(set(bots.values())) == 2
+    sides = dict(re.findall(r"^ *start (\w+) \"(\S+)\" \d+", starts, re.MULTILINE))
+    assert sides == {"change": "$GITHUB_WORKSPACE", "base": "$RUNNER_TEMP/base"}
+    for flag in (
+        '--network "$1"',
+        "--user 65534:65534",
+        '--volume "$2:/work:ro"',
+        "--cap-drop ALL",
+        "no-new-privileges",
+    ):
+        assert flag in starts
+    assert "model.py 8001 &" in starts
+    assert "token" not in yaml.safe_dump(workflow["jobs"]["turncheck"])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 import pytest
-from coins import EVERY_OTHER, Coins, coin_cases
+from coins import EVERY_OTHER, Coins, CoinTalk, coin_cases
 from golden_texts import Golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -37,8 +37,9 @@ from turncheck.report.model import CaseResult, Repeats
 from turncheck.settings.repeats import RepeatRules, read_repeats, repeat_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from turncheck.engines.conversation import Turn
     from turncheck.report.model import EndToEnd, Outcome, RepeatedOutcome
 
 RULES = RepeatRules()
@@ -443,20 +444,66 @@ def test_a_case_that_its_runs_do_not_decide_is_unclear_unless_it_never_passed(go
     assert (mixed.cases[0].outcome, of(mixed, "a").runs.upper()) == ("unclear", "FPFP")
 
 
-def test_a_case_that_never_passes_on_either_side_any_more_is_unclear() -> None:
+def test_a_case_that_never_passes_on_either_side_any_more_has_failed() -> None:
+    """Whoever answers for the base now: its report passed."""
     base = with_base(evaluated({"a": 0.0}), "P" * 6)
     drifted = evaluated({"a": 1.0}, base, on_base=base_of({"a": 1.0}))
-    assert (drifted.cases[0].outcome, len(of(drifted, "a").runs)) == ("unclear", 30)
+    assert (drifted.cases[0].outcome, len(of(drifted, "a").runs)) == ("failed", 30)
 
 
-def test_a_base_that_only_errs_is_as_one_that_cannot_be_asked(golden: Golden) -> None:
+def gone(on_call: Callable[[int], None], rates: Mapping[str, float]) -> CutShortError:
+    """How a run ends whose base passed all cases, and now does this when it is called; case a fails here."""
+    base = with_base(evaluated(dict.fromkeys(rates, 0.0)), "P" * 20)
+    with pytest.raises(CutShortError) as cut:
+        evaluated(rates, base, on_base=base_of(dict.fromkeys(rates, 0.0), on_call=on_call))
+    finished = cast("EndToEnd", cut.value.finished)
+    assert of(finished, "a").outcome == "regressed", "its report says how the base fares"
+    return cut.value
+
+
+@pytest.mark.parametrize("rates", [{"a": 1.0}, {"a": 1.0, "b": 0.0}, {"a": 1.0, "b": 1.0, "c": 0.0}])
+@pytest.mark.parametrize("error", [UnansweredError("500"), EngineError("refused"), PassingError("cut")])
+def test_a_base_that_does_not_answer_any_more_fails_the_run(
+    rates: Mapping[str, float], error: Exception, golden: Golden
+) -> None:
     def erring(_: int) -> None:
-        raise UnansweredError("500")
+        raise error
 
-    base = with_base(evaluated({"a": 0.0}), "P" * 20)
-    section = evaluated({"a": 1.0}, base, on_base=base_of({"a": 0.0}, on_call=erring))
+    golden(gone(erring, rates).message)
+
+
+def test_a_base_that_ends_after_some_answers_fails_the_run() -> None:
+    def ending(number: int) -> None:
+        if number > 4:
+            raise EngineError("it has ended")
+
+    gone(ending, {"a": 1.0, "b": 0.0})
+
+
+def test_a_base_that_errs_in_one_case_and_answers_others_is_there() -> None:
+    class OneErring(CoinTalk):
+        def say(self, text: str, metadata: Any = None) -> Turn:
+            if text == "a":
+                raise UnansweredError("500")
+            return super().say(text, metadata)
+
+    class Base(Coins):
+        def conversation(self, **given: Any) -> CoinTalk:
+            return OneErring(self, given["attempt"])
+
+    rates = {"a": 1.0, "b": 0.0}
+    base = with_base(evaluated(dict.fromkeys(rates, 0.0)), "P" * 20)
+    section = evaluated(rates, base, on_base=OnBase(lambda: Base(dict.fromkeys(rates, 0.0))))
     assert of(section, "a").outcome == "regressed"
-    golden(" ".join(section.remarks))
+    assert section.remarks
+
+
+def test_a_base_that_answers_otherwise_than_in_its_report_is_no_reason_to_fail() -> None:
+    rates = {"a": 0.3, "b": 0.0}
+    base = with_base(evaluated(dict.fromkeys(rates, 0.0)), "P" * 20)
+    for seed in range(3):
+        section = evaluated(rates, base, on_base=base_of(rates, 50 + seed), seed=seed)
+        assert of(section, "a").outcome != "regressed"
 
 
 def test_runs_that_end_in_errors_take_more_that_pass() -> None:
@@ -801,21 +848,9 @@ def test_what_was_asked_in_turn_elsewhere_is_judged_alike() -> None:
     assert losses(again) == losses(section)
 
 
-def test_runs_of_the_base_cost_turns_and_its_end_ends_nothing(golden: Golden) -> None:
+def test_runs_of_the_base_cost_turns() -> None:
     section = evaluated({"a": 1.0}, on_base=base_of({"a": 0.0}), rules=RepeatRules(turns=8))
     assert (of(section, "a").runs, of(section, "a").base) == ("FFfff", "ppp")
-
-    def gone(number: int) -> None:
-        if number > 2:
-            raise EngineError("it hung up")
-
-    base = with_base(evaluated({"a": 0.0}), "P" * 20)
-    section = evaluated({"a": 1.0}, base, on_base=base_of({"a": 0.0}, on_call=gone))
-    assert of(section, "a").outcome == "regressed"
-    assert of(section, "a").base.startswith("P" * 20)
-    (remark,) = section.remarks
-    assert "it hung up" in remark
-    golden(remark)
 
 
 # --- a suite ----------------------------------------------------------------------------------------------------------

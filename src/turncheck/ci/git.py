@@ -454,7 +454,7 @@ class Checkout(Struct, frozen=True, dict=True):
         with_large_files: bool = False,
     ) -> bytes:
         options = (*_OPTIONS, *(_OFFLINE if offline else _ONLINE))
-        environment = _environment() | ({} if index is None else {"GIT_INDEX_FILE": str(index)})
+        environment = _environment(self.top) | ({} if index is None else {"GIT_INDEX_FILE": str(index)})
         if not offline:
             environment |= {name: os.environ[name] for name in _TO_CONNECT if name in os.environ}
         for number, (name, value) in enumerate(settings):  # not as arguments, which every process can see
@@ -538,11 +538,16 @@ def _is_of_a_submodule(mark: Path) -> bool:
         return False
 
 
-def _environment() -> dict[str, str]:
-    """The environment that git needs, without variables that another process set for its own git."""
+def _environment(top: Path) -> dict[str, str]:
+    """The environment that git needs, without variables that another process set for its own git.
+
+    A home in the checkout has no configuration: it might be the change's, and name programs that git runs.
+    """
     kept = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT")
+    is_within = Path(os.path.realpath(os.environ.get("HOME", "/"))).is_relative_to(top)
     return {
         **{name: os.environ[name] for name in kept if name in os.environ},
+        **({"GIT_CONFIG_GLOBAL": os.devnull} if is_within else {}),
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_LFS_SKIP_SMUDGE": "1",

@@ -171,6 +171,8 @@ class RemoteClient:
                 raise self._failure(question, f"cannot be asked ({type(error).__name__})") from None
             else:
                 self._was_there = True
+                if self._ended is not None and (ended := self._ended()) is not None:
+                    raise CutError(f"{ended.message}, and another process answers at its address", hint=ended.hint)
                 if response.status < requests.codes.multiple_choices:
                     return response
                 failure = self.refused(response, question)

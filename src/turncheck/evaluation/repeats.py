@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import cycle, islice
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from msgspec import Struct
@@ -146,6 +147,10 @@ class Rounds(Generic[Answer]):
     """Why the base is not asked any more."""
     base_errors: list[int] = field(default_factory=list)
     """The test of each run of the base that ended in an error."""
+    base_unanswered: list[Repeated[Answer]] = field(default_factory=list)
+    """The test of each of these since the base last answered."""
+    base_gone: EngineError | None = None
+    """Why the base, which had answered, does not any more."""
     beside: int = 0
     """How many runs were made in turn with the base."""
     lost_in_turn: int = 0
@@ -193,7 +198,7 @@ class Rounds(Generic[Answer]):
     @property
     def stopped(self) -> EngineError | KeyboardInterrupt | None:
         """What ended it before its time."""
-        return self.interrupt or (self.lost[min(self.lost)] if self.lost else None)
+        return self.interrupt or (self.lost[min(self.lost)] if self.lost else self.base_gone)
 
     @property
     def why_no_more(self) -> str:
@@ -307,6 +312,7 @@ class Rounds(Generic[Answer]):
         last answer are no errors of the tests. ``number``: how many tests there are, those of others included.
         ``must_answer``: whether an engine that has answered none of them counts as gone.
         """
+        self._ensure_base_is_still_there()
         broken = [test.number for test in self.tests if test.is_broken and test.known is None]
         if broken and self.stopped is None and self.unanswered:
             self._probe(broken, number, must_answer=must_answer)
@@ -332,6 +338,26 @@ class Rounds(Generic[Answer]):
             return
         what = f"{count(len(broken), 'answer')} could not be had: {MOST_ERRORS} tries each went wrong"
         self.lost[broken[0]] = EngineError(last, hint=f"{what}.") if last else EngineError(what)
+
+    def _ensure_base_is_still_there(self) -> None:
+        """Note that the base is gone, if it only errs: also in tests that it has answered before."""
+        base = self.on_base
+        if base is None or not self.base_unanswered or self.stopped is not None:
+            return
+        known = [test for test in self.tests if test.base.runs[: len(test.base.runs) - len(test.in_turn) // 2]]
+        known.sort(key=lambda test: test in self.base_unanswered)
+        why = ""
+        for test in islice(cycle(known), MOST_ERRORS):
+            try:
+                run = base.engine(test.number, 0)
+            except EngineError as error:
+                self.base_gone = _gone(error.message, error.hint)
+                return
+            if run.sign != "error":
+                return
+            why = run.why or why
+        if known:
+            self.base_gone = _gone(why or "it only errs")
 
     def _withdraw_errors(self) -> None:
         """Leave out the errors since the engine's last answer: they are its end, and say nothing of the tests."""
@@ -412,7 +438,7 @@ class Rounds(Generic[Answer]):
     def _both(self, test: Repeated[Answer], attempt: int, *, on_base: bool) -> Run[Answer] | None:
         """Run a test once here and, directly after, on the base: a model that drifts meanwhile is the same to both.
 
-        A base that no longer answers is not asked again: then its report alone says how it fares.
+        A base that no longer answers is not asked again: then its report alone says how it fares, and the run fails.
         """
         here = self._one(test, attempt)
         base = self.on_base
@@ -421,10 +447,13 @@ class Rounds(Generic[Answer]):
         try:
             there = base.engine(test.number, attempt).sign
         except EngineError as error:
-            self.on_base, self.base_lost = None, error
+            self.on_base, self.base_lost, self.base_gone = None, error, _gone(error.message, error.hint)
             return here
         if there == "error":
             self.base_errors.append(test.number)
+            self.base_unanswered.append(test)
+        else:
+            self.base_unanswered.clear()
         return here._replace(base="p" if there == "passed" else "f" if there == "failed" else "")
 
     def _one(self, test: Repeated[Answer], attempt: int) -> Run[Answer] | None:
@@ -453,7 +482,7 @@ class Rounds(Generic[Answer]):
     def _conclude(self) -> None:
         """Judge what is undecided when no more runs are made: a test that never passed must not pass for a chance.
 
-        If it never passed on the base either, which was asked in turn, nothing is known: a model may have drifted.
+        Nor does it pass if the base, asked in turn, never passed it either: there it may be the change that answers.
         """
         if self.lost or self.interrupt is not None:
             return
@@ -463,7 +492,7 @@ class Rounds(Generic[Answer]):
                 continue
             if not test.failed and len(test.runs) >= self.rules.first:
                 test.verdict = "passed"
-            elif not test.passed and self.must_pass and not test.fails_beside_base:
+            elif not test.passed and self.must_pass:
                 test.verdict, test.is_concluded = "failed", True
         for test in self.all.worse():
             test.verdict, test.is_tolerated = "worse", self.tolerates_worse()
@@ -552,6 +581,11 @@ class Rounds(Generic[Answer]):
         a_turn = sum(seconds for _, seconds in timed) / sum(number for number, _ in timed)
         one_by_one = max(sum(turns) / self.workers, *turns, 0)
         return max(0.0, min(a_turn * min(one_by_one, allowed), self._seconds_left))
+
+
+def _gone(why: str, hint: str | None = None) -> EngineError:
+    """Return the error of a base that had answered: what it says now is no excuse for this side."""
+    return EngineError(f"the base does not answer any more: {why}", hint=hint)
 
 
 def _too_few(what: str) -> str:

@@ -28,6 +28,7 @@ from turncheck.comparison.model import Baseline, Missing, Present, Unreachable, 
 from turncheck.evaluations.kinds import BY_DEFAULT
 from turncheck.messages.errors import INTERRUPTED, UserError
 from turncheck.messages.finding import shown_path
+from turncheck.messages.phrasing import first_line
 from turncheck.process.regular_file import file_and_case, is_there
 from turncheck.process.screen import Console
 from turncheck.report.evaluations import EVALUATIONS, Evaluation
@@ -303,6 +304,8 @@ class BaselineSearch(Struct):
         commit = base.commit
         may_be_measured = wanted != "artifact"
         if there and commit and may_be_measured and (measured := self._measured_here(there, commit, report)):
+            if measured.stopped is not None and asked_at_base(self._settings_there(there)) is not None:
+                return Unreachable(f"its run ended before its end: {first_line(measured.stopped)}")
             return Present(measured, there.files.way, commit, passed_over=reports.in_words() if reports else "")
         if (
             commit

@@ -75,14 +75,14 @@ def _scalar(name: str) -> str:
     return name if _PLAIN.fullmatch(name) else _quoted(name)
 
 
-def run_of(projects: Sequence[str], *more: str) -> str:
+def run_of(projects: Sequence[str], *more: str, program: str = "turncheck") -> str:
     """Return the command that measures these assistants in one run: one exit status, one comment."""
     named = (
         []
         if list(projects) == ["."]
         else [f"./{project}" if project.startswith("-") else project for project in projects]
     )
-    return " ".join(["turncheck run", *map(_shell, named), *more])
+    return " ".join([program, "run", *map(_shell, named), *more])
 
 
 def _where(asks: bool | None, *, may_lack: bool) -> list[str]:
@@ -149,6 +149,10 @@ jobs:
 {_GITHUB_BOT if asks is not None else ""}"""
 
 
+_OWN: Final = "/opt/turncheck"
+"""Where a container has the programs: not in the checkout, where a change could bring its own."""
+
+
 def _gitlab(projects: Sequence[str], branch: str, asks: bool | None) -> str:  # noqa: ARG001 - a variable has it
     return f"""\
 # Measured in merge requests, and on the default branch.
@@ -156,14 +160,16 @@ turncheck:
   image: python:3.12
   variables:
     GIT_DEPTH: 0
+    PIP_CONFIG_FILE: /dev/null
   rules:
   - if: $CI_PIPELINE_SOURCE == "merge_request_event"
     variables: {{FAIL_ON: {" ".join(_ON_CHANGES)}}}
   - if: $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH
     variables: {{FAIL_ON: {" ".join(ON_MAIN)}}}
   script:
-  - pip install turncheck
-  - {_quoted(run_of(projects, *_where(asks, may_lack=True), "--fail-on $FAIL_ON"))}
+  - python3 -I -m venv {_OWN}
+  - {_OWN}/bin/pip install turncheck
+  - {_quoted(run_of(projects, *_where(asks, may_lack=True), "--fail-on $FAIL_ON", program=f"{_OWN}/bin/turncheck"))}
   artifacts:
     when: always
     paths: [results/]
@@ -177,7 +183,9 @@ turncheck:
 
 def _azure(projects: Sequence[str], branch: str, asks: bool | None) -> str:
     secret = "    BOT_TOKEN: $(BOT_TOKEN)\n" if asks else ""
-    command = run_of(projects, *_where(asks, may_lack=False), _fail_on('"$BUILD_REASON" = PullRequest'))
+    own = '"$AGENT_TEMPDIRECTORY/turncheck/bin/{}"'
+    where = _where(asks, may_lack=False)
+    command = run_of(projects, *where, _fail_on('"$BUILD_REASON" = PullRequest'), program=own.format("turncheck"))
     return f"""\
 # For pull requests in Azure Repos, add this pipeline to the branch policy "Build validation".
 trigger: [{branch}]
@@ -186,7 +194,8 @@ pool:
 steps:
 - checkout: self
   fetchDepth: '0'
-- script: pip install turncheck
+- script: python3 -I -m venv "$AGENT_TEMPDIRECTORY/turncheck" && {own.format("pip")} install turncheck
+  env: {{PIP_CONFIG_FILE: /dev/null}}
 - script: {_quoted(command)}
   name: turncheck
   env:
@@ -206,7 +215,8 @@ steps:
 
 def _bitbucket(projects: Sequence[str], branch: str, asks: bool | None) -> str:
     fail_on = _fail_on('"$BITBUCKET_PR_ID"')
-    command = run_of(projects, "--out test-results", *_where(asks, may_lack=True), fail_on)
+    where = _where(asks, may_lack=True)
+    command = run_of(projects, "--out test-results", *where, fail_on, program=f"{_OWN}/bin/turncheck")
     return f"""\
 # Measured in pull requests, and on {branch}.
 image: python:3.12
@@ -218,7 +228,8 @@ pipelines:
     - step: &turncheck
         name: turncheck
         script:
-        - pip install turncheck
+        - python3 -I -m venv {_OWN}
+        - PIP_CONFIG_FILE=/dev/null {_OWN}/bin/pip install turncheck
         - {_quoted(command)}
         artifacts:
         - test-results/**
@@ -229,19 +240,20 @@ pipelines:
 
 
 def _jenkins(projects: Sequence[str], branch: str, asks: bool | None) -> str:  # noqa: ARG001 - it builds every branch
-    command = run_of(projects, *_where(asks, may_lack=False), _fail_on('"$CHANGE_ID"')).replace("\\", "\\\\")
+    where, own = _where(asks, may_lack=False), "/tmp/turncheck"  # noqa: S108 - of the container, which is new
+    command = run_of(projects, *where, _fail_on('"$CHANGE_ID"'), program=f"{own}/bin/turncheck").replace("\\", "\\\\")
     token = ", string(credentialsId: 'bot-token', variable: 'BOT_TOKEN')" if asks else ""
     return f"""\
 // A multibranch pipeline; the credential turncheck-token may comment where the change lies.
 pipeline {{
   agent {{ docker {{ image 'python:3.12' }} }}
-  environment {{ HOME = "$WORKSPACE" }}
+  environment {{ HOME = '/tmp'; PIP_CONFIG_FILE = '/dev/null' }}
   stages {{
     stage('turncheck') {{
       steps {{
-        sh 'pip install --user turncheck'
+        sh 'python3 -I -m venv {own} && {own}/bin/pip install turncheck'
         withCredentials([string(credentialsId: 'turncheck-token', variable: 'GITHUB_TOKEN'){token}]) {{
-          sh '''python -m {command}'''
+          sh '''{command}'''
         }}
       }}
     }}
