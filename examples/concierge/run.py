@@ -55,7 +55,8 @@ def main() -> int:
     parser.add_argument("--fails", default="0", help="the share of wrong answers, from 0 to 1")
     given, flags = parser.parse_known_args()
     with running("model.py", given.seed, given.fails) as model, running("bot.py", MODEL_URL=model) as bot:
-        command = [sys.executable, "-I", "-m", "turncheck", "run", str(HERE), "--engine", "http", "--bot-url", bot, *flags]
+        command = [sys.executable, "-I", "-m", "turncheck", "run", str(HERE), "--engine", "http"]
+        command += ["--bot-url", bot, *flags]
         # Ctrl-C reaches turncheck as well, which keeps what it measured.
         signal.signal(signal.SIGINT, lambda *_: None)
         with subprocess.Popen(command) as turncheck:

@@ -40,10 +40,10 @@ def documents() -> dict[str, str]:
 DOCUMENTS = documents()
 RECIPES = {
     **{
-        f"{page}: {name}": text
+        f"{page} {number}: {name}": text
         for page, of in DOCUMENTS.items()
         if page.endswith(".md")
-        for name, text in BLOCK.findall(of)
+        for number, (name, text) in enumerate(BLOCK.findall(of))
     },
     **{
         name: text
