@@ -19,6 +19,7 @@ from turncheck.comparison.metrics import MetricDelta
 from turncheck.comparison.model import Comparison, Missing, Present
 from turncheck.conclude import conclude
 from turncheck.messages.finding import Location, Severity
+from turncheck.messages.plain_text import one_line
 from turncheck.render.annotations import render_job_annotations
 from turncheck.render.findings import findings_commands, findings_text
 from turncheck.render.gitlab_reports import render_code_quality, render_open_metrics
@@ -148,7 +149,8 @@ def test_the_job_links_to_the_results() -> None:
 
     (link,) = json.loads(render_job_annotations(verdict, LINKS).encoded)["turncheck"]
 
-    assert link == {"external_link": {"label": f"turncheck: {verdict.summary}"[:200], "url": LINKS.artifact_url}}
+    label = one_line(f"turncheck: {verdict.summary}", 200)
+    assert link == {"external_link": {"label": label, "url": LINKS.artifact_url}}
 
 
 def files(formats: tuple[Any, ...]) -> dict[str, Rendered]:
@@ -177,6 +179,14 @@ def test_sarif_of_a_run_has_failed_tests_too() -> None:
     named = {one["ruleId"] for one in run["results"]}
     assert "failed-story" in named
     assert {one["id"] for one in run["tool"]["driver"]["rules"]} == named
+
+
+@pytest.mark.parametrize("mark", ["\u202e", "\u2066", "\u2028", "\x1b[31m", "\u200b"])
+def test_what_a_host_shows_is_in_the_order_in_which_it_is(mark: str) -> None:
+    given = report(findings=[finding("x", f"a{mark}b")], name=f"a{mark}b")
+    written = conclude(given, Missing("none"), LINKS, formats=("sarif", "codequality", "annotations")).documents()
+    shown = "".join(one.encoded.decode() for one in written if one.name.startswith(("findings", "gl-", "junit")))
+    assert mark[0] not in json.dumps(shown, ensure_ascii=False).replace("\\u001b", "\x1b")
 
 
 SECOND_PLACE = "The example 'hi' of 'greet' is nearly the same as 'hii' of 'bye' (data/more.yml:9:7)."

@@ -309,7 +309,7 @@ def render_job_annotations_of_all(assistants: Assistants, links: Links) -> Rende
 
 def _rendered(text: str, links: Links) -> Rendered:
     url = links.html_url or links.artifact_url or links.run_url
-    found = [{"external_link": {"label": f"turncheck: {text}"[:_LONGEST], "url": url}}] if url else []
+    found = [{"external_link": {"label": one_line(f"turncheck: {text}", _LONGEST), "url": url}}] if url else []
     return Rendered(
         FILE_NAME, "application/json", json.dumps({"turncheck": found}, ensure_ascii=False, indent=2) + "\n"
     )

@@ -21,6 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turncheck.messages.finding import MANUAL_AT, SEVERITIES, Finding, Location, Severity
+from turncheck.messages.plain_text import without_controls
 from turncheck.render.annotations import Level, find_remarks
 from turncheck.render.links import PathResolver, RootedPaths, places_of_findings, repository_path
 from turncheck.render.rendered import Rendered
@@ -238,7 +239,8 @@ def _result(
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST_MESSAGE else f"{text[: _LONGEST_MESSAGE - 1]}…"
+    shown = without_controls(text)
+    return shown if len(shown) <= _LONGEST_MESSAGE else f"{shown[: _LONGEST_MESSAGE - 1]}…"
 
 
 def _fingerprints(findings: Iterable[Finding], root: str) -> list[str]:
