@@ -27,9 +27,9 @@ from turncheck.engines.rasa_server.conversation import (
     RasaPolicies,
     describe,
 )
-from turncheck.engines.remote import ServerError, SlowAnswerError
+from turncheck.engines.remote import CutError, ServerError, SlowAnswerError
 from turncheck.evaluation.e2e_steps import Exercised
-from turncheck.messages.errors import CutShortError, EngineError, PassingError
+from turncheck.messages.errors import CutShortError, EngineError, PassingError, UserError
 from turncheck.project.reader import read_project
 from turncheck.report.model import EngineInfo
 
@@ -431,3 +431,15 @@ def test_the_stand_in_answers_in_recorded_shapes() -> None:
     assert set(parse) <= set(parsed("greet me"))
     prediction = next(sample["response"]["body"] for sample in recorded("model_predict"))
     assert set(prediction) == set(predicted([]))
+
+
+def test_nobody_answers_for_a_server_of_ours_that_has_ended() -> None:
+    """Another process may have taken its port: of the change, say, in place of the base's."""
+    ended: list[UserError] = []
+    rasa = FakeRasa()
+    with serving(rasa):
+        one = RasaClient(Access(rasa.url), sleep=lambda _: None, ended=lambda: ended[0] if ended else None)
+        assert one.version()
+        ended.append(UserError("the Rasa server ended with exit code 1"))
+        with pytest.raises(CutError, match="code 1"):
+            one.version()
