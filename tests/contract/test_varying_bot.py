@@ -8,6 +8,7 @@ import subprocess
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -105,6 +106,35 @@ def test_a_base_that_can_be_asked_needs_no_history() -> None:
     assert repeats("hello").base[2:] == "p" * (len(repeats("hello").runs) - 2)
     both = {**RATES, "hello": 0.7}
     assert run(both, 5, *judged, on_base=both) == 0, "it fails on both sides: the model drifted"
+
+
+def test_a_dead_case_is_not_excused_by_a_base_that_somebody_answers_for() -> None:
+    """A bot of the change may have ended the base's, and answer in its place."""
+    rates = dict.fromkeys(RATES, 0.0)
+    assert run(rates, 1, "--baseline", "none", "--out", "base") == 0
+    dead = {**rates, "hello": 1.0}
+    assert run(dead, 3, "--baseline", "base", "--fail-on", "new-failures", on_base=dead) == 1
+    assert (repeats("hello").outcome, repeats("hello").passed) == ("failed", 0)
+
+
+@pytest.mark.parametrize(
+    "how", [Reply(b"", how="cut"), Reply(b"oops", 503), Reply(b"", 401), Reply(b"", 302), Reply(b"x")]
+)
+@pytest.mark.parametrize("after", [0, 3])
+def test_a_base_that_falls_silent_fails_the_run(how: Reply, after: int) -> None:
+    rates = dict.fromkeys(RATES, 0.0)
+    assert run(rates, 1, "--baseline", "none", "--out", "base") == 0
+    right, calls = coins(rates, 2), count(1)
+
+    with (
+        serving(FakeBot(coins({**rates, "hello": 1.0}, 3))) as bot,
+        serving(FakeBot(lambda call: how if next(calls) > after else right(call))) as there,
+    ):
+        begin = ["run", "--engine", "http", "--bot-url", bot.url, "--bot-url-base", there.url, "--no-cache"]
+        code = run_command_line([*begin, "--evaluations", "e2e", "--baseline", "base", "--fail-on", "new-failures"])
+    assert code == 2
+    assert repeats("hello").outcome == "regressed" or not repeats("hello").passed
+    assert "the base does not answer any more" in Path("results/comment.md").read_text()
 
 
 def test_a_base_at_the_same_address_is_not_asked(golden: Golden) -> None:
