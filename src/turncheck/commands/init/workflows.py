@@ -183,7 +183,7 @@ turncheck:
 
 def _azure(projects: Sequence[str], branch: str, asks: bool | None) -> str:
     secret = "    BOT_TOKEN: $(BOT_TOKEN)\n" if asks else ""
-    own = '"$AGENT_TEMPDIRECTORY/turncheck/bin/{}"'
+    own = '"$AGENT_TEMPDIRECTORY"/turncheck/bin/{}'
     where = _where(asks, may_lack=False)
     command = run_of(projects, *where, _fail_on('"$BUILD_REASON" = PullRequest'), program=own.format("turncheck"))
     return f"""\
