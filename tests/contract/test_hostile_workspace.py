@@ -226,8 +226,8 @@ def _of(node: Any, variables: dict[str, str]) -> Iterator[tuple[str, dict[str, s
             yield from _of(one, variables)
     if not isinstance(node, dict):
         return
-    of_node = node.get("variables") if isinstance(node.get("variables"), dict) else {}
-    variables = {**variables, **of_node, **(node.get("env") or {})}
+    given = [node.get(key) for key in ("variables", "env")]
+    variables = {**variables, **{name: value for one in given if isinstance(one, dict) for name, value in one.items()}}
     for key in ("script", "bash", "run", "commands", "command"):
         written = node.get(key)
         for one in written if isinstance(written, list) else [written]:
