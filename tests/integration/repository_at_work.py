@@ -6,7 +6,7 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +65,18 @@ def git(folder: Path, *arguments: str) -> str:
         check=True,
     )
     return done.stdout.strip()
+
+
+def commit_change(folder: Path, base: Mapping[str, str], change: Mapping[str, str]) -> None:
+    """Commit the files of a base to `main`, and those of a change to a branch."""
+    for branch, files in (("main", base), ("change", change)):
+        git(folder, *(("init", "-q") if branch == "main" else ("checkout", "-q", "-b", branch)))
+        for name, text in files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        git(folder, "add", "-A")
+        git(folder, "commit", "-q", "-m", branch)
 
 
 def assistant(folder: Path, *stories: str) -> None:

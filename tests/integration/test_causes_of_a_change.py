@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from golden_texts import Golden
-from repository_at_work import git
+from repository_at_work import commit_change
 
 from turncheck import api
 
@@ -141,23 +141,8 @@ BOT = {
 @pytest.fixture
 def judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
     def judge(change: Mapping[str, str], base: Mapping[str, str] = BOT) -> Outcome:
-        write(base)
-        git(tmp_path, "init", "-q")
-        commit("base")
-        git(tmp_path, "checkout", "-q", "-b", "change")
-        write(change)
-        commit("change")
+        commit_change(tmp_path, base, change)
         return api.run(".", base="main", evaluations=("validate", "core"), workers=1, fail_on=("new-failures",))
-
-    def write(files: Mapping[str, str]) -> None:
-        for name, text in files.items():
-            path = tmp_path / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-
-    def commit(words: str) -> None:
-        git(tmp_path, "add", "-A")
-        git(tmp_path, "commit", "-q", "-m", words)
 
     monkeypatch.chdir(tmp_path)
     return judge

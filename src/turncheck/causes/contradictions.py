@@ -50,7 +50,7 @@ class Contradictions:
             parts=len(self.changes.parts),
             tests=len(self.findings),
             run=self.run,
-            cost=lambda _: self._work,
+            cost=lambda taken: self._work if taken else 0,
             closest=self.closest,
             obvious=self._obvious,
         )
@@ -94,6 +94,8 @@ class Contradictions:
 
     def run(self, taken: Taken, asked: Sequence[int]) -> frozenset[int]:
         """Take parts back, and return the findings that are gone then; none if the dialogues cannot be followed."""
+        if not taken:
+            return frozenset()
         left = _contradictions(self.changes.without(taken))
         return frozenset() if left is None else frozenset(one for one in asked if self._keys[one].isdisjoint(left))
 

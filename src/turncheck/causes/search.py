@@ -8,6 +8,7 @@ be left out. What counts is work, never time: the same causes are found on any m
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -22,8 +23,6 @@ Taken = frozenset[int]
 
 MOST_SINGLES: Final = 16
 """For one test so many parts are tried by themselves, before all of them are halved."""
-_SHARE_OF_SINGLES: Final = 6
-"""Trying parts by themselves may take this part of the budget for one test; halving takes fewer trials."""
 MOST_TOGETHER: Final = 4
 """If more parts than this are needed together, none of them is a cause that somebody can act on."""
 
@@ -44,6 +43,8 @@ class Trials(Struct, frozen=True):
     """Parts that are cheap to try together: those without language understanding, and those of it alone."""
     obvious: Mapping[int, int] = MappingProxyType({})
     """Tests of which no trial has to show the part without which they end as on the base."""
+    share_of_singles: int = 6
+    """Trying parts by themselves may take this part of the budget for one test; halving takes fewer trials."""
 
 
 class Found(Struct, frozen=True):
@@ -56,6 +57,9 @@ class Found(Struct, frozen=True):
     unexplained: frozenset[int]
     spent: int
     tried: int
+
+
+NOTHING_FOUND: Final = Found({}, frozenset(), 0, 0)
 
 
 class _UsedUpError(Exception):
@@ -94,7 +98,7 @@ class _Search:
             _UsedUpError: it would take more work than is left.
         """
         ranked = self.trials.closest(test)
-        allowed = self.spent + max(self.budget // _SHARE_OF_SINGLES, self.trials.cost(frozenset(ranked[:1])))
+        allowed = self.spent + max(self.budget // self.trials.share_of_singles, self.trials.cost(frozenset(ranked[:1])))
         for part in ranked[:MOST_SINGLES]:
             if self.spent + self.trials.cost(frozenset({part})) > allowed:
                 break
@@ -130,9 +134,17 @@ class _Search:
 
 
 def search(trials: Trials, budget: int) -> Found:
-    """Search the cause of each test, within so much work."""
+    """Search the cause of each test, within so much work.
+
+    What ends as on the base although nothing is taken back does not depend on the change: nothing explains it.
+    """
     searching = _Search(trials, budget, causes={test: (part,) for test, part in trials.obvious.items()})
-    for test in range(trials.tests):
+    tests = range(trials.tests) if trials.parts else ()
+    for test in tests:
+        with suppress(_UsedUpError):
+            if searching.is_open(test) and searching.holds(frozenset(), test):
+                searching.unexplained.add(test)
+    for test in tests:
         for taken, results in list(searching.known.items()):  # an earlier trial may have shown it already
             if searching.is_open(test) and len(taken) == 1 and results.get(test):
                 searching.causes[test] = tuple(taken)
@@ -141,5 +153,5 @@ def search(trials: Trials, budget: int) -> Found:
                 searching.explain(test)
             except _UsedUpError:
                 continue
-    tried = sum(bool(results) for results in searching.known.values())
+    tried = sum(bool(results) for taken, results in searching.known.items() if taken)
     return Found(searching.causes, frozenset(searching.unexplained), searching.spent, tried)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from turncheck.causes.search import Taken, Trials
+from turncheck.causes.sentences import NO_SENTENCES, Key, TestSentences
 from turncheck.engines.action_server.server import NoActionServer
 from turncheck.evaluation.e2e_case import CaseRun, run_case
 from turncheck.evaluation.stories import evaluate_stories
@@ -19,12 +20,14 @@ from turncheck.project.model import CheckpointStep, Story, UserStep
 from turncheck.validation.names import learnable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from turncheck.causes.parts import Changes
+    from turncheck.causes.parts import Changes, Difference
     from turncheck.engines.base import Trained
     from turncheck.engines.conversation import ActionServer
     from turncheck.project.e2e.model import E2ECase
+    from turncheck.project.model import Project
+    from turncheck.report.causes import Asked
 
 _OF_SYNONYMS: Final = 50
 """Training only what learns from synonyms is so much less work than training all of a pipeline."""
@@ -44,7 +47,7 @@ class AskedTest(Struct, frozen=True):
     good. ``near``: names of the step that went wrong, the nearest first; ``names``: all that the test mentions.
     """
 
-    evaluation: Literal["core", "e2e"]
+    evaluation: Asked
     name: str
     path: str
     passes: bool
@@ -52,6 +55,11 @@ class AskedTest(Struct, frozen=True):
     is_of_sentences: bool = False
     near: tuple[str, ...] = ()
     names: frozenset[str] = frozenset()
+
+    @property
+    def key(self) -> Key:
+        """What its outcome is found by."""
+        return self.evaluation, self.name, self.path
 
 
 @dataclass(eq=False)
@@ -65,6 +73,7 @@ class Laboratory:
     cases: Sequence[E2ECase]
     server: ActionServer
     case_run: CaseRun
+    sentences: TestSentences = NO_SENTENCES
 
     def trials(self) -> Trials:
         """Return how the parts are tried."""
@@ -97,6 +106,7 @@ class Laboratory:
         names = {test.name for test in self.tests if test.evaluation == "e2e"}
         turns = sum(len(case.turns) for case in self.cases if case.name in names)
         steps = sum(len(story.steps) for story in self._asked_stories(self.tests))
+        steps += sum(test.evaluation not in {"core", "e2e"} for test in self.tests)
         return steps // _STEPS_OF_TESTS + turns * (1 if isinstance(self.server, NoActionServer) else _WITH_ACTIONS)
 
     def _steps(self, taken: Taken) -> frozenset[str] | None:
@@ -148,7 +158,7 @@ class Laboratory:
             return self.trained
         project = self.changes.without(taken)
         parts = [self.changes.parts[number] for number in taken]
-        if any(part.kind == "pipeline" for part in parts) and any(True for _ in refused(project)):
+        if is_refused(project, parts):
             return None
         learners = frozenset().union(*(part.learners for part in parts))
         trained = self.trained.variant(project, "nothing")
@@ -156,9 +166,12 @@ class Laboratory:
             trained = trained.variant(project, "nlu", self._steps(taken))
         return trained.variant(project, "policies") if "core" in learners else trained
 
-    def _outcomes(self, trained: Trained, tests: Sequence[AskedTest]) -> dict[tuple[str, str, str], list[str]]:
-        """Return the outcomes of the tests, by kind, name and file."""
-        found: dict[tuple[str, str, str], list[str]] = {}
+    def _outcomes(self, trained: Trained, tests: Sequence[AskedTest]) -> dict[Key, list[str]]:
+        """Return the outcomes of the tests."""
+        found: dict[Key, list[str]] = {}
+        if trained.nlu is not None:
+            for place, outcome in self.sentences.outcomes(trained.nlu, [test.key for test in tests]):
+                found.setdefault(place, []).append(outcome)
         stories = self._asked_stories(tests)
         if stories and trained.ensemble is not None:
             ensemble, project = trained.ensemble, trained.project
@@ -195,9 +208,14 @@ class Laboratory:
         return [story for story in listed if (story.name, story.location.path) in wanted]
 
 
-def _is_as_before(test: AskedTest, outcomes: dict[tuple[str, str, str], list[str]]) -> bool:
+def is_refused(project: Project, parts: Iterable[Difference]) -> bool:
+    """Whether a project without these parts has a pipeline that cannot be trained."""
+    return any(part.kind == "pipeline" for part in parts) and any(True for _ in refused(project))
+
+
+def _is_as_before(test: AskedTest, outcomes: dict[Key, list[str]]) -> bool:
     """Whether a test ends as on the base; one that was not run does not."""
-    found = outcomes.get((test.evaluation, test.name, test.path))
+    found = outcomes.get(test.key)
     if not found:
         return False
     good = {"passed", "misunderstood"} if test.misunderstood and test.passes else {"passed"}

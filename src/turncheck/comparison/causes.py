@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec import UnsetType
 
 from turncheck.comparison.changes import SINGULAR
+from turncheck.comparison.training_changes import f1_of_intent
 from turncheck.messages.finding import Name
 from turncheck.messages.phrasing import count
 
@@ -18,9 +20,18 @@ if TYPE_CHECKING:
     from turncheck.comparison.changes import CaseChange, ChangedCases, FindingChange
     from turncheck.comparison.model import Comparison
     from turncheck.messages.finding import Finding, Location
-    from turncheck.report.causes import Cause, Causes, CausesOfFinding
+    from turncheck.report.causes import Asked, Cause, Causes, CausesOfFinding
     from turncheck.report.model import Report, Skipped, Validation
 
+_CASES: Final[Mapping[Asked, str]] = {
+    "core": "stories",
+    "e2e": "e2e",
+    "batch": "batch",
+    "intents": "examples",
+    "entities": "entities",
+    "responses": "responses",
+}
+"""What has the cases of each kind in a comparison."""
 _MOST_NAMED: Final = 3
 _Caused = dict[tuple["Cause", ...], list["Finding"]]
 """Findings by the part that brings them, or by the parts of which none alone does."""
@@ -31,13 +42,19 @@ def with_causes(comparison: Comparison, head: Report, base: Report) -> Compariso
     found = head.causes
     if isinstance(found, UnsetType) or found.base != base.source.commit:
         return comparison
-    by_kind: dict[str, dict[tuple[str, str], tuple[Cause, ...]]] = {"core": {}, "e2e": {}}
+    by_kind: dict[str, dict[tuple[str, str], tuple[Cause, ...]]] = defaultdict(dict)
     for test in found.tests:
-        by_kind[test.evaluation][test.name, test.path] = test.causes
+        by_kind[_CASES[test.evaluation]][test.name, test.path] = test.causes
+    cases = {name: _explained(getattr(comparison, name), causes) for name, causes in by_kind.items()}
+    of_figures = {f1_of_intent(one.intent): one.causes for one in found.intents if one.causes}
+    metrics = tuple(
+        msgspec.structs.replace(metric, causes=of_figures[metric.name]) if metric.name in of_figures else metric
+        for metric in comparison.metrics
+    )
     return msgspec.structs.replace(
         comparison,
-        stories=_explained(comparison.stories, by_kind["core"]),
-        e2e=_explained(comparison.e2e, by_kind["e2e"]),
+        **cases,
+        metrics=metrics,
         new_findings=_with_causes_of_findings(comparison.new_findings, found),
     )
 

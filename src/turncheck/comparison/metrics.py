@@ -11,13 +11,14 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from turncheck.comparison.paired import FEWEST_CHANGES
 from turncheck.evaluations.kind import Better, Metric, Noise, Unit, metric_named
 from turncheck.evaluations.kinds import KINDS
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import nearest
+from turncheck.report.causes import Cause  # noqa: TC001 - msgspec reads it
 from turncheck.report.model import COVERAGE_KINDS, Report
 from turncheck.report.part import Part
 
@@ -228,8 +229,16 @@ class MetricDelta(Part, frozen=True, kw_only=True):
     """How the difference was judged."""
     agreement: float | None = None
     """The agreement of the stand-in with the team's own model on it, 0 to 1, if that is too low for a verdict."""
+    causes: tuple[Cause, ...] | UnsetType = UNSET
+    """Of an intent's F1 that really dropped: the changed parts without which its sentences are understood as on the
+    base; left out if they are not known."""
     by_cases: bool = False
     """Whether it is worse only by tests that changed sides, were edited, are new or gone, each of which is listed."""
+
+    @property
+    def known_causes(self) -> tuple[Cause, ...]:
+        """The causes of a drop; none if they are not known."""
+        return () if isinstance(self.causes, UnsetType) else self.causes
 
     @property
     def sides(self) -> tuple[float | None, float | None]:

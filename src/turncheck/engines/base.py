@@ -261,10 +261,10 @@ class Engine(ABC):
         """Return what trains the project and variants of it, if :attr:`Capabilities.no_mutants` is ``None``."""
         raise NotImplementedError
 
-    def as_trained(self, seed: int, *, understands: bool) -> Trained:
+    def as_trained(self, seed: int, *, understands: bool, decides: bool = True) -> Trained:
         """Return the project with what it has trained on it, to train variants of it, where there is a workshop.
 
-        ``understands``: whether language understanding matters.
+        ``understands``, ``decides``: whether language understanding and policies matter.
         """
         raise NotImplementedError
 

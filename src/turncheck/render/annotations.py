@@ -11,6 +11,7 @@ from msgspec import Struct
 from turncheck.comparison.changes import listed_in
 from turncheck.comparison.gates_on_tests import newly_failing_tests
 from turncheck.comparison.misunderstood import misunderstood_sentences
+from turncheck.comparison.training_changes import dropped_intents, intent_of
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import one_line
 from turncheck.render.case_keys import misunderstood_cases, misunderstood_stories, new_and_old
@@ -20,7 +21,7 @@ from turncheck.render.phrases import expected_got, expected_intent, nearest, und
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.commands import command
 from turncheck.render.spans import Line, line, plain
-from turncheck.render.wording.causes import cause_in_words, is_proved, why_in_words
+from turncheck.render.wording.causes import cause_in_words, is_proved, why_dropped_in_words, why_in_words
 from turncheck.render.wording.newly_judged import WHAT, details, mostly_wrong, outcome_in_words
 from turncheck.render.wording.tests import failing_in_quarantine, quarantine_in_words, with_copy_count
 
@@ -215,6 +216,10 @@ def _cause_remarks(compared: Comparison) -> list[Remark]:
             title = f"makes the {tests[0]} fail{more}"
             text = f"{cause_in_words(cause)}; without that, {'it passes' if not more else 'they pass'}{with_them}"
             remarks.append(Remark("error", title, one_line(text, _LINE), cause.location, "cause", tests[0]))
+    for metric in dropped_intents(compared):
+        intent, places = intent_of(metric.name), [cause.location for cause in metric.known_causes if cause.location]
+        title, text = f"makes the intent {one_line(intent, 100)} worse", one_line(why_dropped_in_words(metric), _LINE)
+        remarks += [Remark("warning", title, text, place, "cause", intent) for place in places]
     return remarks
 
 

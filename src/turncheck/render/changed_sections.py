@@ -23,7 +23,7 @@ from turncheck.comparison.changes import (
 from turncheck.comparison.gates_on_tests import newly_failing_tests, no_longer_checked, tests_because_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.tally import faults_of
-from turncheck.comparison.training_changes import is_likely_misparsed, noise_of, sentences_of
+from turncheck.comparison.training_changes import dropped_intents, is_likely_misparsed, noise_of, sentences_of
 from turncheck.messages.phrasing import count
 from turncheck.render import entries
 from turncheck.render.case_keys import misunderstood_cases, misunderstood_stories, new_and_old, wrong_sentences
@@ -152,6 +152,18 @@ def _sentences(compared: Comparison) -> tuple[tuple[str, ChangedCases], ...]:
     return ("", compared.examples), ("entities", compared.entities), ("response", compared.responses)
 
 
+def _of_intents(lists: Lists, compared: Comparison) -> Iterable[NeutralSection]:
+    """What is new and mostly wrong, intents that collide, and why intents are really worse."""
+    wrong_news = mostly_wrong(compared)
+    title = f"New, and mostly wrong ({len(wrong_news)})"
+    yield lists.listed("mostly_wrong", title, wrong_news, entries.newly_judged)
+    title = f"Intents that began to collide ({len(compared.collisions)})"
+    yield lists.listed("collisions", title, compared.collisions, entries.collision)
+    dropped = [metric for metric in dropped_intents(compared) if metric.known_causes]
+    title = f"Intents that are really worse ({len(dropped)})"
+    yield lists.listed("dropped", title, dropped, entries.dropped_intent)
+
+
 def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[NeutralSection]:
     """With a base: what changed sides."""
     suppressed = compared.new_suppressions
@@ -174,13 +186,9 @@ def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[Neut
     for section in lists.misunderstood(MISUNDERSTOOD, title, in_stories, in_cases, report, entry=new):
         misparsed = is_likely_misparsed(compared, "core" if section.name == MISUNDERSTOOD[0] else "e2e")
         yield replace(section, title=f"Likely noise: {section.title}", unfolded=0) if misparsed else section
-    wrong_news = mostly_wrong(compared)
-    title = f"New, and mostly wrong ({len(wrong_news)})"
-    yield lists.listed("mostly_wrong", title, wrong_news, entries.newly_judged)
-    collisions = compared.collisions
-    title = f"Intents that began to collide ({len(collisions)})"
-    yield lists.listed("collisions", title, collisions, entries.collision)
-    reported = {(sentence.text, sentence.intent) for collision in collisions for sentence in collision.sentences}
+    yield from _of_intents(lists, compared)
+    collided_by = [sentence for collision in compared.collisions for sentence in collision.sentences]
+    reported = {(sentence.text, sentence.intent) for sentence in collided_by}
     both = [
         change
         for change in compared.relabelled

@@ -33,7 +33,8 @@ _PLAIN_WIDTH: Final = 10_000
 _ABOVE_ALL: Final = ("suppressions", "asked", "settings")
 """What a change does to its own judgement comes first, and whole."""
 _FAILURES: Final = (
-    "errors", "cut", "stripped", "relabelled", "fallback", "mostly_wrong", "collisions", "failing", "still_failing",
+    "errors", "cut", "stripped", "relabelled", "fallback", "mostly_wrong", "collisions", "dropped", "failing",
+    "still_failing",
     "misunderstood", "still_misunderstood", "misunderstood_cases", "still_misunderstood_cases", "wrong",
 )  # fmt: skip
 """The sections above the figures: anything that is not a failure is only in the job summary."""

@@ -9,13 +9,14 @@ from msgspec import UnsetType
 from msgspec.structs import replace
 
 from turncheck.comparison import changes
+from turncheck.comparison.training_changes import intent_of
 from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import count
 from turncheck.render import phrases
 from turncheck.render.case_keys import key_of_sentence, key_of_test, key_of_text
 from turncheck.render.spans import PROSE_LIMIT, Code, Entry, Line, Place, Prose, Said, line, listed
 from turncheck.render.strength_text import variant_line
-from turncheck.render.wording.causes import is_proved, without_in_words
+from turncheck.render.wording.causes import is_proved, without_causes, without_in_words
 from turncheck.render.wording.newly_judged import WHAT, details, outcome_in_words
 from turncheck.render.wording.repeats import runs_in_words
 from turncheck.render.wording.tests import HeldTest, quarantine_in_words, with_copy_count
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
     from collections.abc import Set as AbstractSet
 
+    from turncheck.comparison.metrics import MetricDelta
     from turncheck.comparison.model import ChangedItem
     from turncheck.render.wording.verdict import FailedBy, GateResult
     from turncheck.report.causes import Cause
@@ -60,10 +62,11 @@ def sentence(case: changes.CaseChange) -> Entry:
     key = key_of_sentence(case.name, case.expected)
     if case.passed:
         spans = line(Said(case.name), was, ": ", Code(case.expected), " is right now")
-        return Entry(spans, _at(case.location), case=key)
+        return Entry(spans, _at(case.location), below=tuple(_causes(case, wrong="is misunderstood")), case=key)
     wrong = phrases.expected_intent(case.name, case.expected, case.actual, case.confidence, was=was)
     spans = line(wrong, f" ({runs_in_words(case.repeats)})") if not isinstance(case.repeats, UnsetType) else wrong
-    return Entry(spans, _at(case.location), below=tuple(map(training, case.because)), case=key)
+    below = (*_causes(case, "is understood"), *map(training, case.because))
+    return Entry(spans, _at(case.location), below=below, case=key)
 
 
 def _newness(case: changes.CaseChange) -> str:
@@ -175,8 +178,8 @@ def steps(tests: Sequence[Test]) -> Entry:
     return _with_below(Entry(line(f"{counted}: ", spans)), below)
 
 
-def _causes(case: changes.CaseChange) -> list[Entry]:
-    """What makes a test end as it does; of many parts that only may have to do with it some.
+def _causes(case: changes.CaseChange, right: str = "passes", wrong: str = "fails") -> list[Entry]:
+    """What makes a test end as it does, right or wrong; of many parts that only may have to do with it some.
 
     They would hide the tests that fail because of them, and all that changed are listed below.
     """
@@ -187,7 +190,7 @@ def _causes(case: changes.CaseChange) -> list[Entry]:
         entries = [_cause(part, "possibly because ") for part in shown]
         return [*entries, *([Entry(line(f"… and {more:,} more rules or stories"))] if more else [])]
     *others, last = parts
-    return [*(_cause(part) for part in others), _cause(last, after=f"; {without_in_words(case)}")]
+    return [*(_cause(part) for part in others), _cause(last, after=f"; {without_in_words(case, right, wrong)}")]
 
 
 def _causes_of_finding(finding: changes.FindingChange) -> list[Entry]:
@@ -264,6 +267,7 @@ def labelled(what: str, case: changes.CaseChange) -> Entry:
     return Entry(
         line(f"{what} of ", Said(case.name), _newness(case), ": ", spans),
         _at(case.location),
+        below=tuple(_causes(case, "is right", "is wrong")),
         case=key_of_text(case.name),
     )
 
@@ -317,6 +321,14 @@ def collision(collision: changes.Collision) -> Entry:
     below += _more(len(collision.like))
     words = f": {_these(collision.sentences)} {resemble} {those} of the other{wrong}"
     return Entry(line(head, words), below=tuple(below))
+
+
+def dropped_intent(metric: MetricDelta) -> Entry:
+    """An intent whose F1 really dropped, and the changed parts without which it did not."""
+    *others, last = metric.known_causes
+    after = f"; {without_causes(metric.known_causes)}, its sentences are understood as on the base"
+    below = (*(_cause(part) for part in others), _cause(last, after=after))
+    return Entry(line(Code(intent_of(metric.name)), " is understood less often"), below=below)
 
 
 _TOGETHER: Final = {

@@ -32,6 +32,7 @@ from turncheck.comparison.cases import batch_actual, batch_expected, decisive_st
 from turncheck.comparison.judged import FailedTest
 from turncheck.comparison.matching import places_of
 from turncheck.comparison.quarantine import entry_of, is_excused
+from turncheck.comparison.training_changes import dropped_intents, intent_of
 from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import count
 from turncheck.render.batch_text import tested_at
@@ -53,7 +54,7 @@ from turncheck.render.links import Links, PathResolver, places, repository_path
 from turncheck.render.phrases import expected_got, moment, why_unjudged
 from turncheck.render.rendered import Rendered
 from turncheck.render.spans import plain
-from turncheck.render.wording.causes import why_in_words
+from turncheck.render.wording.causes import why_dropped_in_words, why_in_words
 from turncheck.render.wording.newly_judged import details, outcome_in_words
 from turncheck.render.wording.repeats import runs_in_words
 from turncheck.render.wording.tests import failed_test, quarantine_in_words
@@ -185,6 +186,8 @@ class SuiteWriter:
         judged = compared if compared and compared.judged else None
         self._newly_failing = by_place(judged.stories.newly_failing if judged else ())
         self._newly_failing_cases = by_place(judged.e2e.newly_failing if judged else ())
+        dropped = dropped_intents(judged) if judged else []
+        self._dropped = {intent_of(metric.name): why_dropped_in_words(metric) for metric in dropped}
         self._newly_judged = {one.name: one for one in (judged.newly_judged if judged else ()) if one.kind == "intents"}
         self._project = report.project.root or report.project.name
         self._whole = next(places(report), None)
@@ -348,8 +351,8 @@ class SuiteWriter:
             f"{'newly judged' if new.known else 'new'}, and {outcome_in_words(new)}{plain(details(new))}" if new else ""
         )
         written = self._case(case, at=location)
-        if words:
-            lines.insert(1, attribute(words))
+        why = self._rooted.text(self._dropped.get(judged[0].expected.intent or "", ""))
+        lines[1:1] = [attribute(said) for said in (words, why) if said]
         if gates:
             message = attribute("; ".join(gate.reason for gate in gates))
             written.add_failure_info(message, self._text(lines, location), "gate")

@@ -35,17 +35,30 @@ class Cause(Part, frozen=True, kw_only=True):
         return self.location or self.base_location
 
 
+Asked = Literal["core", "e2e", "batch", "intents", "entities", "responses"]
+"""The kinds of tests: of evaluations, and test sentences by what of them is judged."""
+
+
 class CausesOfTest(Part, frozen=True, kw_only=True):
     """A test whose result changed, and the parts that it takes to change it back."""
 
-    evaluation: Literal["core", "e2e"]
-    """Which kind of test it is."""
+    evaluation: Asked
+    """Which kind of test it is; of a test sentence, what of it is judged."""
     name: str
     """What it is called."""
     path: str
     """The file that it is in."""
     causes: tuple[Cause, ...]
     """What has to be taken back together; empty: nothing of the project makes it end as on the base."""
+
+
+class CausesOfIntent(Part, frozen=True, kw_only=True):
+    """An intent whose F1 really dropped, and the parts without which its sentences are understood as on the base."""
+
+    intent: str
+    """Its name."""
+    causes: tuple[Cause, ...]
+    """What has to be taken back together."""
 
 
 class CausesOfFinding(Part, frozen=True, kw_only=True):
@@ -75,6 +88,8 @@ class Causes(Part, frozen=True, kw_only=True):
     """The commit of the base that they were taken back to."""
     tests: tuple[CausesOfTest, ...] = ()
     """The tests for which it is known."""
+    intents: tuple[CausesOfIntent, ...] = ()
+    """The intents for which it is known."""
     findings: tuple[CausesOfFinding, ...] = ()
     """The findings for which it is known."""
     mutual: tuple[MutualContradiction, ...] = ()

@@ -6,23 +6,30 @@ For an engine that trains the project here, if the files of the base can be had.
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
 from turncheck.causes.contradictions import CODES, Contradictions
+from turncheck.causes.folds import FoldTrials, LostIntent, lost_intents
 from turncheck.causes.parts import changes_between, words_in
 from turncheck.causes.renaming import NewName
-from turncheck.causes.search import search
+from turncheck.causes.search import NOTHING_FOUND, search
+from turncheck.causes.sentences import TestSentences
 from turncheck.causes.trials import AskedTest, Laboratory
 from turncheck.ci.host import exact_commit
 from turncheck.comparison.causes import key_of
+from turncheck.comparison.training_changes import sentences_of
 from turncheck.engines.action_server.server import NoActionServer
+from turncheck.engines.base import why_no_dialogue
 from turncheck.evaluation.e2e_case import CaseRun
+from turncheck.evaluation.scores import PRETRAINED_EXTRACTORS
+from turncheck.evaluation.splits import stable_folds
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
+from turncheck.project.batch.known import known_names
 from turncheck.project.model import UserStep
-from turncheck.report.causes import Cause, Causes, CausesOfFinding, CausesOfTest, MutualContradiction
+from turncheck.report.causes import Cause, Causes, CausesOfFinding, CausesOfIntent, CausesOfTest, MutualContradiction
 from turncheck.run.assistant import action_server
 from turncheck.run.evaluated_project import slot_order_of
 from turncheck.run.reading import read_given
@@ -31,10 +38,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from turncheck.causes.parts import Changes, Difference
+    from turncheck.causes.search import Found, Trials
     from turncheck.comparison.changes import CaseChange, ChangedCases
     from turncheck.comparison.model import Comparison
     from turncheck.messages.finding import Finding
     from turncheck.project.model import Story
+    from turncheck.report.causes import Asked
     from turncheck.report.model import Report
     from turncheck.run.under_way import RunInProgress
 
@@ -52,12 +61,15 @@ def with_causes(report: Report, base: Report, comparison: Comparison, run: RunIn
         comparison: the two compared.
         run: the run that measured it; its engine trains the project with parts taken back.
     """
-    asked = list(asked_tests(comparison, run.tests.stories)) if _can_be_tried(run) else []
+    tried = _can_be_tried(run)
+    asked = list(asked_tests(comparison, run.tests.stories, held_out=run.tests.nlu is not None)) if tried else []
+    lost = lost_intents(base, report, comparison) if tried else []
     contradictions = _new_contradictions(report, comparison)
+    number = len(asked) + len(lost) + len(contradictions)
     commit = exact_commit(base.source.commit)
-    if not (asked or contradictions) or commit is None or run.inputs.at_commit is None:
+    if not number or commit is None or run.inputs.at_commit is None:
         return report
-    words = f"Looking for the causes of {count(len(asked) + len(contradictions), 'changed result')}"
+    words = f"Looking for the causes of {count(number, 'changed result')}"
     try:
         with run.inputs.at_commit(commit) as there, run.screen.step("causes", words):
             before = read_given(there.inputs.settings, variables=there.inputs.file_variables)
@@ -67,7 +79,7 @@ def with_causes(report: Report, base: Report, comparison: Comparison, run: RunIn
             changes = changes_between(before, run.project, names)
             if not changes.parts:
                 return report
-            found = _found(run, changes, asked) if asked else _NOTHING
+            found = _found(run, changes, asked, lost) if asked or lost else _NOTHING
             found = _with_causes_of_findings(found, changes, contradictions)
             return structs.replace(report, causes=structs.replace(found, base=commit))
     except UserError as error:
@@ -78,7 +90,7 @@ def with_causes(report: Report, base: Report, comparison: Comparison, run: RunIn
 def _can_be_tried(run: RunInProgress) -> bool:
     """Whether the engine trains the project here, and did: what could not be trained has no results to explain."""
     trains = run.engines.capabilities.no_mutants is None and not run.engines.capabilities.varies
-    return trains and bool(run.project.stories or run.project.rules) and run.settings.model is None
+    return trains and run.settings.model is None
 
 
 _NOTHING: Final = Causes(base="")
@@ -119,31 +131,19 @@ def _with_causes_of_findings(found: Causes, changes: Changes, findings: Sequence
     )
 
 
-def _found(run: RunInProgress, changes: Changes, asked: Sequence[AskedTest]) -> Causes:
-    """Try, and say what was found.
+def _found(run: RunInProgress, changes: Changes, asked: Sequence[AskedTest], lost: Sequence[LostIntent]) -> Causes:
+    """Try, and say what was found: first the tests, then, with what is left of the budget, the intents.
 
     Raises:
         UserError: the action server does not start.
     """
-    of_cases = any(test.evaluation == "e2e" for test in asked)
-    understands = of_cases or any(
-        isinstance(step, UserStep) and step.text for s in run.tests.stories for step in s.steps
-    )
-    with action_server(run.inputs, run.project, run.screen) if of_cases else nullcontext(NoActionServer()) as server:
-        laboratory = Laboratory(
-            changes,
-            run.engines.as_trained(run.settings.seed, understands=understands),
-            asked,
-            run.tests.stories,
-            run.cases.cases if of_cases else (),
-            server,
-            CaseRun(slot_order=slot_order_of(run.settings)),
-        )
-        folds = run.settings.folds if run.tests.nlu is None else 0
-        budget = budget_for(len(run.project.nlu.examples), folds, laboratory.trained.size)
-        found = search(laboratory.trials(), budget)
-    named = {test: [_cause(changes.parts[part]) for part in parts] for test, parts in found.causes.items()}
-    named |= {test: [] for test in found.unexplained}
+    folds = run.settings.folds if run.tests.nlu is None else 0
+    of_tests = _of_tests(run, changes, asked, folds) if asked else NOTHING_FOUND
+    left = budget_for(len(run.project.nlu.examples), folds, 0) - of_tests.spent
+    first = frozenset(part for parts in of_tests.causes.values() for part in parts)
+    of_intents = search(_trials_of_intents(run, changes, lost, first), left) if lost else NOTHING_FOUND
+    named = {test: [_cause(changes.parts[part]) for part in parts] for test, parts in of_tests.causes.items()}
+    named |= {test: [] for test in of_tests.unexplained}
     return Causes(
         base="",
         tests=tuple(
@@ -151,10 +151,57 @@ def _found(run: RunInProgress, changes: Changes, asked: Sequence[AskedTest]) -> 
             for number, test in enumerate(asked)
             if number in named
         ),
-        trials=found.tried,
-        work=found.spent,
-        all_tried=len(named) == len(asked),
+        intents=tuple(
+            CausesOfIntent(intent=lost[number].name, causes=tuple(_cause(changes.parts[part]) for part in parts))
+            for number, parts in sorted(of_intents.causes.items())
+        ),
+        trials=of_tests.tried + of_intents.tried,
+        work=of_tests.spent + of_intents.spent,
+        all_tried=len(named) + len(of_intents.causes) + len(of_intents.unexplained) == len(asked) + len(lost),
     )
+
+
+def _of_tests(run: RunInProgress, changes: Changes, asked: Sequence[AskedTest], folds: int) -> Found:
+    of_cases = any(test.evaluation == "e2e" for test in asked)
+    understands = any(test.evaluation != "core" for test in asked) or any(
+        isinstance(step, UserStep) and step.text for s in run.tests.stories for step in s.steps
+    )
+    decides = why_no_dialogue(run.project) is None and any(test.evaluation in {"core", "e2e"} for test in asked)
+    with action_server(run.inputs, run.project, run.screen) if of_cases else nullcontext(NoActionServer()) as server:
+        laboratory = Laboratory(
+            changes,
+            run.engines.as_trained(run.settings.seed, understands=understands, decides=decides),
+            asked,
+            run.tests.stories,
+            run.cases.cases if of_cases else (),
+            server,
+            CaseRun(slot_order=slot_order_of(run.settings)),
+            _sentences(run),
+        )
+        budget = budget_for(len(run.project.nlu.examples), folds, laboratory.trained.size)
+        return search(laboratory.trials(), budget)
+
+
+def _sentences(run: RunInProgress) -> TestSentences:
+    return TestSentences(
+        run.tests.nlu.examples if run.tests.nlu else (),
+        run.suites.read.suites if run.tests.batch else (),
+        known_names(run.project),
+        run.engines.capabilities,
+        PRETRAINED_EXTRACTORS if run.project.major else frozenset(),
+    )
+
+
+def _trials_of_intents(
+    run: RunInProgress, changes: Changes, lost: Sequence[LostIntent], first: frozenset[int]
+) -> Trials:
+    examples = run.project.nlu.examples
+    plan = stable_folds(examples, run.settings.folds, run.settings.seed)
+    held_out = {
+        fold: frozenset((examples[index].text, examples[index].intent or "") for index in plan.judged(fold))
+        for fold in range(plan.count)
+    }
+    return FoldTrials(changes, lost, held_out, run.engines.nlu_trainer, first).trials
 
 
 def _cause(part: Difference) -> Cause:
@@ -183,8 +230,13 @@ def budget_for(sentences: int, folds: int, size: int) -> int:
 # Which results changed.
 
 
-def asked_tests(comparison: Comparison, test_stories: Sequence[Story]) -> Iterator[AskedTest]:
-    """Yield the tests that newly fail, then those that newly pass; what changed for a copy changed for all."""
+def asked_tests(
+    comparison: Comparison, test_stories: Sequence[Story], *, held_out: bool = False
+) -> Iterator[AskedTest]:
+    """Yield the tests that newly fail, then those that newly pass; what changed for a copy changed for all.
+
+    ``held_out``: whether sentences are tests of their own, and not judged in folds.
+    """
     stories = {(story.name, story.location.path): story for story in test_stories}
     for changed in (_newly_wrong, _newly_right):
         for case in changed(comparison.stories):
@@ -196,17 +248,36 @@ def asked_tests(comparison: Comparison, test_stories: Sequence[Story]) -> Iterat
         for case in changed(comparison.e2e):
             name, path = key_of(case)
             yield _asked("e2e", case, frozenset(case.rests_on))
+    for changed in (_changed_wrong, _newly_right):
+        for case in changed(comparison.batch):
+            yield _asked_sentence("batch", case)
+        for judged, cases in sentences_of(comparison) if held_out else ():
+            for case in changed(cases):
+                yield _asked_sentence(judged, case)
 
 
 def _newly_wrong(cases: ChangedCases) -> tuple[CaseChange, ...]:
     return (*cases.became_wrong, *cases.newly_misunderstood, *cases.added_failing)
 
 
+def _changed_wrong(cases: ChangedCases) -> tuple[CaseChange, ...]:
+    """Sentences that the base understood: of a new one it is not known whether it would."""
+    return tuple(case for case in cases.became_wrong if case.base_passed)
+
+
 def _newly_right(cases: ChangedCases) -> tuple[CaseChange, ...]:
     return tuple(case for case in cases.better if case.passed)
 
 
-def _asked(evaluation: Literal["core", "e2e"], case: CaseChange, names: frozenset[str]) -> AskedTest:
+def _asked_sentence(evaluation: Asked, case: CaseChange) -> AskedTest:
+    name, path = key_of(case)
+    near = tuple(dict.fromkeys(word for said in (case.actual, case.base_actual, case.expected) if (word := said)))
+    return AskedTest(
+        evaluation, name, path, passes=not case.passed, is_of_sentences=True, near=near, names=frozenset(near)
+    )
+
+
+def _asked(evaluation: Asked, case: CaseChange, names: frozenset[str]) -> AskedTest:
     name, path = key_of(case)
     meant = [
         intent

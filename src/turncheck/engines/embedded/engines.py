@@ -213,13 +213,14 @@ class EmbeddedEngine(Engine):
         # No two mutants are the same, so their trained models are not cached.
         return EmbeddedWorkshop(dataclasses.replace(self._pipeline_trainer, cache=None), seed)
 
-    def as_trained(self, seed: int, *, understands: bool) -> TrainedProject:
+    def as_trained(self, seed: int, *, understands: bool, decides: bool = True) -> TrainedProject:
         """Return the project with what was trained on it; the base's steps of a pipeline may be in the cache."""
         from turncheck.engines.embedded.workshop import EmbeddedWorkshop, TrainedProject, Understanding
 
         nlu = self.nlu if understands else None
         workshop = EmbeddedWorkshop(self._pipeline_trainer, seed)
-        return TrainedProject(self.project, None if nlu is None else Understanding(nlu), self.ensemble, workshop)
+        ensemble = self.ensemble if decides else None
+        return TrainedProject(self.project, None if nlu is None else Understanding(nlu), ensemble, workshop)
 
     @cached_property
     def _calibration(self) -> tuple[Trust | None, ConfidenceMap | None]:

@@ -8,11 +8,13 @@ from msgspec import UnsetType
 
 from turncheck.comparison.changes import SINGULAR, number_of
 from turncheck.messages.phrasing import count
+from turncheck.comparison.training_changes import sentences_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from turncheck.comparison.changes import CaseChange
+    from turncheck.comparison.metrics import MetricDelta
     from turncheck.comparison.model import Comparison
     from turncheck.report.causes import Cause
     from turncheck.report.model import Report
@@ -48,11 +50,15 @@ def is_proved(case: CaseChange) -> bool:
     return bool(case.causes) and all(cause.proved for cause in case.causes)
 
 
-def without_in_words(case: CaseChange) -> str:
-    """``without that, it passes``: what proves the causes of a test."""
-    number = len(case.causes)
-    without = "that" if number == 1 else "both changes" if number == 2 else f"these {number} changes"
-    return f"without {without}, it {'fails' if case.passed else 'passes'}"
+def without_in_words(case: CaseChange, right: str = "passes", wrong: str = "fails") -> str:
+    """``without that, it passes``: what proves the causes of a test; ``right`` and ``wrong`` say how one ends."""
+    return f"{without_causes(case.causes)}, it {wrong if case.passed else right}"
+
+
+def without_causes(causes: Sequence[Cause]) -> str:
+    """``without both changes``."""
+    number = len(causes)
+    return f"without {'that' if number == 1 else 'both changes' if number == 2 else f'these {number} changes'}"
 
 
 def why_in_words(case: CaseChange) -> str:
@@ -66,18 +72,23 @@ def why_in_words(case: CaseChange) -> str:
     return f"possibly because {cause_in_words(first)}{more}"
 
 
+def why_dropped_in_words(metric: MetricDelta) -> str:
+    """The same of an intent whose F1 dropped."""
+    causes = metric.known_causes
+    if not causes:
+        return ""
+    undone = f"{without_causes(causes)}, its sentences are understood as on the base"
+    return f"because {causes_in_words(causes)}; {undone}"
+
+
 def how_proved(report: Report, compared: Comparison | None) -> list[str]:
     """Say how causes were found, what stood in while they were tried, and whether some had to be left open."""
     found = report.causes
     if compared is None or isinstance(found, UnsetType):
         return []
-    cases = (
-        *compared.stories.newly_failing,
-        *compared.e2e.newly_failing,
-        *compared.stories.better,
-        *compared.e2e.better,
-    )
-    if not any(map(is_proved, cases)):
+    kinds = (compared.stories, compared.e2e, compared.batch, *(cases for _, cases in sentences_of(compared)))
+    cases = (case for of_kind in kinds for case in (*of_kind.newly_failing, *of_kind.better))
+    if not any(map(is_proved, cases)) and not any(metric.known_causes for metric in compared.metrics):
         return []
     replaced = [one.component for one in report.engine.substitutions if one.used] if report.engine else []
     stood_in = f", with what stands in for {' and '.join(replaced)}" if replaced else ""

@@ -9,6 +9,7 @@ from turncheck.comparison.explanations import LEADING
 from turncheck.comparison.training_changes import dropped_intents, intent_of, many_moved
 from turncheck.messages.phrasing import count
 from turncheck.render.wording.figures import few
+from turncheck.render.wording.causes import causes_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -138,7 +139,8 @@ def broken_intents_in_words(compared: Comparison, reported: AbstractSet[str | No
         reported: metrics that something else reports already. With whom a new intent collides that is mostly wrong is
             said with it.
     """
-    dropped = [intent_of(intent.name) for intent in dropped_intents(compared) if intent.name not in reported]
+    metrics = [intent for intent in dropped_intents(compared) if intent.name not in reported]
+    dropped = [intent_of(intent.name) for intent in metrics]
     new = {one.name for one in compared.newly_judged if one.mostly_wrong and one.kind == "intents"}
     pairs = [collision.intents for collision in compared.collisions if not new & set(collision.intents)]
     if not dropped:
@@ -146,6 +148,7 @@ def broken_intents_in_words(compared: Comparison, reported: AbstractSet[str | No
     first, others = dropped[0], dropped[1:]
     partner = next((one if other == first else other for one, other in pairs if first in {one, other}), None)
     why = f", which now collides with '{partner}'" if partner is not None else ""
+    why += f": {causes_in_words(causes)}" if (causes := metrics[0].known_causes) else ""
     apart = [pair for pair in pairs if not set(pair) & set(dropped)]
     collide = f"; {_collide(*apart[0])}" if apart else ""
     return f"a real drop of intent '{first}'{_more(len(others), 'intent')}{why}{collide}"

@@ -1,0 +1,140 @@
+"""The cause of a sentence that is newly misunderstood, and of an intent that is really worse."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from golden_texts import Golden
+from repository_at_work import commit_change
+
+from turncheck import api
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from turncheck.conclude import Outcome
+    from turncheck.report.causes import Cause
+
+CONFIG = """version: "3.1"
+language: en
+pipeline:
+- name: WhitespaceTokenizer
+- name: CountVectorsFeaturizer
+- name: DIETClassifier
+"""
+PLACES = ("north", "south", "east", "west", "old town", "harbour", "airport", "station", "museum", "stadium")
+SENTENCES = {
+    "weather": tuple(f"how is the weather in the {place}" for place in PLACES),
+    "bus": tuple(f"when does the bus to the {place} leave" for place in PLACES),
+    "room": tuple(f"i need a room near the {place}" for place in PLACES),
+}
+DOMAIN = 'version: "3.1"\nintents: [weather, bus, room]\nresponses:\n  utter_hello:\n  - text: Hello\n'
+
+
+def nlu(sentences: Mapping[str, tuple[str, ...]]) -> str:
+    intents = "".join(
+        f"- intent: {intent}\n  examples: |\n" + "".join(f"    - {text}\n" for text in texts)
+        for intent, texts in sentences.items()
+    )
+    return f'version: "3.1"\nnlu:\n{intents}'
+
+
+BOT = {"domain.yml": DOMAIN, "config.yml": CONFIG, "data/nlu.yml": nlu(SENTENCES)}
+DRAWN = {
+    **SENTENCES,
+    "bus": (*SENTENCES["bus"], *(f"how is the weather for the bus in the {place}" for place in PLACES[:2])),
+    "room": (*SENTENCES["room"], *(f"how is the weather in the {place} today" for place in PLACES)),
+}
+COPIED = {**DRAWN, "room": (*SENTENCES["room"], *SENTENCES["weather"])}
+"""Sentences of rooms draw those about the weather away; those of buses do not."""
+HARMLESS = {"domain.yml": DOMAIN.replace("Hello", "Good morning")}
+
+
+@pytest.fixture
+def judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
+    def judge(change: Mapping[str, str], base: Mapping[str, str] = BOT, **settings: Any) -> Outcome:
+        commit_change(tmp_path, base, change)
+        return api.run(".", base="main", workers=1, fail_on=("new-failures",), **settings)
+
+    monkeypatch.chdir(tmp_path)
+    return judge
+
+
+def named(causes: tuple[Cause, ...]) -> list[tuple[str, str, str]]:
+    assert all(cause.proved for cause in causes)
+    return [(cause.kind, cause.name, cause.change) for cause in causes]
+
+
+def test_an_intent_that_is_really_worse_has_its_cause(judged: Callable[..., Outcome], golden: Golden) -> None:
+    outcome = judged({**HARMLESS, "data/nlu.yml": nlu(COPIED)}, evaluations=("nlu",))
+
+    metric = outcome.comparison.metric("nlu.intents[weather].f1")
+    assert metric is not None
+    assert metric.judgement == "worse"
+    assert named(metric.known_causes) == [("intents", "room", "changed")]
+    golden(outcome.verdict.summary)
+    files = {rendered.name: rendered.encoded.decode() for rendered in outcome.renderings()}
+    assert json.loads(files["report.json"])["causes"]["intents"][0]["intent"] == "weather"
+    for name in ("comment.md", "summary.md", "junit.xml", "report.html"):
+        assert "understood as on the base" in files[name], name
+    assert "understood as on the base" in outcome.texts()[0].encoded.decode()
+
+
+def test_a_component_that_is_gone_makes_all_intents_worse(judged: Callable[..., Outcome]) -> None:
+    config = CONFIG.replace("- name: DIETClassifier\n", "- name: KeywordIntentClassifier\n")
+
+    outcome = judged({"config.yml": config, **HARMLESS}, evaluations=("nlu",))
+
+    causes = {metric.name: metric.known_causes for metric in outcome.comparison.metrics if metric.known_causes}
+    assert {cause.name for parts in causes.values() for cause in parts} == {"DIETClassifier"}, causes
+
+
+TESTS = "tests/test_nlu.yml"
+ASKED = {
+    "weather": ("how is the weather in the north today", "how is the weather in the village"),
+    "bus": ("when does the bus to the village leave",),
+}
+
+
+def test_a_test_sentence_that_is_newly_misunderstood_has_its_cause(
+    judged: Callable[..., Outcome], golden: Golden
+) -> None:
+    base = {**BOT, TESTS: nlu(ASKED)}
+
+    outcome = judged({**HARMLESS, "data/nlu.yml": nlu(DRAWN)}, base, evaluations=("nlu",))
+
+    worse = {case.name: named(case.causes) for case in outcome.comparison.examples.worse}
+    assert worse == {ASKED["weather"][0]: [("intents", "room", "changed")]}
+    golden("\n".join(line for line in outcome.texts()[0].encoded.decode().splitlines() if "without" in line))
+
+
+def test_a_test_sentence_that_is_understood_again_has_its_cause(judged: Callable[..., Outcome]) -> None:
+    base = {**BOT, "data/nlu.yml": nlu(DRAWN), TESTS: nlu(ASKED)}
+
+    outcome = judged({**HARMLESS, "data/nlu.yml": nlu(SENTENCES)}, base, evaluations=("nlu",))
+
+    better = {case.name: named(case.causes) for case in outcome.comparison.examples.better}
+    assert better == {ASKED["weather"][0]: [("intents", "room", "changed")]}
+
+
+def test_an_utterance_of_a_suite_has_its_cause(judged: Callable[..., Outcome]) -> None:
+    cases = [{"input": text, "intent": intent} for intent, texts in ASKED.items() for text in texts]
+    base = {**BOT, "tests/trips.json": json.dumps({"testCases": cases})}
+
+    outcome = judged({**HARMLESS, "data/nlu.yml": nlu(DRAWN)}, base, evaluations=("batch",))
+
+    worse = {case.name: named(case.causes) for case in outcome.comparison.batch.worse}
+    assert worse == {ASKED["weather"][0]: [("intents", "room", "changed")]}
+    assert "intent 'room' was changed" in outcome.verdict.summary
+
+
+def test_a_sentence_that_fails_by_nothing_of_the_project_has_no_cause(judged: Callable[..., Outcome]) -> None:
+    base = {**BOT, TESTS: nlu(ASKED)}
+    edited = {"weather": ASKED["weather"], "room": ASKED["bus"]}
+
+    outcome = judged({**HARMLESS, TESTS: nlu(edited)}, base, evaluations=("nlu",))
+
+    assert [case.causes for case in outcome.comparison.examples.became_wrong] == [()]
