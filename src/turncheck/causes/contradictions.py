@@ -8,25 +8,32 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from turncheck.causes.search import Found, Taken, Trials
 from turncheck.messages.errors import TrainingRefusedError
-from turncheck.validation.conflicts import check_story_conflicts, rule_conflicts
+from turncheck.project.config import smallest_max_history
+from turncheck.validation.conflicts import rule_conflicts, story_conflicts
 from turncheck.validation.facts import gather
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from turncheck.causes.parts import Changes
     from turncheck.messages.finding import Finding, Location
     from turncheck.project.model import Project
+    from turncheck.validation.conflicts import StoryConflict
+    from turncheck.validation.facts import Facts
 
 OF_RULES: Final = "rule-contradiction"
 CODES: Final = (OF_RULES, "story-conflict")
 """The codes of findings that are looked for again."""
+_MOST_PAIRS: Final = 10_000
+_Key = tuple[str, ...]
+"""Two names that contradict each other, after what they do so."""
 _BLOCKS: Final = frozenset({"rules", "stories"})
 
 
@@ -97,21 +104,30 @@ class Contradictions:
         if not taken:
             return frozenset()
         left = _contradictions(self.changes.without(taken))
-        return frozenset() if left is None else frozenset(one for one in asked if self._keys[one].isdisjoint(left))
+        if left is None:
+            return frozenset()
+        return frozenset(one for one in asked if self._keys[one] and self._keys[one].isdisjoint(left))
 
     @cached_property
-    def _keys(self) -> list[frozenset[Hashable]]:
+    def _keys(self) -> list[frozenset[_Key]]:
         """By what each finding is known: what contradicts what there, and does not on the base."""
         old = _contradictions(self.changes.without(range(len(self.changes.parts)))) or frozenset()
-        keys = [self._keys_of(finding) for finding in self.findings]
-        return [one - old or one for one in keys]
+        return [keys - old or keys for keys in map(self._keys_of, self.findings)]
 
-    def _keys_of(self, finding: Finding) -> frozenset[Hashable]:
+    def _keys_of(self, finding: Finding) -> frozenset[_Key]:
         if finding.code != OF_RULES:
-            return frozenset({(finding.code, finding.about or finding.location)})
-        first = self._blocks.get(finding.location)
+            return self._conflicts.get(finding.location, frozenset())
+        first = self._blocks.get(finding.location, "")
         others = {name.name for name in finding.about} - {first}
         return frozenset((first, other) for other in others) or frozenset({(first, "")})
+
+    @cached_property
+    def _conflicts(self) -> dict[Location, frozenset[_Key]]:
+        """What the conflicts of stories here are known by, by their places."""
+        found: dict[Location, frozenset[_Key]] = {}
+        for conflict in story_conflicts(_facts(self.changes.head)):
+            found[conflict.location] = found.get(conflict.location, frozenset()).union(_keys_of_stories(conflict))
+        return found
 
     @cached_property
     def _blocks(self) -> dict[Location, str]:
@@ -137,15 +153,19 @@ class Contradictions:
         for number in inner:
             if number not in alone or (number in either and alone[number] not in to_blame):
                 parts, findings = self._changed(number), [number]
-                for group in [one for one in groups if one[0] & parts]:
+                for group in [one for one in groups if one[0] & parts and self._is_of(number, one[1])]:
                     groups.remove(group)
                     parts, findings = parts | group[0], [*findings, *group[1]]
                 groups.append((parts, findings))
         for number in numbers:
             for parts, findings in groups:
-                if number not in findings and self._changed(number) and self._changed(number) <= parts:
+                changed = self._changed(number)
+                if number not in findings and changed and changed <= parts and self._is_of(number, findings):
                     findings.append(number)
         return [Mutual(tuple(sorted(parts)), tuple(sorted(findings))) for parts, findings in groups]
+
+    def _is_of(self, number: int, findings: Sequence[int]) -> bool:
+        return self.findings[number].code == self.findings[findings[0]].code
 
     def _would_do(self, number: int, part: int) -> bool:
         """Whether a finding is gone without all other changed parts that it names, too."""
@@ -154,11 +174,17 @@ class Contradictions:
 
     def _is_among_changed(self, number: int) -> bool:
         """Whether a changed rule or story contradicts another changed one there."""
-        finding = self.findings[number]
-        if finding.code != OF_RULES:
-            return False
-        first = self._blocks.get(finding.location)
-        return first in self._parts and any(name.name in self._parts for name in finding.about if name.name != first)
+        return any(one in self._parts and other in self._parts for one, other in self._pairs(number))
+
+    def contradicted(self, number: int, part: int) -> tuple[str, ...]:
+        """Return the rules and stories that a changed one contradicts where a finding is."""
+        name = self.changes.parts[part].name
+        found = {other if one == name else one for one, other in self._pairs(number) if name in {one, other}}
+        return tuple(sorted(found - {""}))
+
+    def _pairs(self, number: int) -> Iterator[tuple[str, str]]:
+        """What contradicts what there, by name."""
+        return ((key[-2], key[-1]) for key in self._keys[number])
 
     def _changed(self, number: int) -> set[int]:
         """The changed rules and stories that a finding names."""
@@ -175,17 +201,26 @@ class Contradictions:
         }
 
 
-def _contradictions(project: Project) -> frozenset[Hashable] | None:
+def _contradictions(project: Project) -> frozenset[_Key] | None:
     """What the check finds, by its keys; ``None`` if the dialogues cannot be followed."""
-    facts = gather(project)
+    facts = _facts(project)
     if facts.dialogues is None or facts.dialogues.refused is not None:
         return None
     try:
         conflicts = rule_conflicts(facts)
     except TrainingRefusedError:
         return None
-    found = {(finding.code, finding.about or finding.location) for finding in check_story_conflicts(facts)}
-    pairs = {
+    found: set[_Key] = {key for conflict in story_conflicts(facts) for key in _keys_of_stories(conflict)}
+    pairs: set[_Key] = {
         (conflict.place.name, other) for conflict in conflicts for other in [o.name for o in conflict.others] or [""]
     }
     return frozenset(found | pairs)
+
+
+def _facts(project: Project) -> Facts:
+    return gather(project, max_history=smallest_max_history(project.config))
+
+
+def _keys_of_stories(conflict: StoryConflict) -> Iterator[_Key]:
+    """The stories that disagree, two by two, and after what; of very many some."""
+    return ((conflict.event, conflict.name, *pair) for pair in islice(conflict.pairs, _MOST_PAIRS))

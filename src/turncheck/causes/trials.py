@@ -128,12 +128,20 @@ class Laboratory:
             part = self.changes.parts[number]
             shared = [place for place, name in enumerate(asked.near) if name in part.names]
             of_its_kind = ("nlu" in part.learners) == asked.is_of_sentences
-            tier = 0 if shared else 1 if part.kind in {"pipeline", "policies", "config"} else 2
+            is_setting = part.kind in {"pipeline", "policies", "config"}
+            tier = -1 if is_setting and self._most_changed else 0 if shared else 1 if is_setting else 2
             tier = 3 if tier == 2 and not part.names & asked.names else tier
             is_spare = part.change == "added" and part.kind in _SPARE
             return (tier + (not of_its_kind) + is_spare, -len(shared), min(shared, default=0), number)
 
         return sorted(range(len(self.changes.parts)), key=key)
+
+    @cached_property
+    def _most_changed(self) -> bool:
+        """Whether most of all tests changed, as if by a setting."""
+        utterances = sum(len(suite.cases) for suite in self.sentences.suites)
+        number = len(self.stories) + len(self.cases) + len(self.sentences.examples) + utterances
+        return 2 * len(self.tests) > number
 
     def run(self, taken: Taken, asked: Sequence[int]) -> frozenset[int]:
         """Take parts back, train, and return the tests that then end as on the base; none if it cannot be trained."""

@@ -21,7 +21,7 @@ from turncheck.comparison.cases import (
     response_cases,
     story_cases,
 )
-from turncheck.comparison.causes import by_cause, with_causes, with_faults_by_cause
+from turncheck.comparison.causes import with_causes
 from turncheck.comparison.changes import (
     ASKED,
     CaseChange,
@@ -33,6 +33,7 @@ from turncheck.comparison.changes import (
     SettingChange,
     SimilarSentences,
 )
+from turncheck.comparison.contradictions import at_their_causes, with_faults_by_cause
 from turncheck.comparison.hidden import as_both_show, hidden_on
 from turncheck.comparison.losses import many_losses
 from turncheck.comparison.matching import apart, lost
@@ -188,7 +189,7 @@ def compare(report: Report, baseline: model.Baseline) -> model.Comparison:
                 return _alone(report, model.BaselineUsed(status="missing", reason=reason), agreed=True)
             seen_base, seen = as_both_show(base, report)
             validation, suspects = validation_beside(seen, seen_base), not_yet_recorded(report, base)
-            validation = by_cause(validation or report.validation, report, base) or validation
+            validation = at_their_causes(validation or report.validation, report, base) or validation
             messages = tuple(
                 model.CaseMessages(case=number, messages=case_messages) for number, case_messages in suspects.items()
             )

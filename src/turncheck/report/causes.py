@@ -70,6 +70,8 @@ class CausesOfFinding(Part, frozen=True, kw_only=True):
     """Where it is."""
     causes: tuple[Cause, ...]
     """What has to be taken back together."""
+    contradicted: tuple[tuple[str, ...], ...] = ()
+    """The rules and stories that each of these contradicts there."""
 
 
 class MutualContradiction(Part, frozen=True, kw_only=True):
@@ -77,8 +79,10 @@ class MutualContradiction(Part, frozen=True, kw_only=True):
 
     causes: tuple[Cause, ...]
     """The rules and stories."""
+    code: str = "rule-contradiction"
+    """What kind of findings they are."""
     locations: tuple[Location, ...]
-    """Where the findings ``rule-contradiction`` are that it explains."""
+    """Where the findings are that it explains."""
 
 
 class Causes(Part, frozen=True, kw_only=True):

@@ -117,6 +117,7 @@ def _with_causes_of_findings(found: Causes, changes: Changes, findings: Sequence
                 code=findings[number].code,
                 location=findings[number].location,
                 causes=tuple(_cause(changes.parts[part]) for part in parts),
+                contradicted=tuple(contradictions.contradicted(number, part) for part in parts),
             )
             for number, parts in sorted(tried.causes.items())
             if number not in said
@@ -124,6 +125,7 @@ def _with_causes_of_findings(found: Causes, changes: Changes, findings: Sequence
         mutual=tuple(
             MutualContradiction(
                 causes=tuple(structs.replace(_cause(changes.parts[part]), proved=False) for part in one.parts),
+                code=findings[one.findings[0]].code,
                 locations=tuple(findings[number].location for number in one.findings),
             )
             for one in mutual

@@ -6,6 +6,7 @@ Stories that disagree about what comes next, loose checkpoints, contradicting ru
 from __future__ import annotations
 
 from collections import Counter, deque
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
@@ -70,12 +71,23 @@ def check_joined_dialogues(facts: Facts) -> Iterator[Finding]:
 # --- stories against stories -----------------------------------------------------------------------------------------
 
 
-class _Situation(Struct):
+class StoryConflict(Struct):
     """A history and what follows after it: action → the stories with it, by name, with the place of the step."""
 
     event: str
     name: str
     actions: dict[str, dict[str, Location]] = field(default_factory=dict)
+
+    @property
+    def location(self) -> Location:
+        """Where the last of the stories begins to disagree with those before it."""
+        return max((min(places.values(), key=_by_place) for places in self.actions.values()), key=_by_place)
+
+    @property
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """Stories that disagree, two by two."""
+        for one, other in combinations(self.actions.values(), 2):
+            yield from ((min(pair), max(pair)) for pair in product(one, other))
 
 
 def check_max_history(facts: Facts) -> Iterator[Finding]:
@@ -86,6 +98,11 @@ def check_max_history(facts: Facts) -> Iterator[Finding]:
 
 
 def check_story_conflicts(facts: Facts) -> Iterator[Finding]:
+    """Stories that disagree about what comes next."""
+    yield from map(_conflict, story_conflicts(facts))
+
+
+def story_conflicts(facts: Facts) -> Iterable[StoryConflict]:
     """Find histories (the last ``max_history`` states, or all) after which stories go on differently, as Rasa does.
 
     No story can teach UnexpecTED's action, so it always conflicts. Linear in the number of turns times
@@ -93,7 +110,7 @@ def check_story_conflicts(facts: Facts) -> Iterator[Finding]:
     """
     dialogues, max_history = facts.dialogues, facts.max_history
     if dialogues is None or not facts.project.stories or not facts.has_valid_max_history:
-        return
+        return ()
     first: dict[Hashable, str] = {}
     parting: set[Hashable] = set()
     for tracker in dialogues.trackers.stories:
@@ -101,17 +118,17 @@ def check_story_conflicts(facts: Facts) -> Iterator[Finding]:
             if first.setdefault(history, event.label) != event.label or event.label == ACTION_UNLIKELY_INTENT:
                 parting.add(history)
     if not parting:
-        return
-    situations: dict[Hashable, _Situation] = {}
+        return ()
+    situations: dict[Hashable, StoryConflict] = {}
     for tracker in dialogues.trackers.stories:
         for history, state, event in _turns(tracker, max_history):
             previous = _previous_event(state) if history in parting else None
             if previous is None:
                 continue  # no conflict; or the very start of a conversation, which is never predicted
-            situation = situations.setdefault(history, _Situation(*previous))
+            situation = situations.setdefault(history, StoryConflict(*previous))
             places = situation.actions.setdefault(event.label, {})
             places.setdefault(tracker.name, event.location or tracker.location or Location(""))
-    yield from map(_conflict, situations.values())
+    return situations.values()
 
 
 def _turns(tracker: StoryTracker, max_history: int | None) -> Iterator[tuple[Hashable, State, ActionExecuted]]:
@@ -144,15 +161,14 @@ def _previous_event(state: State) -> tuple[str, str] | None:
     return None
 
 
-def _conflict(situation: _Situation) -> Finding:
+def _conflict(situation: StoryConflict) -> Finding:
     ways = "; ".join(f"'{action}' in {_named(places)}" for action, places in sorted(situation.actions.items()))
-    location = max((min(places.values(), key=_by_place) for places in situation.actions.values()), key=_by_place)
     every = {place for places in situation.actions.values() for place in places.values()}
     return found(
         "story-conflict",
         f"After the {situation.event} '{situation.name}' stories continue differently: {ways}.",
-        location,
-        others=sorted(every - {location}, key=_by_place),
+        situation.location,
+        others=sorted(every - {situation.location}, key=_by_place),
         about=(
             *(Name("story", name) for places in situation.actions.values() for name in places),
             Name("event", situation.name),

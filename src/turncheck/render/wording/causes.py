@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from msgspec import UnsetType
 
 from turncheck.comparison.changes import SINGULAR, number_of
-from turncheck.messages.phrasing import count
 from turncheck.comparison.training_changes import sentences_of
+from turncheck.messages.phrasing import count
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -8,8 +8,8 @@ from turncheck.comparison.changes import SINGULAR, ChangedPart, FallbackChange, 
 from turncheck.comparison.explanations import LEADING
 from turncheck.comparison.training_changes import dropped_intents, intent_of, many_moved
 from turncheck.messages.phrasing import count
-from turncheck.render.wording.figures import few
 from turncheck.render.wording.causes import causes_in_words
+from turncheck.render.wording.figures import few
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -1,0 +1,226 @@
+"""Contradictions that changed rules and stories bring: their own fault, not that of the stories that nobody touched.
+
+One finding stands for all that a changed rule or story contradicts, at its changed line, with advice about the change.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec import UnsetType
+
+from turncheck.comparison.changes import SINGULAR
+from turncheck.messages.finding import Name
+from turncheck.messages.phrasing import count
+from turncheck.report.model import FindingCounts
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from turncheck.messages.finding import Finding, Location
+    from turncheck.report.causes import Cause, Causes, CausesOfFinding
+    from turncheck.report.model import Report, Skipped, Validation
+
+_OF_RULES: Final = "rule-contradiction"
+CONTRADICTIONS: Final = frozenset({_OF_RULES, "story-conflict"})
+"""The findings that are gathered at their causes."""
+_ADVICE: Final = "Undo it, or change with it what it contradicts."
+_ADVICE_FOR_SEVERAL: Final = "Let the same action follow in all of them, or undo what does not belong."
+_MOST_NAMED: Final = 3
+
+_Key = tuple[str, tuple["Cause", ...]]
+"""A code, and the part that brings such findings, or the parts of which none alone does."""
+_Caused = dict[_Key, list["Finding"]]
+
+
+def at_their_causes(validation: Validation | None, report: Report, base: Report) -> Validation | None:
+    """Return the findings with one contradiction for each changed rule or story that brings some, at its changed line.
+
+    ``None`` if there is none.
+    """
+    found = report.causes
+    if validation is None or isinstance(found, UnsetType) or found.base != base.source.commit:
+        return None
+    caused, others = _by_cause(validation.findings, found)
+    if not caused:
+        return None
+    rules = _rules_of(report)
+    merged = [_of_causes(causes, findings, rules) for (_, causes), findings in _keys_as_one(caused).items()]
+    findings = tuple(sorted((*others, *merged), key=lambda finding: finding.order))
+    severities = [finding.severity for finding in findings]
+    counts = FindingCounts(**{name: severities.count(name) for name in ("error", "warning", "info")})
+    return msgspec.structs.replace(validation, findings=findings, counts=counts)
+
+
+def _by_cause(findings: Sequence[Finding], found: Causes) -> tuple[_Caused, list[Finding]]:
+    """The findings by their causes, and those that are not gathered."""
+    places = {(one.code, one.location): one for one in found.findings if stands_at_its_causes(one)}
+    mutual = {(one.code, location): one.causes for one in found.mutual for location in one.locations}
+    caused: _Caused = {}
+    others: list[Finding] = []
+    for finding in findings:
+        place = finding.code, finding.location
+        if place in mutual:
+            caused.setdefault((finding.code, mutual[place]), []).append(finding)
+        if (one := places.get(place)) is not None:
+            contradicted = dict(zip(one.causes, one.contradicted, strict=False))
+            for cause in one.causes:
+                own = _with_names(finding, cause, contradicted.get(cause, ()))
+                caused.setdefault((finding.code, (cause,)), []).append(own)
+        if place not in mutual and place not in places:
+            others.append(finding)
+    return caused, others
+
+
+def stands_at_its_causes(found: CausesOfFinding) -> bool:
+    """Whether changed rules and stories bring a contradiction, and are still there."""
+    causes = found.causes
+    return found.code in CONTRADICTIONS and all(one.kind in {"rules", "stories"} and one.location for one in causes)
+
+
+def _with_names(finding: Finding, cause: Cause, contradicted: Sequence[str]) -> Finding:
+    """A finding that names only what a changed rule or story contradicts, as far as that is known."""
+    if not contradicted:
+        return finding
+    about = tuple(Name("story", name) for name in (cause.name, *contradicted))
+    return msgspec.structs.replace(finding, about=about)
+
+
+def _keys_as_one(caused: _Caused) -> _Caused:
+    """Put together what is about keys of retrieval intents: one mistake, however many intents it is made for."""
+    of_keys = [key for key, findings in caused.items() if _keys_of(findings)]
+    causes = {cause for _, causes in of_keys for cause in causes}
+    ordered = tuple(sorted(causes, key=lambda cause: (_place(cause), cause.name)))
+    findings = [finding for key in of_keys for finding in caused[key]]
+    others = {key: found for key, found in caused.items() if key not in of_keys}
+    return {**others, (_OF_RULES, ordered): findings} if of_keys else others
+
+
+def _place(cause: Cause) -> tuple[str, int, int]:
+    return cause.location.sort_key if cause.location is not None else ("", 0, 0)
+
+
+def _of_causes(causes: tuple[Cause, ...], findings: Sequence[Finding], rules: Collection[str]) -> Finding:
+    """All contradictions that a changed rule or story brings, or several of which none alone does, as one finding."""
+    named = _stories_of(findings)
+    first, is_single, keys = causes[0], len(causes) == 1, _keys_of(findings)
+    others = [name for name in named if name != first.name] or list(
+        dict.fromkeys(str(one.location) for one in findings)
+    )
+    fault = _fault(causes, others, rules, keys)
+    if keys:
+        message = f"{fault}: {count(len(named), 'rule')} contradict each other."
+        each = f"the intent '{keys[0].name}'" if len(keys) == 1 else f"each of these intents, for '{keys[0].name}'"
+        hint = f"Write one rule for {each}, with the action 'utter_{keys[0].name}'."
+    elif is_single:
+        message, hint = f"The {fault}: {some_of(others)}.", _ADVICE
+    else:
+        message, hint = f"{fault}: {some_of([cause.name for cause in causes])}.", _ADVICE_FOR_SEVERAL
+    of_story = is_single and first.kind == "stories"
+    places = {place for one in findings for place in ((one.location, *one.others) if of_story else (one.location,))}
+    at = [place for cause in causes if (place := cause.location)] or [finding.location for finding in findings]
+    location = min(at, key=lambda place: place.sort_key)
+    return msgspec.structs.replace(
+        findings[0],
+        message=message,
+        location=location,
+        hint=hint,
+        others=tuple(sorted(places - {location}, key=lambda place: place.sort_key)),
+        names=keys,
+        about=(Name("cause", first.name), *(Name("story", name) for name in sorted(others))),
+    )
+
+
+def _stories_of(findings: Sequence[Finding]) -> list[str]:
+    """The rules and stories that contradict each other there."""
+    return list(dict.fromkeys(name.name for finding in findings for name in finding.about if name.kind == "story"))
+
+
+def _keys_of(findings: Sequence[Finding]) -> tuple[Name, ...]:
+    """The retrieval intents, if all contradictions are between rules for their keys."""
+    if not all(finding.names for finding in findings):
+        return ()
+    return tuple(Name("intent", intent) for intent in sorted({finding.names[0].name for finding in findings}))
+
+
+def _fault(causes: Sequence[Cause], contradicted: Collection[str], rules: Collection[str], keys: Sequence[Name]) -> str:
+    """What is wrong: ``rule 'greet' was changed and now contradicts 2 stories``, or what rules see of an intent's keys.
+
+    ``keys`` names the intents, if all contradictions are between rules for their keys.
+    """
+    if keys:
+        only, hidden = (some_of([f"{key.name}{end}" for key in keys]) for end in ("", "/…"))
+        return f"Rules see only {only}, not {hidden}"
+    if len(causes) > 1:
+        of_rules = sum(cause.kind == "rules" for cause in causes)
+        parts = [count(of_rules, "rule")] if of_rules else []
+        parts += [count(len(causes) - of_rules, "story", "stories")] if len(causes) > of_rules else []
+        return f"{' and '.join(parts)} of this change contradict each other"
+    of_rules = sum(name in rules for name in contradicted)
+    counted = [
+        *([count(len(contradicted) - of_rules, "story", "stories")] if len(contradicted) > of_rules else []),
+        *([count(of_rules, "rule")] if of_rules else []),
+    ]
+    return f"{_in_short(causes[0])} and now contradicts {' and '.join(counted)}"
+
+
+def some_of(names: Sequence[str]) -> str:
+    """``'a', 'b', 'c' and 4 more``."""
+    named = ", ".join(f"'{name}'" for name in names[:_MOST_NAMED])
+    return f"{named} and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else named
+
+
+def _rules_of(report: Report) -> frozenset[str]:
+    rules = report.coverage.get("rules")
+    return frozenset(item.name for item in rules.items) if rules is not None else frozenset()
+
+
+def _in_short(cause: Cause) -> str:
+    """``rule 'greet' was changed``."""
+    what = f"{SINGULAR[cause.kind]} '{cause.name}'"
+    return f"{what} replaced '{cause.old_name}'" if cause.change == "replaced" else f"{what} was {cause.change}"
+
+
+# Evaluations that contradictions keep from running: because of the change, too.
+
+
+def with_faults_by_cause(report: Report) -> Report:
+    """Return the report whose evaluations could not be run because of what was changed, not of what it contradicts."""
+    findings = report.validation.findings if report.validation else ()
+    if isinstance(report.causes, UnsetType):
+        return report
+    causes = {(cause.location, cause.name): (cause,) for cause in _causes_of(report.causes)}
+    mutual = [cause for one in report.causes.mutual for cause in one.causes]
+    rules = _rules_of(report)
+    caused: dict[Location, tuple[str, Location]] = {}
+    for finding in findings:
+        named = next((name.name for name in finding.about if name.kind == "cause"), None)
+        if named is None or finding.code != _OF_RULES:
+            continue
+        about = {name.name for name in finding.about}
+        of_finding = causes.get((finding.location, named)) or [one for one in mutual if one.name in about]
+        if of_finding:
+            contradicted = [name.name for name in finding.about if name.kind == "story"]
+            fault = _fault(of_finding, contradicted, rules, finding.names)
+            caused |= dict.fromkeys((finding.location, *finding.others), (fault, finding.location))
+    if not caused:
+        return report
+    skipped = tuple(
+        _with_cause(one, *caused[one.location]) if one.fault and one.location in caused else one
+        for one in report.skipped
+    )
+    return msgspec.structs.replace(report, skipped=skipped)
+
+
+def _causes_of(found: Causes) -> Iterator[Cause]:
+    for one in found.findings:
+        if one.code == _OF_RULES and stands_at_its_causes(one):
+            yield from one.causes
+
+
+def _with_cause(skipped: Skipped, fault: str, place: Location) -> Skipped:
+    """An evaluation that could not be run, with the changed part that must be seen to."""
+    return msgspec.structs.replace(
+        skipped, reason=f"{fault} ({place})", without_place=fault, cause=fault, location=place
+    )

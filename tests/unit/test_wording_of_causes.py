@@ -1,0 +1,67 @@
+"""Causes in words: how many are named, what is proved, and what is only near."""
+
+from __future__ import annotations
+
+import pytest
+from golden_texts import Golden
+
+from turncheck.comparison.changes import CaseChange
+from turncheck.comparison.metrics import MetricDelta
+from turncheck.messages.finding import Location
+from turncheck.render.entries import dropped_intent, steps
+from turncheck.render.spans import plain
+from turncheck.render.wording.causes import because_in_words, why_dropped_in_words, why_in_words
+from turncheck.report.causes import Cause
+
+
+def cause(name: str, *, kind: str = "rules", proved: bool = True) -> Cause:
+    place = Location("data/rules.yml", ord(name), 1)
+    return Cause(kind=kind, name=name, change="changed", location=place, proved=proved)
+
+
+def failing(name: str, *causes: Cause) -> CaseChange:
+    place = Location("tests/t.yml", 1, 1)
+    return CaseChange(name=name, location=place, base_location=place, passed=False, base_passed=True, causes=causes)
+
+
+@pytest.mark.parametrize("number", [1, 3, 4, 6])
+def test_the_title_names_three_causes_and_counts_the_others(number: int, golden: Golden) -> None:
+    tests = [failing(name, cause(name)) for name in "abcdef"[:number]]
+
+    golden(because_in_words(tests))
+
+
+def test_causes_that_it_takes_together_are_named_together(golden: Golden) -> None:
+    golden(because_in_words([failing("one", cause("a"), cause("b")), failing("two", cause("c"))]))
+
+
+def test_what_explains_most_tests_comes_first(golden: Golden) -> None:
+    golden(because_in_words([failing("one", cause("a")), failing("two", cause("b")), failing("three", cause("b"))]))
+
+
+def test_what_is_not_proved_is_only_possible_and_never_beside_what_is(golden: Golden) -> None:
+    near = failing("one", cause("a", proved=False), cause("b", proved=False))
+
+    golden(because_in_words([near]))
+    golden(because_in_words([near, failing("two", cause("c"))]))
+    golden(why_in_words(near))
+
+
+def test_below_a_test_two_possible_causes_are_named_and_the_others_counted(golden: Golden) -> None:
+    test = failing("one", *(cause(name, proved=False) for name in "abcde"))
+
+    golden("\n".join(plain(entry.line) for entry in steps([("story", test)]).below))
+
+
+def test_an_intent_that_is_worse_says_why(golden: Golden) -> None:
+    metric = MetricDelta(
+        name="nlu.intents[greet].f1",
+        better="higher",
+        kind="score",
+        value=0.5,
+        base=0.9,
+        causes=(cause("a"), cause("b")),
+    )
+
+    golden(why_dropped_in_words(metric))
+    golden("\n".join(plain(entry.line) for entry in dropped_intent(metric).below))
