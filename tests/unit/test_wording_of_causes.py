@@ -8,7 +8,8 @@ from golden_texts import Golden
 from turncheck.comparison.changes import CaseChange
 from turncheck.comparison.metrics import MetricDelta
 from turncheck.messages.finding import Location
-from turncheck.render.entries import dropped_intent, steps
+from turncheck.render.cause_entries import dropped_intent
+from turncheck.render.entries import steps
 from turncheck.render.spans import plain
 from turncheck.render.wording.causes import because_in_words, why_dropped_in_words, why_in_words
 from turncheck.report.causes import Cause

@@ -27,6 +27,7 @@ from turncheck.comparison.training_changes import dropped_intents, is_likely_mis
 from turncheck.messages.phrasing import count
 from turncheck.render import entries
 from turncheck.render.case_keys import misunderstood_cases, misunderstood_stories, new_and_old, wrong_sentences
+from turncheck.render.cause_entries import dropped_intent
 from turncheck.render.entries import (
     Test,
     caused_first,
@@ -161,7 +162,7 @@ def _of_intents(lists: Lists, compared: Comparison) -> Iterable[NeutralSection]:
     yield lists.listed("collisions", title, compared.collisions, entries.collision)
     dropped = [metric for metric in dropped_intents(compared) if metric.known_causes]
     title = f"Intents that are really worse ({len(dropped)})"
-    yield lists.listed("dropped", title, dropped, entries.dropped_intent)
+    yield lists.listed("dropped", title, dropped, dropped_intent)
 
 
 def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[NeutralSection]:

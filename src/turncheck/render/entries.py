@@ -9,14 +9,13 @@ from msgspec import UnsetType
 from msgspec.structs import replace
 
 from turncheck.comparison import changes
-from turncheck.comparison.training_changes import intent_of
 from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import count
 from turncheck.render import phrases
 from turncheck.render.case_keys import key_of_sentence, key_of_test, key_of_text
-from turncheck.render.spans import PROSE_LIMIT, Code, Entry, Line, Place, Prose, Said, line, listed
+from turncheck.render.cause_entries import causes_of, causes_of_finding
+from turncheck.render.spans import PROSE_LIMIT, Code, Entry, Line, Place, Prose, Said, at, line, listed
 from turncheck.render.strength_text import variant_line
-from turncheck.render.wording.causes import is_proved, without_causes, without_in_words
 from turncheck.render.wording.newly_judged import WHAT, details, outcome_in_words
 from turncheck.render.wording.repeats import runs_in_words
 from turncheck.render.wording.tests import HeldTest, quarantine_in_words, with_copy_count
@@ -25,10 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
     from collections.abc import Set as AbstractSet
 
-    from turncheck.comparison.metrics import MetricDelta
     from turncheck.comparison.model import ChangedItem
     from turncheck.render.wording.verdict import FailedBy, GateResult
-    from turncheck.report.causes import Cause
     from turncheck.report.model import MutantResult, SentenceUnderNoise, Skipped, Substitution
 
 
@@ -41,8 +38,6 @@ _MOST_ALIKE: Final = 20
 """Of texts that are longer, so much is shown of what both begin with."""
 _MOST_FOLDED: Final = 50
 """At most this many entries are built below an entry."""
-_MOST_RULES: Final = 3
-"""Lines for the rules and stories behind a failure; all that the change removed or edited are listed elsewhere."""
 _PLURALS: Final = {"story": "stories", "end-to-end case": "end-to-end cases"}
 _VERBS: Final = {
     "unchanged": "like",
@@ -62,11 +57,11 @@ def sentence(case: changes.CaseChange) -> Entry:
     key = key_of_sentence(case.name, case.expected)
     if case.passed:
         spans = line(Said(case.name), was, ": ", Code(case.expected), " is right now")
-        return Entry(spans, _at(case.location), below=tuple(_causes(case, wrong="is misunderstood")), case=key)
+        return Entry(spans, at(case.location), below=tuple(causes_of(case, wrong="is misunderstood")), case=key)
     wrong = phrases.expected_intent(case.name, case.expected, case.actual, case.confidence, was=was)
     spans = line(wrong, f" ({runs_in_words(case.repeats)})") if not isinstance(case.repeats, UnsetType) else wrong
-    below = (*_causes(case, "is understood"), *map(training, case.because))
-    return Entry(spans, _at(case.location), below=below, case=key)
+    below = (*causes_of(case, "is understood"), *map(training, case.because))
+    return Entry(spans, at(case.location), below=below, case=key)
 
 
 def _newness(case: changes.CaseChange) -> str:
@@ -80,35 +75,35 @@ def _newness(case: changes.CaseChange) -> str:
 
 def survivor(mutant: MutantResult) -> Entry:
     """A mutant that nothing notices."""
-    return Entry(line(Prose(mutant.what)), _at(mutant.location), label=mutant.operator)
+    return Entry(line(Prose(mutant.what)), at(mutant.location), label=mutant.operator)
 
 
 def under_noise(sentence: SentenceUnderNoise) -> Entry:
     """A sentence, and what became of its variants."""
     entry = line(Said(sentence.text), " (", Code(sentence.intent), ")")
     below = tuple(Entry(variant_line(variant, sentence.intent)) for variant in sentence.failed)
-    return Entry(entry, _at(sentence.location), below=below, case=key_of_sentence(sentence.text, sentence.intent))
+    return Entry(entry, at(sentence.location), below=below, case=key_of_sentence(sentence.text, sentence.intent))
 
 
 def step(kind: str, case: changes.CaseChange) -> Entry:
     """A story, end-to-end or batch case, with its first failed step."""
     head, key = _test(kind, case), key_of_test(kind, case.name)
-    below = tuple(_causes(case))
+    below = tuple(causes_of(case))
     if case.misunderstood:
         passes = "it passes with its messages understood as on the base" if case.again else "the dialogue passes"
-        return Entry(line(head, f": {passes}, a sentence is misunderstood"), _at(case.location), below=below, case=key)
+        return Entry(line(head, f": {passes}, a sentence is misunderstood"), at(case.location), below=below, case=key)
     if case.passed or not (case.expected or case.actual):
-        return Entry(head, _at(case.location), below=below, case=key)
+        return Entry(head, at(case.location), below=below, case=key)
     spans = line(head, ": ", phrases.expected_got(case.expected, case.actual, case.remark))
-    return Entry(spans, _at(case.location), below=tuple(_below_case(case)), case=key)
+    return Entry(spans, at(case.location), below=tuple(_below_case(case)), case=key)
 
 
 def _below_case(case: changes.CaseChange) -> list[Entry]:
     """What the user said before the case failed, what else is misunderstood, and how often it was tried."""
     below = [Entry(phrases.heard(case))] if phrases.heard(case) else []
-    below += _causes(case)
+    below += causes_of(case)
     below += [
-        Entry(phrases.also_misunderstood(sentence, case=bool(case.again)), _at(sentence.location))
+        Entry(phrases.also_misunderstood(sentence, case=bool(case.again)), at(sentence.location))
         for sentence in case.sentences
     ]
     return [*below, Entry(line(case.again))] if case.again else below
@@ -155,12 +150,12 @@ def _keeps_from_passing(
 ) -> Entry:
     """A sentence that makes tests fail, those tests, and what drew it away."""
     if not sentence.expected:
-        return Entry(line(spoilt, ": the imported files do not say which sentence"), _at(sentence.location))
+        return Entry(line(spoilt, ": the imported files do not say which sentence"), at(sentence.location))
     wrong = phrases.expected_understood(sentence.expected, sentence.predicted, case=case)
     spans = line(Said(sentence.text), ": ", wrong, phrases.confidence_text(sentence.confidence), " in ", spoilt)
     reasons = (training(change, not_new=not_new) for change in sentence.because)
     key = key_of_test("end-to-end case" if case else "story", sentence.stories[0].name) if sentence.stories else ""
-    return Entry(spans, _at(sentence.location), below=tuple(reasons), case=key)
+    return Entry(spans, at(sentence.location), below=tuple(reasons), case=key)
 
 
 def steps(tests: Sequence[Test]) -> Entry:
@@ -173,33 +168,9 @@ def steps(tests: Sequence[Test]) -> Entry:
     alike = all(case.remark == first.remark for _, case in tests)
     spans = phrases.expected_got(first.expected, first.actual, first.remark if alike or not first.actual else "")
     alike_causes = dict.fromkeys(case.causes for _, case in tests)
-    shared = _causes(first) if len(alike_causes) == 1 else []
+    shared = causes_of(first) if len(alike_causes) == 1 else []
     below = [*shared, *(_named_test(*test, causes=not shared) for test in tests)]
     return _with_below(Entry(line(f"{counted}: ", spans)), below)
-
-
-def _causes(case: changes.CaseChange, right: str = "passes", wrong: str = "fails") -> list[Entry]:
-    """What makes a test end as it does, right or wrong; of many parts that only may have to do with it some.
-
-    They would hide the tests that fail because of them, and all that changed are listed below.
-    """
-    parts = case.causes
-    if not is_proved(case):
-        shown = parts if len(parts) <= _MOST_RULES else parts[: _MOST_RULES - 1]
-        more = len(parts) - len(shown)
-        entries = [_cause(part, "possibly because ") for part in shown]
-        return [*entries, *([Entry(line(f"… and {more:,} more rules or stories"))] if more else [])]
-    *others, last = parts
-    return [*(_cause(part) for part in others), _cause(last, after=f"; {without_in_words(case, right, wrong)}")]
-
-
-def _causes_of_finding(finding: changes.FindingChange) -> list[Entry]:
-    """The changed parts without which a finding is gone, unless it is at its cause."""
-    if not finding.causes or finding.causes[0].location == finding.location:
-        return []
-    *others, last = finding.causes
-    after = f"; without {'that' if not others else 'these changes'}, it is gone"
-    return [*(_cause(part) for part in others), _cause(last, after=after)]
 
 
 _DONE_TO_PART: Final = {
@@ -212,26 +183,13 @@ def changed_part(part: changes.ChangedPart) -> Entry:
     """A component or policy that the change edited, added, removed or moved, or that is run now or not any more."""
     done = _DONE_TO_PART.get(part.change, f" was {part.change} in this change")
     spans = line(f"{changes.SINGULAR.get(part.kind, 'part')} ", Code(part.name), done)
-    return Entry(spans, _at(part.location, on_base=part.change == "removed"))
-
-
-def _cause(cause: Cause, before: str = "", after: str = "") -> Entry:
-    """A changed part of the project that has to do with a test."""
-    kind = changes.SINGULAR.get(cause.kind, "part")
-    if cause.change == "renamed":
-        what = line(f"{before}{kind} ", Code(cause.old_name), " was renamed to ", Code(cause.name))
-    elif cause.change == "replaced":
-        what = line(f"{before}{kind} ", Code(cause.name), " replaced ", Code(cause.old_name))
-    else:
-        name = line(" ", Code(cause.name)) if cause.name else ()
-        what = line(f"{before}{kind}", name, f" was {cause.change}")
-    return Entry(line(what, " in this change", after), _at(cause.place, on_base=cause.location is None))
+    return Entry(spans, at(part.location, on_base=part.change == "removed"))
 
 
 def _named_test(kind: str, case: changes.CaseChange, *, causes: bool = False) -> Entry:
     spans = line(_test(kind, case), line(": ", phrases.heard(case)) if phrases.heard(case) else ())
-    below = tuple(_causes(case)) if causes else ()
-    return Entry(spans, _at(case.location), below=below, case=key_of_test(kind, case.name))
+    below = tuple(causes_of(case)) if causes else ()
+    return Entry(spans, at(case.location), below=below, case=key_of_test(kind, case.name))
 
 
 def _not_run_there(case: changes.CaseChange) -> list[str]:
@@ -254,7 +212,7 @@ def quarantined(failing: HeldTest) -> Entry:
     held = Prose(quarantine_in_words(failing.entry), 300)
     spans = line(f"{failing.kind} ", Code(failing.name), f"{runs}, ", held)
     key = "" if failing.kind == "sentence" else key_of_test(failing.kind, failing.name)
-    return Entry(spans, _at(failing.location), case=key)
+    return Entry(spans, at(failing.location), case=key)
 
 
 def labelled(what: str, case: changes.CaseChange) -> Entry:
@@ -266,8 +224,8 @@ def labelled(what: str, case: changes.CaseChange) -> Entry:
     )
     return Entry(
         line(f"{what} of ", Said(case.name), _newness(case), ": ", spans),
-        _at(case.location),
-        below=tuple(_causes(case, "is right", "is wrong")),
+        at(case.location),
+        below=tuple(causes_of(case, "is right", "is wrong")),
         case=key_of_text(case.name),
     )
 
@@ -280,14 +238,14 @@ def edited(kind: str, case: changes.CaseChange) -> Entry:
     key = key_of_sentence(case.name, case.expected) if kind == "sentence" else key_of_test(kind, case.name)
     same = line(", says the same as ", Code(case.copy_of), " now") if case.copy_of else ()
     spans = line(f"{kind} ", Code(case.name), f" ({how}){with_copy_count(case)}: {sides}", same)
-    return Entry(spans, _at(case.location), case=key)
+    return Entry(spans, at(case.location), case=key)
 
 
 def gone(kind: str, case: changes.CaseChange) -> Entry:
     """A test that only the base has."""
     was = "misunderstood" if case.base_misunderstood else "passed" if case.base_passed else "failed"
     spans = line(f"{kind} ", Code(case.name), f"{with_copy_count(case)}, {was} on the base")
-    return Entry(spans, _at(case.base_location, on_base=True))
+    return Entry(spans, at(case.base_location, on_base=True))
 
 
 def training(change: changes.TrainingChange, *, not_new: bool = False) -> Entry:
@@ -300,7 +258,7 @@ def training(change: changes.TrainingChange, *, not_new: bool = False) -> Entry:
     was = line(f", {_WAS[change.change]} ", Code(change.was or "")) if change.change in _WAS else ()
     unchanged = " (not changed by this pull request)" if not_new and change.change == "unchanged" else ""
     spans = line(f"{_VERBS[change.change]} ", Code(change.intent), was, ": ", Said(change.text), unchanged)
-    return Entry(spans, _at(change.location, on_base=change.change == "removed"))
+    return Entry(spans, at(change.location, on_base=change.change == "removed"))
 
 
 def collision(collision: changes.Collision) -> Entry:
@@ -315,20 +273,12 @@ def collision(collision: changes.Collision) -> Entry:
     below = [training(change) for change in collision.sentences[:_MOST_SHOWN]]
     below += _more(len(collision.sentences))
     below += [
-        Entry(line("like ", Code(like.intent), ": ", Said(like.text)), _at(like.location))
+        Entry(line("like ", Code(like.intent), ": ", Said(like.text)), at(like.location))
         for like in collision.like[:_MOST_SHOWN]
     ]
     below += _more(len(collision.like))
     words = f": {_these(collision.sentences)} {resemble} {those} of the other{wrong}"
     return Entry(line(head, words), below=tuple(below))
-
-
-def dropped_intent(metric: MetricDelta) -> Entry:
-    """An intent whose F1 really dropped, and the changed parts without which it did not."""
-    *others, last = metric.known_causes
-    after = f"; {without_causes(metric.known_causes)}, its sentences are understood as on the base"
-    below = (*(_cause(part) for part in others), _cause(last, after=after))
-    return Entry(line(Code(intent_of(metric.name)), " is understood less often"), below=below)
 
 
 _TOGETHER: Final = {
@@ -346,20 +296,20 @@ def findings(
     first, *others = found
     tests = [_named_test(*test) for test in because]
     below = [replace(test, line=line("fails because of it: ", *test.line)) for test in tests]
-    below += _causes_of_finding(first) if isinstance(first, changes.FindingChange) else []
+    below += causes_of_finding(first) if isinstance(first, changes.FindingChange) else []
     below += [] if others else [Entry(place=Place(location)) for location in first.others]
     together = _TOGETHER.get(first.code) if len(found) > _MOST_SHOWN else None
     limit = _LONGEST_OF_MANY if together else PROSE_LIMIT
-    below += [Entry(line(_message(finding, limit)), _at(finding.location)) for finding in others]
+    below += [Entry(line(_message(finding, limit)), at(finding.location)) for finding in others]
     spans = line(f"{len(found):,} {together}: " if together else (), _message(first, limit))
     hint = first.hint if advises else ""
-    entry = Entry(spans, _at(first.location), sign=first.severity, label=first.code, hint=hint)
+    entry = Entry(spans, at(first.location), sign=first.severity, label=first.code, hint=hint)
     return _with_below(entry, below)
 
 
 def suppression(finding: changes.FindingChange) -> Entry:
     """A finding that this change suppresses."""
-    return Entry(line(_message(finding)), _at(finding.location), sign=finding.severity, label=finding.code)
+    return Entry(line(_message(finding)), at(finding.location), sign=finding.severity, label=finding.code)
 
 
 _DONE_TO_COMPONENT: Final = {"added": "added to", "removed": "removed from", "moved": "moved in"}
@@ -371,7 +321,7 @@ def unseen(engine: str, change: changes.UnseenChange) -> Entry:
     location = change.location or change.base_location
     what = _parameter(change) if change.parameter else _unseen_component(change)
     spans = line(what, "; the ", Prose(engine, 60), " engine cannot judge that")
-    return Entry(spans, _at(location if location and location.path else None, on_base=on_base), sign="caution")
+    return Entry(spans, at(location if location and location.path else None, on_base=on_base), sign="caution")
 
 
 def _parameter(change: changes.UnseenChange) -> Line:
@@ -392,27 +342,27 @@ def _unseen_component(change: changes.UnseenChange) -> Line:
 
 def finding_gone(finding: changes.FindingChange) -> Entry:
     """A finding that the base has and this state does not."""
-    return Entry(line(_message(finding)), _at(finding.location, on_base=True), label=finding.code)
+    return Entry(line(_message(finding)), at(finding.location, on_base=True), label=finding.code)
 
 
 def item(item: ChangedItem) -> Entry:
     """A thing that is new or changed, and that no test reaches."""
     verb = "new" if item.change == "added" else "changed"
-    return Entry(line(f"{verb} {changes.SINGULAR.get(item.kind, 'thing')} ", Code(item.name)), _at(item.location))
+    return Entry(line(f"{verb} {changes.SINGULAR.get(item.kind, 'thing')} ", Code(item.name)), at(item.location))
 
 
 def named(what: str, named: changes.Named, removed: bool, judged: changes.NewlyJudged | None = None) -> Entry:
     """A new or removed intent or entity; of a new one, how it does if any sentence of it was judged."""
     verb = "removed" if removed else "new"
     how = f" {outcome_in_words(judged)}" if judged is not None and not removed else ""
-    return Entry(line(f"{verb} {what} ", Code(named.name), how), _at(named.location, on_base=removed))
+    return Entry(line(f"{verb} {what} ", Code(named.name), how), at(named.location, on_base=removed))
 
 
 def newly_judged(one: changes.NewlyJudged) -> Entry:
     """A new intent, response, entity or suite: how many of its sentences are right, and where the others go."""
     new = "newly judged" if one.known else "new"
     spans = line(f"{new} {WHAT[one.kind]} ", Code(one.name), f" {outcome_in_words(one)}", details(one))
-    return Entry(spans, _at(one.location))
+    return Entry(spans, at(one.location))
 
 
 def gate(gate: GateResult, shown: AbstractSet[Location | str | None], *, causes: bool) -> Entry:
@@ -421,7 +371,7 @@ def gate(gate: GateResult, shown: AbstractSet[Location | str | None], *, causes:
     behind = [cause for cause in (_behind(gate, shown) if causes else []) if cause is not first]
     counted = ", which fails the run" if gate.fails and gate.outcome == "not judged" else ""
     below = [
-        Entry(line(Prose(cause.what, 200, names_paths=True)), _at(cause.location)) for cause in behind[:_MOST_BEHIND]
+        Entry(line(Prose(cause.what, 200, names_paths=True)), at(cause.location)) for cause in behind[:_MOST_BEHIND]
     ]
     if len(behind) > _MOST_BEHIND:
         below.append(Entry(line(f"… and {len(behind) - _MOST_BEHIND:,} more in verdict.json")))
@@ -491,10 +441,6 @@ def substitution(entry: Substitution) -> Entry:
     """A component that is not run as it is."""
     used = line("replaced by ", Prose(entry.used)) if entry.used else line("left out")
     return Entry(line(Code(entry.component), " is ", used, ": ", Prose(entry.reason)))
-
-
-def _at(location: Location | None, *, on_base: bool = False) -> Place | None:
-    return None if location is None else Place(location, on_base)
 
 
 def _with_below(entry: Entry, below: Sequence[Entry]) -> Entry:

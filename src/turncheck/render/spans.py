@@ -101,6 +101,11 @@ class Place(Struct, frozen=True):
     on_base: bool = False
 
 
+def at(location: Location | None, *, on_base: bool = False) -> Place | None:
+    """Return a place, if there is one."""
+    return None if location is None else Place(location, on_base)
+
+
 class Change(Struct, frozen=True):
     """The difference between two figures, how significant it is, and what else to know about it."""
 

@@ -287,6 +287,8 @@ DIALOGUE = (
         "  - intent: greet\n  - action: utter_menu",
         "rules:\n- rule: greet\n  steps:\n  - intent: greet\n  - action: utter_greet\nstories:\n- story: hello\n  steps:\n"
         "  - intent: greet\n  - action: utter_greet",
+        details="Beside its base, a contradiction that a changed rule or story brings is at that change. Changed rules and"
+        " stories that contradict only each other are named together: none of them alone is to blame.",
         matters_always=True,
         needs=("domain", "stories"),
         about=("story",),

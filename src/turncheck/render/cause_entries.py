@@ -1,0 +1,63 @@
+"""What makes a test, a finding or a figure end as it does, as entries below it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from turncheck.comparison.changes import SINGULAR
+from turncheck.comparison.training_changes import intent_of
+from turncheck.render.spans import Code, Entry, at, line
+from turncheck.render.wording.causes import is_proved, without_causes, without_in_words
+
+if TYPE_CHECKING:
+    from turncheck.comparison.changes import CaseChange, FindingChange
+    from turncheck.comparison.metrics import MetricDelta
+    from turncheck.report.causes import Cause
+
+_MOST_RULES: Final = 3
+"""Lines for the rules and stories behind a failure; all that the change removed or edited are listed elsewhere."""
+
+
+def causes_of(case: CaseChange, right: str = "passes", wrong: str = "fails") -> list[Entry]:
+    """What makes a test end as it does, right or wrong; of many parts that only may have to do with it some.
+
+    They would hide the tests that fail because of them, and all that changed are listed below.
+    """
+    parts = case.causes
+    if not is_proved(case):
+        shown = parts if len(parts) <= _MOST_RULES else parts[: _MOST_RULES - 1]
+        more = len(parts) - len(shown)
+        entries = [_cause(part, "possibly because ") for part in shown]
+        return [*entries, *([Entry(line(f"… and {more:,} more rules or stories"))] if more else [])]
+    *others, last = parts
+    return [*(_cause(part) for part in others), _cause(last, after=f"; {without_in_words(case, right, wrong)}")]
+
+
+def causes_of_finding(finding: FindingChange) -> list[Entry]:
+    """The changed parts without which a finding is gone, unless it is at its cause."""
+    if not finding.causes or finding.causes[0].location == finding.location:
+        return []
+    *others, last = finding.causes
+    after = f"; without {'that' if not others else 'these changes'}, it is gone"
+    return [*(_cause(part) for part in others), _cause(last, after=after)]
+
+
+def dropped_intent(metric: MetricDelta) -> Entry:
+    """An intent whose F1 really dropped, and the changed parts without which it did not."""
+    *others, last = metric.known_causes
+    after = f"; {without_causes(metric.known_causes)}, its sentences are understood as on the base"
+    below = (*(_cause(part) for part in others), _cause(last, after=after))
+    return Entry(line(Code(intent_of(metric.name)), " is understood less often"), below=below)
+
+
+def _cause(cause: Cause, before: str = "", after: str = "") -> Entry:
+    """A changed part of the project that has to do with a test."""
+    kind = SINGULAR.get(cause.kind, "part")
+    if cause.change == "renamed":
+        what = line(f"{before}{kind} ", Code(cause.old_name), " was renamed to ", Code(cause.name))
+    elif cause.change == "replaced":
+        what = line(f"{before}{kind} ", Code(cause.name), " replaced ", Code(cause.old_name))
+    else:
+        name = line(" ", Code(cause.name)) if cause.name else ()
+        what = line(f"{before}{kind}", name, f" was {cause.change}")
+    return Entry(line(what, " in this change", after), at(cause.place, on_base=cause.location is None))
