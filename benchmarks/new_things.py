@@ -109,16 +109,19 @@ def own(turn: int) -> list[str]:
     return [FRAMES[turn].format(place) for place in PLACES]
 
 
-def of_others(project: Project, chance: random.Random, *, key_of: str = "") -> list[Example]:
-    """Sentences of several intents, or of several keys of a retrieval intent, in turn."""
+def of_others(project: Project, chance: random.Random, *, key_of: str = "") -> list[tuple[str, str]]:
+    """Sentences of several intents, or of several keys of a retrieval intent, in turn, with one more word."""
     by_intent: dict[str, list[Example]] = defaultdict(list)
     for example in project.nlu.examples:
         intent = example.intent or ""
-        if intent and not example.entities and intent.startswith(key_of) and ("/" in intent) == bool(key_of):
+        if intent and intent.startswith(key_of):
             by_intent[intent].append(example)
     groups = [chance.sample(examples, len(examples)) for _, examples in sorted(by_intent.items())]
     turns = [group[turn] for turn in range(max(map(len, groups))) for group in groups if turn < len(group)]
-    return turns[:NUMBER]
+    said = [
+        (f"{example.text} {word}", example.intent or "") for word in ("please", "now", "today") for example in turns
+    ]
+    return said[:NUMBER]
 
 
 def added(project: Project, texts: Sequence[str], intent: str, entity: Callable[[str], str] | None = None) -> Project:
@@ -139,15 +142,14 @@ def added(project: Project, texts: Sequence[str], intent: str, entity: Callable[
 
 def with_intent(project: Project, turn: int, chance: random.Random, *, good: bool) -> Project:
     """Add an intent."""
-    texts = own(turn) if good else [f"{example.text} please" for example in of_others(project, chance)]
-    return added(project, texts, NAME)
+    return added(project, own(turn) if good else [text for text, _ in of_others(project, chance)], NAME)
 
 
 def with_key(project: Project, turn: int, chance: random.Random, *, good: bool) -> Project:
     """Add a key to the first retrieval intent, and its response."""
     retrieval = next(e.base_intent or "" for e in project.nlu.examples if "/" in (e.intent or ""))
     others = of_others(project, chance, key_of=f"{retrieval}/")
-    texts = own(turn) if good else [f"{example.text} please" for example in others]
+    texts = own(turn) if good else [text for text, _ in others]
     place, name = Location("data/new.yml", 1, 1), f"utter_{retrieval}/{NAME}"
     response = Response(name, (ResponseVariation({"text": " ".join(texts[:2])}, place),), place)
     changed = added(project, texts, f"{retrieval}/{NAME}")
@@ -161,20 +163,20 @@ def with_entity(project: Project, turn: int, chance: random.Random, *, good: boo
     if good:
         return added(project, [f"it is in {street} street" for street in STREETS], intent, lambda text: text.split()[3])
     changed = project
-    for example in of_others(project, chance):
-        words = [word for word in example.text.split() if word.isalpha()]
-        changed = added(changed, [f"{example.text} please"], example.intent or "", lambda _, w=words: chance.choice(w))  # type: ignore[misc]
+    for text, of_intent in of_others(project, chance):
+        words = [word for word in text.split()[:-1] if word.isalpha()]
+        changed = added(changed, [text], of_intent, lambda _, words=words: chance.choice(words))  # type: ignore[misc]
     return changed
 
 
 def suite(project: Project, chance: random.Random, *, good: bool) -> Suite:
     """Sentences that are learnt, with their intents or with those of others."""
     examples = of_others(project, chance)
-    intents = [example.intent or "" for example in examples]
+    intents = [intent for _, intent in examples]
     shifted = intents if good else [*intents[1:], intents[0]]
     cases = (
-        SuiteCase(example.text, (intent,), location=Location("tests/new.json", number, 1))
-        for number, (example, intent) in enumerate(zip(examples, shifted, strict=True), 1)
+        SuiteCase(text, (intent,), location=Location("tests/new.json", number, 1))
+        for number, ((text, _), intent) in enumerate(zip(examples, shifted, strict=True), 1)
     )
     return Suite(NAME, "tests/new.json", tuple(cases))
 

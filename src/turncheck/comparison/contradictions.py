@@ -56,7 +56,8 @@ def at_their_causes(validation: Validation | None, report: Report, base: Report)
 def _by_cause(findings: Sequence[Finding], found: Causes) -> tuple[_Caused, list[Finding]]:
     """The findings by their causes, and those that are not gathered."""
     places = {(one.code, one.location): one for one in found.findings if stands_at_its_causes(one)}
-    mutual = {(one.code, location): one.causes for one in found.mutual for location in one.locations}
+    gathered = [one for one in found.mutual if one.causes and one.code in CONTRADICTIONS]
+    mutual = {(one.code, location): one.causes for one in gathered for location in one.locations}
     caused: _Caused = {}
     others: list[Finding] = []
     for finding in findings:
@@ -76,7 +77,8 @@ def _by_cause(findings: Sequence[Finding], found: Causes) -> tuple[_Caused, list
 def stands_at_its_causes(found: CausesOfFinding) -> bool:
     """Whether changed rules and stories bring a contradiction, and are still there."""
     causes = found.causes
-    return found.code in CONTRADICTIONS and all(one.kind in {"rules", "stories"} and one.location for one in causes)
+    are_there = all(one.kind in {"rules", "stories"} and one.location for one in causes)
+    return bool(causes) and found.code in CONTRADICTIONS and are_there
 
 
 def _with_names(finding: Finding, cause: Cause, contradicted: Sequence[str]) -> Finding:
@@ -178,7 +180,7 @@ def _rules_of(report: Report) -> frozenset[str]:
 
 def _in_short(cause: Cause) -> str:
     """``rule 'greet' was changed``."""
-    what = f"{SINGULAR[cause.kind]} '{cause.name}'"
+    what = f"{SINGULAR.get(cause.kind, 'part')} '{cause.name}'"
     return f"{what} replaced '{cause.old_name}'" if cause.change == "replaced" else f"{what} was {cause.change}"
 
 
