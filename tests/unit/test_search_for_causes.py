@@ -30,7 +30,7 @@ class Change:
 
     def trials(self, *, cost: int = 1, groups: Sequence[Taken] = ()) -> Trials:
         order = range(self.parts)
-        return Trials(self.parts, len(self.needed), self.run, lambda _: cost, lambda _: order, groups)
+        return Trials(self.parts, len(self.needed), self.run, lambda _: cost, lambda _: order, groups=groups)
 
 
 def test_one_part_is_found_and_tests_with_one_cause_are_tried_together() -> None:
