@@ -82,6 +82,7 @@ PLACES: dict[str, list[Edit]] = {
     "used-entity-undefined": [(D, "intents:", HERE)],
     "ignored-intent-undefined": [(D, "forms:\n  pizza_form:", HERE), intent("chitchat")],
     "condition-slot-undefined": [(D, "  utter_done:", f"    {HERE}\n  utter_done:"), slot("logged_in", "bool")],
+    "condition-value-quoted": [(D, "  utter_done:", f"    {HERE}\n  utter_done:"), slot("logged_in", "bool")],
     "response-variable-undefined": [IN_RESPONSES, slot("customer", "text")],
     "response-variable-unknown": [IN_RESPONSES, slot("number", "text"), ACTION],
     "code-name-undefined": [("actions/orders.py", "", HERE)],

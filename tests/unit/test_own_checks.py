@@ -93,6 +93,13 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
         ],
         "domain.yml:36:13",
     ),
+    "condition-value-quoted": (
+        [
+            (D, "slots:\n", "slots:\n  open:\n    type: bool\n    mappings:\n    - type: custom\n"),
+            (D, '  - text: "Bye!"', '  - text: "Bye!"\n    condition:\n    - {type: slot, name: open, value: "true"}'),
+        ],
+        "domain.yml:39:39",
+    ),
     "response-variable-undefined": ([(D, "Your {size} pizza", "Your {sise} pizza")], "domain.yml:35:11"),
     "response-variable-unknown": (
         [
@@ -739,6 +746,28 @@ def test_entries_of_lookup_tables_are_seen_where_words_have_no_spaces(
     example = (N, "    - see you later\n", f"    - see you later\n    - {text}\n")
     found = checked(tmp_path, (C, "language: en", f"language: {language}"), lookup, example)
     assert (places(found, "lookup-entry-unseen") == []) == is_seen
+
+
+@pytest.mark.parametrize(
+    ("kind", "mapping", "value", "is_told"),
+    [
+        ("bool", "custom", "'true'", True),
+        ("bool", "from_intent\n      intent: order\n      value: true", '"False"', True),
+        ("float", "custom", "'3'", True),
+        ("bool", "custom", "true", False),
+        ("float", "custom", "3", False),
+        ("text", "custom", "'true'", False),
+        ("bool", "from_text", "'true'", False),
+        ("bool", "custom", "null", False),
+    ],
+)
+def test_a_condition_compares_values_of_one_type(
+    kind: str, mapping: str, value: str, is_told: bool, tmp_path: Path
+) -> None:
+    slot = (D, "slots:\n", f"slots:\n  open:\n    type: {kind}\n    mappings:\n    - type: {mapping}\n")
+    condition = f'  - text: "Bye!"\n    condition:\n    - type: slot\n      name: open\n      value: {value}'
+    found = checked(tmp_path, slot, (D, '  - text: "Bye!"', condition))
+    assert (places(found, "condition-value-quoted") != []) == is_told
 
 
 @pytest.mark.parametrize(

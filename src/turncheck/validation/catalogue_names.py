@@ -245,6 +245,16 @@ UNDEFINED = (
         about=("response", "slot"),
     ),
     _check(
+        "condition-value-quoted",
+        "info",
+        "The condition of a response compares a bool or float slot with a string",
+        "Values of different types are never the same: `true` is not `'true'`. Remove the quotes, unless an action sets the"
+        " slot to a string.",
+        "condition:\n- type: slot\n  name: logged_in\n  value: 'true'",
+        "condition:\n- type: slot\n  name: logged_in\n  value: true",
+        about=("response", "slot", "value"),
+    ),
+    _check(
         "response-variable-undefined",
         "warning",
         "A variable of a response is not a slot",

@@ -17,11 +17,11 @@ from turncheck.messages.phrasing import suggestion
 from turncheck.project.config import DUCKLING_DIMENSIONS, LEARNING_EXTRACTORS, SPACY_DIMENSIONS, is_custom, short_name
 from turncheck.validation.facts import UTTER, Facts
 from turncheck.validation.findings import Places, found, of_blocks
-from turncheck.validation.response_variables import check_variables, variables_of
+from turncheck.validation.response_variables import check_conditions, check_variables, variables_of
 from turncheck.yaml_tree.tree import YamlMapping, YamlSequence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from turncheck.project import model
     from turncheck.project.nlu_data import EntityAnnotation, NluData
@@ -153,8 +153,8 @@ def check_undefined(facts: Facts) -> Iterator[Finding]:
     yield from _undefined_actions(facts)
     yield from check_mappings(facts)
     yield from _domain_lists(facts)
-    yield from _conditions(facts)
     yield from check_variables(facts)
+    yield from check_conditions(facts)
     yield from _undefined_retrieval_responses(facts)
 
 
@@ -376,27 +376,6 @@ def _domain_lists(facts: Facts) -> Iterator[Finding]:
                     suggestion(name, facts.intents),
                     names=(Name("form", form.name), Name("intent", name)),
                 )
-
-
-def _conditions(facts: Facts) -> Iterator[Finding]:
-    places = Places(facts.project)
-    for response in facts.domain.responses.values():
-        for number, variation in enumerate(response.variations):
-            for position, name in _condition_slots(variation.content):
-                path = ("responses", response.name, number, "condition", position, "name")
-                if name not in facts.domain.slots and name not in DEFAULT_SLOTS:
-                    yield found(
-                        "condition-slot-undefined",
-                        f"A condition of the response '{response.name}' names the slot '{name}', which is not defined.",
-                        places.of_entry(name, variation.location, *path),
-                        suggestion(name, facts.slots),
-                        names=(Name("response", response.name), Name("slot", name)),
-                    )
-
-
-def _condition_slots(content: Mapping[str, Any]) -> list[tuple[int, str]]:
-    conditions = enumerate(content.get("condition") or ())
-    return [(n, c["name"]) for n, c in conditions if isinstance(c, dict) and isinstance(c.get("name"), str)]
 
 
 def _undefined_retrieval_responses(facts: Facts) -> Iterator[Finding]:

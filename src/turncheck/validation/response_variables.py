@@ -1,4 +1,4 @@
-"""Variables of responses, such as ``{customer}`` in a text, that no slot of the domain fills.
+"""What responses expect of slots: variables, such as ``{customer}`` in a text, and values in conditions.
 
 Rasa fills in a response as a whole: if one variable has no value, all of them are said with their braces.
 """
@@ -12,7 +12,7 @@ from turncheck.dialogue.domain import DEFAULT_SLOTS
 from turncheck.messages.finding import Name
 from turncheck.messages.phrasing import suggestion
 from turncheck.validation.facts import UTTER, Facts
-from turncheck.validation.findings import found
+from turncheck.validation.findings import Places, found
 from turncheck.yaml_tree.source import ScalarLines
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
@@ -50,6 +50,48 @@ def check_variables(facts: Facts) -> Iterator[Finding]:
             else:
                 message = f"The response '{response.name}' names {{{name}}}, which is no slot: it is said in braces."
                 yield found("response-variable-undefined", message, first, near, others, names=names)
+
+
+_TYPED: Final = frozenset({"bool", "float"})
+_MAY_GIVE_STRINGS: Final = frozenset({"from_entity", "from_text"})
+
+
+def check_conditions(facts: Facts) -> Iterator[Finding]:
+    """Conditions that can never be met: they name no slot, or compare a bool or float slot with a string.
+
+    Rasa's generator compares two strings whatever their case, and anything else as it is: true is not 'true'.
+    """
+    places = Places(facts.project)
+    for response in facts.domain.responses.values():
+        for number, variation in enumerate(response.variations):
+            for position, condition in enumerate(variation.content.get("condition") or ()):
+                name = condition.get("name") if isinstance(condition, dict) else None
+                if not isinstance(name, str):
+                    continue
+                path = ("responses", response.name, number, "condition", position)
+                if name in facts.domain.slots:
+                    place = places.of_entry(condition.get("value"), variation.location, *path, "value")
+                    yield from _quoted_value(facts.domain.slots[name], response, condition.get("value"), place)
+                elif name not in DEFAULT_SLOTS:
+                    yield found(
+                        "condition-slot-undefined",
+                        f"A condition of the response '{response.name}' names the slot '{name}', which is not defined.",
+                        places.of_entry(name, variation.location, *path, "name"),
+                        suggestion(name, facts.slots),
+                        names=(Name("response", response.name), Name("slot", name)),
+                    )
+
+
+def _quoted_value(slot: model.Slot, response: model.Response, value: object, place: Location) -> Iterator[Finding]:
+    may_be_string = any(mapping.type in _MAY_GIVE_STRINGS for mapping in slot.mappings)
+    if slot.type in _TYPED and isinstance(value, str) and not may_be_string:
+        yield found(
+            "condition-value-quoted",
+            f"A condition of the response '{response.name}' compares the {slot.type} slot '{slot.name}' with the string"
+            f" '{value}'.",
+            place,
+            about=(Name("response", response.name), Name("slot", slot.name), Name("value", value)),
+        )
 
 
 def variables_of(content: Mapping[str, Any]) -> Iterator[str]:
