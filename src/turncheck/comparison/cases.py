@@ -143,6 +143,17 @@ class Case(Struct, frozen=True):
     """The story or end-to-end case itself, for details that only few cases are asked for."""
     repeats: model.Repeats | UnsetType = UNSET
     """Its runs, if it was run several times."""
+    resolved: str = ""
+    """A digest of all that the test says, sets and expects; empty for a sentence, and if its report does not say it."""
+    own: str = ""
+    """A digest of what its own file adds to that."""
+    shared: Mapping[str, str] = {}
+    """What other files add to that, a digest each, by their paths."""
+
+    def tests_the_same_as(self, other: Case) -> bool:
+        """Whether both say, set and expect the same, as far as their reports say."""
+        both_known = self.resolved and other.resolved
+        return self.expectation == other.expectation and (not both_known or self.resolved == other.resolved)
 
     @property
     def rests_on(self) -> Mapping[Hashable, tuple[str, ...]]:
@@ -374,6 +385,9 @@ def _story_case(story: model.StoryResult, copies: int = 0, *, copy_of: str = "")
         misunderstood=story.outcome == "misunderstood",
         sentences=story.misunderstood,
         result=story,
+        resolved=story.resolved or "",
+        own=story.own or "",
+        shared=story.shared or {},
     )
 
 
@@ -456,6 +470,9 @@ def end_to_end_cases(report: model.Report, *, all_there: bool = False) -> list[C
                     said=message.text if message else "",
                     result=case,
                     repeats=case.repeats,
+                    resolved=case.resolved or "",
+                    own=case.own or "",
+                    shared=case.shared or {},
                 )
             )
     return cases
@@ -512,6 +529,9 @@ def batch_cases(report: model.Report) -> list[Case]:
             unclear=case.unclear,
             erred=case.result == "not-evaluated",
             repeats=case.repeats,
+            resolved=case.resolved or "",
+            own=case.own or "",
+            shared=case.shared or {},
         )
         for suite in (report.batch.suites if report.batch else ())
         for case in suite.cases

@@ -192,6 +192,8 @@ class CaseChange(Part, frozen=True, kw_only=True):
     """How the engine arrived at it: the policy, the next best actions."""
     edits: tuple[Edit, ...] = ()
     """How the case itself differs from before."""
+    edited_in: tuple[str, ...] = ()
+    """The files in which it was edited that are not its own: with settings, values or parts that it is read with."""
     because: tuple[TrainingChange, ...] = ()
     """The training sentences of this change that explain it best."""
     copies: int = 0

@@ -159,6 +159,17 @@ def _equal_results_first(keys: Sequence[_Key]) -> Sequence[_Key]:
     return ((edits, with_result), *keys)
 
 
+def _with_resolved(key: Callable[[Case], Hashable | None], cases: Iterable[Case]) -> Callable[[Case], Hashable | None]:
+    """Return a key by which only tests are equal that resolve to the same, where both reports say what that is."""
+    unknown = {key(case) for case in cases if not case.resolved}
+
+    def whole(case: Case) -> Hashable | None:
+        name = key(case)
+        return None if name is None else (name, "" if name in unknown else case.resolved)
+
+    return whole
+
+
 def _match(
     base: Iterable[Case],
     head: Iterable[Case],
@@ -167,7 +178,8 @@ def _match(
     """Match by each key in turn; equal cases with equal results belong together, whatever their order."""
     removed, added = list(base), list(head)
     pairs: list[Pair] = []
-    for edits, key in _equal_results_first(keys):
+    for edits, by in _equal_results_first(keys):
+        key = by if "edited" in edits else _with_resolved(by, (*removed, *added))
         waiting: dict[Hashable, list[Case]] = defaultdict(list)
         for case in reversed(removed):  # so that the first one is the last of its list
             waiting[key(case)].append(case)
@@ -307,11 +319,23 @@ def _change(pair: Pair) -> CaseChange:
         base_passed=pair.base.passed,
         base_actual=pair.base.actual,
         edits=pair.edits,
+        edited_in=_edited_in(pair),
         base_misunderstood=pair.base.misunderstood,
         base_understood=pair.base.heard(pair.head.said),
         copy_of=pair.head.copy_of,
         rests_on=_rests_on(pair.head, pair.base),
     )
+
+
+def _edited_in(pair: Pair) -> tuple[str, ...]:
+    """The files in which a test was edited that are not its own."""
+    if "edited" not in pair.edits or not pair.base.resolved or not pair.head.resolved:
+        return ()
+    base, head = pair.base.shared, pair.head.shared
+    differ = [path for path in base if path in head and base[path] != head[path]]
+    if not differ and pair.base.own == pair.head.own:  # then another file begins to count, or does not count any more
+        differ = [path for path in head if path not in base] or [path for path in base if path not in head]
+    return tuple(differ)
 
 
 def unpaired_case(case: Case) -> CaseChange:

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import UNSET, UnsetType, structs
 
-from turncheck.comparison.cases import batch_cases, intent_cases, named_stories
+from turncheck.comparison.cases import Case, batch_cases, intent_cases, named_stories
 from turncheck.comparison.changes import SettingChange
 from turncheck.report.model import CaseResult
 from turncheck.report.quarantine import Quarantine, QuarantinedTest, days_left
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
-    from turncheck.comparison.cases import Case
     from turncheck.comparison.changes import CaseChange, ChangedCases
     from turncheck.comparison.judged import FailedTest
     from turncheck.messages.finding import Location
@@ -130,13 +129,16 @@ class HeadTest(NamedTuple):
 class _Test(NamedTuple):
     name: str
     path: str
-    content: Hashable | CaseResult
+    kind: str
+    content: Case | CaseResult
 
     def is_the_same_as(self, other: _Test) -> bool:
         """Whether both test the same."""
         if isinstance(self.content, CaseResult) and isinstance(other.content, CaseResult):
             return self.content.tests_the_same_as(other.content)
-        return self.content == other.content
+        if isinstance(self.content, Case) and isinstance(other.content, Case):
+            return self.kind == other.kind and self.content.tests_the_same_as(other.content)
+        return False
 
 
 def tests_of_head(head: Report, base: Report) -> list[HeadTest]:
@@ -167,9 +169,9 @@ def _tests(report: Report, head: Report, base: Report) -> Iterator[_Test]:
         kinds.append(intent_cases)
     for cases_of in kinds:
         for case in cases_of(report):
-            yield _Test(case.name, case.location.path, (cases_of.__name__, case.expectation))
+            yield _Test(case.name, case.location.path, cases_of.__name__, case)
     for result in report.e2e.cases if report.e2e is not None else ():
-        yield _Test(result.name, result.location.path, result)
+        yield _Test(result.name, result.location.path, "e2e", result)
 
 
 def _by_name(tests: Iterable[_Test], names: Collection[str]) -> dict[str, list[_Test]]:

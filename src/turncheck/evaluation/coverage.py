@@ -250,7 +250,7 @@ def coverage_item(
 ) -> CoverageItem:
     """Return the item; ``is_telling``: its content is more than its name, so that it can be recognised after it is
     renamed."""
-    text = _as_text(content)
+    text = text_of_content(content)
     unnamed = text.replace(json.dumps(name, ensure_ascii=False), '""').replace(json.dumps(name), '""')
     return CoverageItem(
         name=name,
@@ -261,17 +261,18 @@ def coverage_item(
     )
 
 
-def _as_text(content: Any) -> str:
+def text_of_content(content: Any) -> str:
+    """Return what :func:`digest_of` is the digest of."""
     return json.dumps(_plain(content), sort_keys=True, ensure_ascii=False, default=str)
 
 
 def digest_of(content: Any) -> str:
     """Return a digest of data or of parts of a project, whatever their places and the order of their keys."""
-    return _digest(_as_text(content))
+    return _digest(text_of_content(content))
 
 
 def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _plain(value: Any) -> Any:

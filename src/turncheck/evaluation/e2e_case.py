@@ -11,6 +11,7 @@ from turncheck.evaluation import e2e_steps
 from turncheck.evaluation.botium_run import ScriptRun
 from turncheck.evaluation.coverage import digest_of
 from turncheck.evaluation.misunderstood import heard_in
+from turncheck.evaluation.resolved import Resolved, resolved_case
 from turncheck.messages.errors import EngineError, UnansweredError, UserError
 from turncheck.project.e2e.model import Assertion, CaseTurn, E2ECase, FlowsAsserted, MessageAsserted, SlotAsserted
 from turncheck.report.model import CaseMessage, CaseResult, CaseStep, Outcome, StepOutcome, StoryParse, TurnTrace
@@ -339,7 +340,7 @@ def run_case(
     Raises:
         EngineError: the engine cannot hold conversations any more.
     """
-    talk = _Talk(case, has_flows=engine.has_flows)
+    talk = _Talk(case, resolved_case(case, run.slot_order), has_flows=engine.has_flows)
     try:
         conversation = engine.conversation(
             channel=run.channel, fixtures=case.slots, stubs=case.stubs, turn_timeout=run.turn_timeout, attempt=attempt
@@ -376,8 +377,9 @@ def run_case(
 class _Talk:
     """A case in progress: what was judged so far, and whether it can go on."""
 
-    def __init__(self, case: E2ECase, *, has_flows: bool) -> None:
+    def __init__(self, case: E2ECase, resolved: Resolved, *, has_flows: bool) -> None:
         self.case = case
+        self.resolved = resolved
         self.has_flows = has_flows
         self.script = None if case.script is None else ScriptRun(case.script)
         self.judged: list[tuple[CaseTurn, list[e2e_steps.Judged]]] = []
@@ -471,6 +473,9 @@ class _Talk:
             fixtures=self.case.fixtures,
             given=_given(self.case),
             expects=_expects(self.case),
+            resolved=self.resolved.digest,
+            own=self.resolved.own,
+            shared=self.resolved.shared,
             steps=steps,
             difference=self._difference() if outcome == "failed" else (),
             reason=reason,

@@ -17,6 +17,7 @@ from turncheck.engines.conversation import Decision, NluEngine, Parse, Policies,
 from turncheck.evaluation.annotated import AnnotatedText, Entity, annotation, score_policy_entities
 from turncheck.evaluation.answers import ASKED_HERE, Answers, LazyNlu, LazyPolicies, answered, finished_part, units_of
 from turncheck.evaluation.misunderstood import misunderstandings
+from turncheck.evaluation.resolved import resolved_story
 from turncheck.evaluation.scores import score_pairs
 from turncheck.evaluation.story_run import Shows, StoryRun, passes_as_written, run_story
 from turncheck.messages.errors import CutShortError, EngineError
@@ -357,7 +358,7 @@ def _core(
 
 def _result(judged: _Judged, misunderstood: tuple[Misunderstanding, ...], *, is_duplicate: bool) -> StoryResult:
     tracker, run = judged.tracker, judged.run
-    location = tracker.location
+    location, resolved = tracker.location, resolved_story(tracker)
     if location is None:
         raise ValueError("a story's dialogue has at least one step")
     return StoryResult(
@@ -372,6 +373,9 @@ def _result(judged: _Judged, misunderstood: tuple[Misunderstanding, ...], *, is_
         as_written=judged.answer.as_written,
         can_be_understood=judged.answer.can_be_understood,
         misunderstood=misunderstood,
+        resolved=resolved.digest,
+        own=resolved.own,
+        shared=resolved.shared,
     )
 
 

@@ -237,8 +237,16 @@ def edited(kind: str, case: changes.CaseChange) -> Entry:
     how = " and ".join(case.edits)
     key = key_of_sentence(case.name, case.expected) if kind == "sentence" else key_of_test(kind, case.name)
     same = line(", says the same as ", Code(case.copy_of), " now") if case.copy_of else ()
-    spans = line(f"{kind} ", Code(case.name), f" ({how}){with_copy_count(case)}: {sides}", same)
+    copies = with_copy_count(case)
+    spans = line(f"{kind} ", Code(case.name), f" ({how}", _elsewhere(case), f"){copies}: {sides}", same)
     return Entry(spans, at(case.location), case=key)
+
+
+def _elsewhere(case: changes.CaseChange) -> Line:
+    """In which other files a test was edited."""
+    shown = listed(line(Code(path)) for path in case.edited_in[:_MOST_SHOWN])
+    more = len(case.edited_in) - _MOST_SHOWN
+    return line(" in ", shown, f" and {count(more, 'file')} more" if more > 0 else "") if shown else ()
 
 
 def gone(kind: str, case: changes.CaseChange) -> Entry:

@@ -168,6 +168,12 @@ class BatchCase(Part, frozen=True, kw_only=True):
     """Its runs, if the assistant's answers vary."""
     attempts: Attempt | UnsetType = UNSET
     """Its runs, if it was asked a number of times (``test batch --repeat``): it passed if all did."""
+    resolved: str | UnsetType = UNSET
+    """A digest of all that is expected, with the other names that the assistant has for it."""
+    own: str | UnsetType = UNSET
+    """A digest of what its own file adds to that."""
+    shared: dict[str, str] | UnsetType = UNSET
+    """What other files add to that, a digest each, by their paths."""
 
     def __post_init__(self) -> None:
         """Refuse a result that its runs contradict.

@@ -197,6 +197,12 @@ class StoryResult(Part, frozen=True, kw_only=True):
     misunderstood: tuple[Misunderstanding, ...] = ()
     """The sentences that were understood differently than written, also of a story whose dialogue fails; imported files
     do not always say which."""
+    resolved: str | UnsetType = UNSET
+    """A digest of all that the story says, sets and expects, in whatever file; imported files do not say it."""
+    own: str | UnsetType = UNSET
+    """A digest of what its own file adds to that."""
+    shared: dict[str, str] | UnsetType = UNSET
+    """What other files add to that, a digest each, by their paths."""
 
     @property
     def outcome(self) -> StoryOutcome:
@@ -394,6 +400,12 @@ class CaseResult(Part, frozen=True, kw_only=True):
     if it sets nothing."""
     expects: str | UnsetType = UNSET
     """A digest of what the test expects, if its steps depend on what is answered, as optional messages of Botium do."""
+    resolved: str | UnsetType = UNSET
+    """A digest of all that the case says, sets and expects, and of how that is read, in whatever file."""
+    own: str | UnsetType = UNSET
+    """A digest of what its own file adds to that."""
+    shared: dict[str, str] | UnsetType = UNSET
+    """What other files add to that, a digest each, by their paths."""
     steps: tuple[CaseStep, ...] = ()
     """Its expectations, one by one."""
     difference: tuple[str, ...] = ()
@@ -435,6 +447,8 @@ class CaseResult(Part, frozen=True, kw_only=True):
         """Whether both begin with, say and expect the same; a step that a side did not judge is not known there."""
         if [message.as_written for message in self.messages] != [message.as_written for message in other.messages]:
             return False
+        if not isinstance(self.resolved, UnsetType) and not isinstance(other.resolved, UnsetType):
+            return self.resolved == other.resolved
         if not isinstance(self.expects, UnsetType) and not isinstance(other.expects, UnsetType):
             return self.given == other.given and self.expects == other.expects
         return (

@@ -6,6 +6,7 @@ from collections import Counter
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
+from turncheck.evaluation.resolved import resolved_utterance
 from turncheck.project.batch.model import ExpectedEntity, KnownNames, SuiteCase, comparable
 from turncheck.project.batch.rules import components_of, items_of
 from turncheck.report.batch import BATCH_KINDS, BatchCase, BatchEntity, BatchKindName, BatchOrder, BatchResult, MatchWay
@@ -214,6 +215,7 @@ def judged_case(case: SuiteCase, answer: UtteranceAnswer, names: KnownNames) -> 
         result = answer.result or classify(kind, wanted, found)
     judged, left_out = _evaluated(case.entities, answer.unknown_entities)
     entities = tuple(_entity(entity, answer, is_right=result in _RIGHT) for entity in judged)
+    resolved = resolved_utterance(case, names)
     return BatchCase(
         text=case.text,
         location=case.location,
@@ -236,6 +238,9 @@ def judged_case(case: SuiteCase, answer: UtteranceAnswer, names: KnownNames) -> 
         or _reason(case, matched, result, names)
         or left_out
         or _guessed(judged, answer),
+        resolved=resolved.digest,
+        own=resolved.own,
+        shared=resolved.shared,
     )
 
 

@@ -177,7 +177,7 @@ class KoreBot(Struct, frozen=True):
         learnt = (entity.entity for example in self.utterances for entity in example.entities)
         first = {*learnt, *(entity.name for entity in self.entities if entity.pattern is not None)}
         entities, disabled = by_comparable(entity.name for entity in self.entities), by_comparable(self.disabled)
-        return KnownNames(intents, traits, entities, disabled, frozenset(map(comparable, first)))
+        return KnownNames(intents, traits, entities, disabled, frozenset(map(comparable, first)), self.path)
 
     def expected_intents(self) -> Iterator[str]:
         """Yield the intents that are built and shown."""

@@ -145,7 +145,8 @@ class KnownNames(msgspec.Struct, frozen=True):
     """Names by their comparable forms, including an intent's other names (older ones, in other languages).
 
     ``disabled``: FAQs that are switched off; they are not among the ``intents``. ``extracted_first``: the entities that
-    are learnt or found by a pattern, in comparable form: the platform extracts these before the others.
+    are learnt or found by a pattern, in comparable form: the platform extracts these before the others. ``path``: the
+    file that they are from, if they are from one.
     """
 
     intents: Mapping[str, KnownIntent] = msgspec.field(default_factory=dict)
@@ -153,6 +154,7 @@ class KnownNames(msgspec.Struct, frozen=True):
     entities: Mapping[str, str] = msgspec.field(default_factory=dict)
     disabled: Mapping[str, str] = msgspec.field(default_factory=dict)
     extracted_first: frozenset[str] = frozenset()
+    path: str = ""
 
     def kind_of(self, name: str) -> str | None:
         """Return the kind of an intent or trait; ``None`` if the project has none of this name."""

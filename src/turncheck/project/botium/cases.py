@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from typing import TYPE_CHECKING, Final
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -264,10 +265,25 @@ class _Case(Struct, frozen=True):
             self.expanded.name,
             self.convo.location,
             tuple(self._turns()),
-            script=Script(self.expanded.name, settings, self.expanded.hooks),
+            script=Script(self.expanded.name, settings, self.expanded.hooks, self.suite.memory_from),
             not_judged=not_judged,
             source=source,
+            parts=self._parts(),
         )
+
+    def _parts(self) -> Mapping[str, Sequence[Any]]:
+        """Return what each file adds to the case, by their paths: sections, values of tables, utterance lists."""
+        found = defaultdict[str, list[Any]](list)
+        for section in self.expanded.sections:
+            called = (*section.asserters, *section.hooks, *section.inputs)
+            for written in (section.text or "", *(arg for one in called for arg in one.args)):
+                utterance_list = self.suite.utterance_list(written.strip()) if written else None
+                for path, texts in utterance_list.by_file.items() if utterance_list is not None else ():
+                    found[path].append(texts)
+            found[section.location.path].append(section)
+        for hook in self.expanded.hooks:
+            found[hook.location.path].append(hook)
+        return found
 
     def _turns(self) -> Iterator[CaseTurn]:
         user, location, part = None, self.convo.location, Part()

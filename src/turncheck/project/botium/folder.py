@@ -54,10 +54,14 @@ class Suite(Struct, frozen=True):
     utterances: dict[str, UtteranceList] = field(default_factory=dict)
     rows: tuple[MemoryRow, ...] = ()
     settings: Capabilities = field(default_factory=Capabilities)
-    uses_memory: bool = False
-    """Whether ``$name`` is a value: if ``botium.json`` says so or, where there is none, if the suite sets or calls
-    any."""
+    memory_from: Location | None = None
+    """What makes ``$name`` a value: ``botium.json`` or, where there is none, the first place that sets or calls any."""
     findings: tuple[Finding, ...] = ()
+
+    @property
+    def uses_memory(self) -> bool:
+        """Whether ``$name`` is a value."""
+        return self.memory_from is not None
 
     def texts(self, written: str) -> tuple[str, ...] | None:
         """Return the texts of the utterance list that is named, with its arguments filled in; ``None`` if none is."""
@@ -218,10 +222,14 @@ class _SuiteReader:
         if utterance_list is None:
             return
         known = self._utterances.get(utterance_list.name)
-        texts = utterance_list.texts if known is None else tuple(dict.fromkeys((*known.texts, *utterance_list.texts)))
-        self._utterances[utterance_list.name] = UtteranceList(
-            utterance_list.name, texts, (known or utterance_list).location
-        )
+        if known is None:
+            self._utterances[utterance_list.name] = utterance_list
+            return
+        texts = tuple(dict.fromkeys((*known.texts, *utterance_list.texts)))
+        others, path = dict(known.others), utterance_list.location.path
+        if path != known.location.path:
+            others[path] = (*others.get(path, ()), *texts[len(set(known.texts)) :])
+        self._utterances[known.name] = UtteranceList(known.name, texts, known.location, others)
 
     def suite(self, others: list[Path]) -> Suite:
         """Return what was read."""
@@ -232,25 +240,31 @@ class _SuiteReader:
             location = self._settings.location or Location(BOTIUM_SETTINGS)
             self._findings.append(Finding("botium-not-judged", "warning", message, location))
         rows = tuple(self._rows)
-        if uses_memory := self._uses_memory():
+        memory_from = next(self._memory_from(), None)
+        if memory_from is not None:
             self._findings += _faults_of_rows(rows)
         elif rows:
             message = "The table has no effect: SCRIPTING_ENABLE_MEMORY is not set in botium.json."
             hint = "Set it to true, or remove the table."
             self._findings.append(Finding("botium-doubtful", "warning", message, rows[0].location, hint))
         findings = tuple(self._findings)
-        return Suite(self._convos, self._partials, self._utterances, rows, self._settings, uses_memory, findings)
+        return Suite(self._convos, self._partials, self._utterances, rows, self._settings, memory_from, findings)
 
-    def _uses_memory(self) -> bool:
+    def _memory_from(self) -> Iterator[Location]:
+        """Yield what makes ``$name`` a value."""
         if self._settings.memory is not None:
-            return self._settings.memory
+            if self._settings.memory:
+                yield self._settings.location or Location(BOTIUM_SETTINGS)
+            return
         convos = (*(convo for file in self._convos.values() for convo in file), *self._partials.values())
         setting = {"SET_SCRIPTING_MEMORY", ASSIGN}
         sections = [section for convo in convos for section in convo.sections]
-        sets = (hook.name in setting for section in sections for hook in section.hooks)
-        texts = (text for one in self._utterances.values() for text in one.texts)
-        calls = map(has_call, (*(section.text for section in sections if section.text), *texts))
-        return bool(self._rows) or any(sets) or any(calls)
+        yield from (row.location for row in self._rows)
+        yield from (hook.location for section in sections for hook in section.hooks if hook.name in setting)
+        yield from (section.location for section in sections if section.text and has_call(section.text))
+        for one in self._utterances.values():
+            for path, texts in one.by_file.items():
+                yield from (Location(path, 1) for text in texts if has_call(text))
 
 
 def _faults_of_rows(rows: Sequence[MemoryRow]) -> Iterator[Finding]:

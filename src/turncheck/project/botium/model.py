@@ -65,11 +65,21 @@ class Convo(Struct, frozen=True):
 
 
 class UtteranceList(Struct, frozen=True):
-    """Texts with a name: what users may say, or any of the texts that an assistant may answer with."""
+    """Texts with a name: what users may say, or any of the texts that an assistant may answer with.
+
+    ``others``: the texts that further files add to it, by their paths.
+    """
 
     name: str
     texts: tuple[str, ...]
     location: Location
+    others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def by_file(self) -> Mapping[str, tuple[str, ...]]:
+        """The texts that each file adds to it."""
+        added = {text for texts in self.others.values() for text in texts}
+        return {self.location.path: tuple(text for text in self.texts if text not in added), **self.others}
 
 
 class MemoryRow(Struct, frozen=True):
@@ -169,8 +179,12 @@ class Part:
 
 
 class Script(Struct, frozen=True):
-    """What holds for a whole conversation: the settings, and the logic hooks at its beginning."""
+    """What holds for a whole conversation: the settings, and the logic hooks at its beginning.
+
+    ``memory_from``: what makes ``$name`` in its texts a value, if anything does.
+    """
 
     name: str
     settings: Capabilities
     hooks: tuple[Called, ...] = ()
+    memory_from: Location | None = None

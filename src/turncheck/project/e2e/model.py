@@ -128,6 +128,8 @@ class E2ECase(Struct, frozen=True):
     ``stubs`` by action: ``{"events": […], "responses": […]}``; ``None`` if the file does not stub anything.
 
     ``script``: what holds for a conversation of Botium's; ``not_judged``: why it cannot be run, if it cannot.
+
+    ``parts``: for a conversation of Botium's, what each file adds to it, by their paths.
     """
 
     name: str
@@ -140,6 +142,7 @@ class E2ECase(Struct, frozen=True):
     source: Sequence[Any] = ()
     script: Script | None = None
     not_judged: NotJudged | None = None
+    parts: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
