@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from turncheck.clock import seconds_left
 from turncheck.evaluation.botium_texts import CannotCompareError, NotJudgedError
 from turncheck.evaluation.e2e_steps import json_text
 from turncheck.project.botium.patterns import OtherwiseReadError, as_pattern, as_searched, joined
@@ -177,7 +178,7 @@ class Message(Struct, frozen=True):
                 as_re_reads(as_pattern(pattern or ORDERED_LIST, multiline=True)),
                 as_searched(self.text),
                 flags=regex.VERSION0,
-                timeout=SEARCH_SECONDS,
+                timeout=seconds_left(SEARCH_SECONDS),
                 concurrent=True,
             )
             points = [joined(match[1]) for match in found if match.re.groups and match[1]]

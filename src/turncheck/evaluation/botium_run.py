@@ -21,6 +21,7 @@ from turncheck.evaluation.botium_conditions import Group, conditions_of, ends_gr
 from turncheck.evaluation.botium_message import Message, as_text
 from turncheck.evaluation.botium_values import Values, values_in
 from turncheck.evaluation.e2e_steps import Judged, compared_lines, near_miss, one_line, response_name
+from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
 from turncheck.project.botium import vocabulary
 from turncheck.report.model import CaseStep
@@ -66,10 +67,17 @@ class ScriptRun:
         self._set([hook for hook in script.hooks if hook not in first])
 
     def spoken(self, turn: CaseTurn) -> CaseTurn:
-        """Return the turn with the message that the user says now."""
+        """Return the turn with the message that the user says now.
+
+        Raises:
+            UserError: its values make it too long.
+        """
         if turn.user is None or not self._settings.memory:
             return turn
-        return replace(turn, user=self._filled(turn.user))
+        try:
+            return replace(turn, user=self._filled(turn.user))
+        except botium_texts.CannotCompareError as error:
+            raise UserError(str(error), location=turn.location) from None
 
     def judge(self, part: Part, turn: Turn, location: Location) -> list[Judged]:
         """Judge the sections that follow a message of the user's."""

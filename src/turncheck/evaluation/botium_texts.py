@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from turncheck.clock import seconds_left
 from turncheck.project.botium.patterns import OtherwiseReadError, as_pattern, as_searched
 from turncheck.yaml_tree.shapes import SEARCH_SECONDS, EndlessSearchError, as_re_reads, is_matched
 
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from turncheck.project.botium.model import Capabilities
 
 MOST_WILDCARDS: Final = 10
+MOST_WORD_PAIRS: Final = 1_000_000
+"""So many pairs of words are compared: of a thousand words with a thousand, in half a second."""
 _PARAGRAPHS: Final = re.compile(r"<p[^>]*>|</p>|<br[^>]*>")
 _TAGS: Final = re.compile(r"<[^>]*>")
 _UNPRINTABLE: Final = re.compile(r"[\x00-\x1f\x7f]")
@@ -30,7 +33,8 @@ class NotJudgedError(Exception):
 def cleaned(text: str, settings: Capabilities) -> str:
     """Return the text without markup, with single spaces, and without what the settings remove."""
     if settings.normalised:
-        text = _TAGS.sub("", _PARAGRAPHS.sub(" ", text))
+        end = text.rfind(">") + 1  # behind it nothing is a tag, and looking for the end of each would take very long
+        text = _TAGS.sub("", _PARAGRAPHS.sub(" ", text[:end])) + text[end:]
         text = _UNPRINTABLE.sub(" ", text)
         for entity, character in _ENTITIES.items():
             text = text.replace(entity, character)
@@ -45,9 +49,9 @@ def cleaned(text: str, settings: Capabilities) -> str:
 def _without(written: str, text: str) -> str:
     import regex  # only where there are patterns
 
-    pattern = as_re_reads(as_pattern(written, by_code_point=True))
+    pattern, seconds = as_re_reads(as_pattern(written, by_code_point=True)), seconds_left(SEARCH_SECONDS)
     try:
-        return str(regex.sub(pattern, "", text, flags=regex.VERSION0, timeout=SEARCH_SECONDS, concurrent=True))
+        return str(regex.sub(pattern, "", text, flags=regex.VERSION0, timeout=seconds, concurrent=True))
     except TimeoutError:
         return text
 
@@ -129,9 +133,12 @@ def word_error_rate(said: str, wanted: str) -> float:
     """Return the share of words in which a message differs, to two digits; with wildcards, part by part.
 
     Raises:
-        CannotCompareError: a part has more words than the message has in common with it.
+        CannotCompareError: a part has more words than the message has in common with it, or both have too many.
     """
     said, pattern = _without_signs(said), _without_signs(wanted)
+    words_of_both = (said.count(" ") + 1) * (pattern.count(" ") + 1)
+    if words_of_both * (pattern.count(" ") + 1 if "*" in pattern else 1) > MOST_WORD_PAIRS:
+        raise CannotCompareError("the texts have too many words for the share of them that differs")
     if "*" not in pattern:
         return round(_distance(said, pattern), 2)
     words = said.split(" ")

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
+from turncheck.clock import seconds_left
 from turncheck.evaluation.botium_dates import INVALID, milliseconds, moved, written
 from turncheck.evaluation.botium_message import as_text
+from turncheck.evaluation.botium_texts import CannotCompareError
 from turncheck.project.botium.patterns import OtherwiseReadError, as_pattern, as_searched, joined
 from turncheck.project.botium.vocabulary import ANSWERED, CALL, FUNCTIONS, VARIABLE, arguments
 from turncheck.yaml_tree.shapes import SEARCH_SECONDS, as_re_reads
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
     from turncheck.project.botium.model import Capabilities
 
 MOST_DIGITS: Final = 1000
+LONGEST_TEXT: Final = 1_000_000
+"""No text with its values has more characters."""
+MOST_VARIABLES: Final = 100
+"""From a text with more variables than this, none takes a value."""
 _DATE: Final = "M/D/YYYY"
 _TIME: Final = "h:mm:ss A"
 _PATTERNS: Final = {
@@ -62,7 +68,7 @@ class Values(Struct, frozen=True):
 
         Raises:
             NotJudgedError: what `$msg` asks for is not reported.
-            CannotCompareError: its path cannot be followed.
+            CannotCompareError: its path cannot be followed, or its text becomes too long.
         """
         if "$" not in text:
             return text
@@ -70,9 +76,12 @@ class Values(Struct, frozen=True):
             if name not in text:
                 continue
             if name in self.memory:
+                _ensure_short(len(text) + text.count(name) * len(self.memory[name]))
                 text = text.replace(name, self.memory[name])
             else:
+                _ensure_short(text.count(name) * MOST_DIGITS if name == "$random" else 0)
                 text = re.sub(CALL[name], lambda match, name=name: self._result(name, match[1]), text)  # type: ignore[misc]
+        _ensure_short(len(text))
         return text
 
     def _result(self, name: str, written_args: str | None) -> str:
@@ -96,6 +105,12 @@ class Values(Struct, frozen=True):
                 return str(milliseconds(now()))
             case _:
                 return _time(name, args)
+
+
+def _ensure_short(length: int) -> None:
+    """Refuse a text that its values make very long: each may hold others twice."""
+    if length > LONGEST_TEXT:
+        raise CannotCompareError(f"with the values of its variables, a text has more than {LONGEST_TEXT:,} characters")
 
 
 def _digits(written_number: str) -> str:
@@ -132,7 +147,7 @@ def values_in(said: str, wanted: Sequence[str], settings: Capabilities) -> dict[
     values: dict[str, str] = {}
     for text in wanted:
         names = VARIABLE.findall(text)
-        if not names:
+        if not names or len(names) > MOST_VARIABLES:
             continue
         pattern = text if is_pattern else re.escape(text).replace(r"\$", "$")
         for name in names:
@@ -149,7 +164,8 @@ def _search(pattern: str, text: str) -> tuple[str | None, ...] | None:
     try:
         searched = as_re_reads(as_pattern(pattern))
         units = as_searched(text)
-        match = regex.search(searched, units, flags=regex.VERSION0, timeout=SEARCH_SECONDS, concurrent=True)
+        seconds = seconds_left(SEARCH_SECONDS)
+        match = regex.search(searched, units, flags=regex.VERSION0, timeout=seconds, concurrent=True)
     except (OtherwiseReadError, regex.error, TimeoutError):
         return None
     return None if match is None else match.groups()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
+from turncheck.clock import evaluating_within
 from turncheck.evaluation import e2e_steps
 from turncheck.evaluation.botium_run import ScriptRun
 from turncheck.evaluation.coverage import digest_of
@@ -350,7 +351,7 @@ def run_case(
         talk.opening = e2e_steps.trace_of(opening)
         turns = case.turns
         if turns[0].user is None:
-            talk.take(turns[0], opening, run.slot_order)
+            talk.take(turns[0], opening, run)
             turns = turns[1:]
         else:
             talk.note(opening)
@@ -360,7 +361,7 @@ def run_case(
             else:
                 spoken = talk.spoken(expected)
                 turn = conversation.say(spoken.user or "", spoken.metadata or None)
-                talk.take(spoken, turn, run.slot_order)
+                talk.take(spoken, turn, run)
     except UnansweredError as error:
         if not again:
             raise
@@ -420,8 +421,12 @@ class _Talk:
         """Return the turn with what the user says now."""
         return turn if self.script is None else self.script.spoken(turn)
 
-    def take(self, expected: CaseTurn, turn: Turn, slot_order: e2e_steps.SlotOrder) -> None:
-        """Judge a turn."""
+    def take(self, expected: CaseTurn, turn: Turn, run: CaseRun) -> None:
+        """Judge a turn, within the time that a turn may take."""
+        with evaluating_within(run.turn_timeout):
+            self._take(expected, turn, run.slot_order)
+
+    def _take(self, expected: CaseTurn, turn: Turn, slot_order: e2e_steps.SlotOrder) -> None:
         self.note(turn)
         if (story_parse := heard_in(turn)) is not None:
             self.heard[len(self.judged)] = story_parse

@@ -7,10 +7,12 @@ its name, its place and the state of the assistant.
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from turncheck.dialogue.events import ActionExecuted, ActiveLoop, SlotSet, UserUttered
@@ -19,7 +21,7 @@ from turncheck.evaluation.coverage import digest_of, text_of_content
 from turncheck.project.batch.model import comparable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.events import Event
@@ -38,13 +40,23 @@ class Resolved(NamedTuple):
     shared: dict[str, str] | UnsetType = UNSET
 
 
+_ENCODER: Final = msgspec.json.Encoder(order="deterministic")
 Parts = defaultdict[str, list[Any]]
 """What each file adds to a test, by their paths."""
 
 
-def _resolved(content: Any, parts: Mapping[str, Any], own: str) -> Resolved:
-    shared = {path: digest_of(added) for path, added in sorted(parts.items()) if path not in {"", own}}
-    return Resolved(digest_of(content), digest_of(parts.get(own)), shared or UNSET)
+def _resolved(content: Any, parts: Mapping[str, Any], own: str, digest: Callable[[Any], str] = digest_of) -> Resolved:
+    shared = {path: digest(added) for path, added in sorted(parts.items()) if path not in {"", own}}
+    return Resolved(digest(content), digest(parts.get(own)), shared or UNSET)
+
+
+def _digest_of_plain(content: Any) -> str:
+    """As :func:`digest_of`, of data without places, in a tenth of the time: stories may be many."""
+    try:
+        written = _ENCODER.encode(content)
+    except (TypeError, ValueError):  # a value of another type, or a string that cannot be encoded
+        return digest_of(content)
+    return hashlib.sha256(written).hexdigest()[:16]
 
 
 # End-to-end cases.
@@ -117,7 +129,8 @@ def resolved_story(tracker: StoryTracker) -> Resolved:
             slot = tracker.domain.slots.get(event.name) if isinstance(event, SlotSet) else None
             if slot is not None:
                 parts[slot.location.path].append([slot.name, slot.type, influences(slot)])
-    return _resolved(content, parts, tracker.location.path if tracker.location is not None else "")
+    own = tracker.location.path if tracker.location is not None else ""
+    return _resolved(content, parts, own, _digest_of_plain)
 
 
 def _event(event: Event, domain: DialogueDomain) -> Sequence[Any]:

@@ -447,8 +447,8 @@ class CaseResult(Part, frozen=True, kw_only=True):
         """Whether both begin with, say and expect the same; a step that a side did not judge is not known there."""
         if [message.as_written for message in self.messages] != [message.as_written for message in other.messages]:
             return False
-        if not isinstance(self.resolved, UnsetType) and not isinstance(other.resolved, UnsetType):
-            return self.resolved == other.resolved
+        if self.resolved != other.resolved and UNSET not in {self.resolved, other.resolved}:
+            return False
         if not isinstance(self.expects, UnsetType) and not isinstance(other.expects, UnsetType):
             return self.given == other.given and self.expects == other.expects
         return (

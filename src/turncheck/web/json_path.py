@@ -1,24 +1,38 @@
 """JSONPath (RFC 9535): selects values from an answer; says what an answer had where nothing was selected.
 
-Patterns of ``match()`` and ``search()`` are searched for within a time limit: a pull request may have written them.
+A pull request may have written the path and the answer. So a path has a length, it visits so many values, and ends when
+its time is over (:mod:`turncheck.clock`), as do the patterns of ``match()`` and ``search()``.
 """
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from turncheck.clock import evaluating_within, is_over, seconds_left
 from turncheck.messages.finding import NOWHERE, Location
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from jsonpath import JSONPath, JSONPathEnvironment
+    from jsonpath import JSONPath, JSONPathEnvironment, JSONPathMatch
+    from jsonpath.filter import BaseExpression
 
 MOST_VALUES: Final = 10_000
 """No path selects more values than this: what lies beyond is not looked for."""
+MOST_VISITED: Final = 500_000
+"""No path leads through more values, with those of its conditions."""
+LONGEST_PATH: Final = 1000
+"""No path has more characters."""
+MOST_STEPS: Final = 100
+"""No path has more steps."""
+_SECONDS: Final = 10.0
+"""No path is searched for longer, however much is left for others."""
+_BETWEEN_LOOKS: Final = 256
+"""How many values are visited between two looks at the clock."""
 _SEARCH_SECONDS: Final = 1.0
 _DEEPEST: Final = 6
 _MOST_SHOWN: Final = 8
@@ -45,7 +59,7 @@ class JsonPath:
         """Return what the path selects, at most :data:`MOST_VALUES`.
 
         Raises:
-            PathError: the answer is too deep, or the search for a pattern takes too long.
+            PathError: the answer is too deep or too large, or the search takes too long.
         """
         return [value for _, value in self.found(answer)]
 
@@ -59,13 +73,15 @@ class JsonPath:
 
         if isinstance(answer, str):  # the library would take it for a document that is yet to be decoded
             return [((), answer)] if self.text.strip() == "$" else []
+        _VISITED.number = _VISITED.looked_at = 0
         try:
-            matches = islice(compiled(self.text).finditer(answer), MOST_VALUES)
-            return [(tuple(match.parts), match.value) for match in matches]
+            with evaluating_within(_SECONDS):
+                matches = islice(compiled(self.text).finditer(answer), MOST_VALUES)
+                return [(tuple(match.parts), match.value) for match in matches]
         except (JSONPathError, RecursionError) as error:
             raise PathError(_first_line(error)) from None
-        except TimeoutError:
-            raise PathError("the search for its pattern takes too long") from None
+        except TimeoutError as error:
+            raise PathError(str(error) if isinstance(error, _OverdueError) else "its pattern takes too long") from None
 
     def value(self, answer: Any) -> Any:
         """Return the first value that the path selects, ``None`` if there is none.
@@ -120,21 +136,111 @@ class JsonPath:
         return "nothing" if here in ([], {}, None) else "further"
 
 
-@cache
+@lru_cache(maxsize=1024)
 def compiled(text: str) -> JSONPath:
     """Return the path as it is searched for.
 
     Raises:
-        PathError: it is not JSONPath.
+        PathError: it is not JSONPath, or too long.
     """
     from jsonpath import JSONPathError
 
     if not text.startswith("$"):
         raise PathError("it does not begin with $")
+    if len(text) > LONGEST_PATH:
+        raise PathError(f"it has {len(text):,} characters, at most {LONGEST_PATH:,} are read")
     try:
-        return _environment().compile(text)  # type: ignore[return-value] # strict paths are never compound
+        path = _counted(_environment().compile(text))  # type: ignore[arg-type] # strict paths are never compound
     except (JSONPathError, RecursionError) as error:
         raise PathError(_first_line(error)) from None
+    if (steps := len(path.segments)) > MOST_STEPS:
+        raise PathError(f"it has {steps:,} steps, at most {MOST_STEPS} are followed")
+    return path
+
+
+# The library has neither a limit nor a clock of its own. So every value on the way is of a type of ours, which counts.
+
+
+class _OverdueError(TimeoutError):
+    """A path leads through too many values, or its time is over."""
+
+
+class _Visited(threading.local):
+    """How many values the path that this thread searches for has led through, as far as it can have looked at them."""
+
+    number = looked_at = 0
+
+    def add(self, value: object) -> None:
+        self.number += 1 + (len(value) if isinstance(value, (list, tuple, dict)) else 0)
+        if self.number < self.looked_at + _BETWEEN_LOOKS:
+            return
+        self.looked_at = self.number
+        if self.number > MOST_VISITED:
+            raise _OverdueError(f"it leads through more than {MOST_VISITED:,} values")
+        if is_over():
+            raise _OverdueError("it takes too long")
+
+
+_VISITED: Final = _Visited()
+
+
+@cache
+def _counting_type() -> type[JSONPath]:
+    """Return a path whose values are counted, and that is followed as any other."""
+    from jsonpath import JSONPath, JSONPathMatch
+    from jsonpath._data import load_data
+
+    class CountedMatch(JSONPathMatch):
+        """A value on the way, without what nobody asks for: its path as text, as long as all keys, and its children."""
+
+        def __init__(self, **fields: Any) -> None:
+            _VISITED.add(fields["obj"])
+            super().__init__(**fields)
+
+        def new_child(self, obj: object, key: int | str) -> JSONPathMatch:
+            context, parts = self.filter_context(), (*self.parts, key)
+            return CountedMatch(filter_context=context, obj=obj, parent=self, parts=parts, path="", root=self.root)
+
+        def add_child(self, *children: JSONPathMatch) -> None:
+            pass
+
+    class CountedPath(JSONPath):
+        def finditer(self, data: Any, *, filter_context: Any = None) -> Iterable[JSONPathMatch]:
+            root = load_data(data)
+            context = filter_context or {}
+            matches: Iterable[JSONPathMatch] = [
+                CountedMatch(filter_context=context, obj=root, parent=None, path="$", parts=(), root=root)
+            ]
+            for segment in self.segments:
+                matches = segment.resolve(matches)
+            return matches
+
+    return CountedPath
+
+
+def _counted(path: JSONPath) -> JSONPath:
+    """Return the path, and those in its conditions, as ones whose values are counted."""
+    from jsonpath.selectors import Filter
+
+    for segment in path.segments:
+        for selector in segment.selectors:
+            if isinstance(selector, Filter):
+                _count_in(selector.expression)
+    return _counting_type()(env=path.env, segments=path.segments)
+
+
+def _count_in(expression: BaseExpression) -> None:
+    from jsonpath.filter import FilterQuery
+
+    if isinstance(expression, FilterQuery):
+        expression.path = _counted(expression.path)
+    else:
+        for below in expression.children():
+            _count_in(below)
+
+
+def _seconds() -> float:
+    return seconds_left(_SEARCH_SECONDS)
 
 
 @cache
@@ -146,12 +252,16 @@ def _environment() -> JSONPathEnvironment:
     class TimedMatch(Match):
         def __call__(self, value: object, pattern: object) -> bool:
             found = self.check_cache(pattern) if isinstance(pattern, str) and isinstance(value, str) else None
-            return found is not None and bool(found.fullmatch(value, timeout=_SEARCH_SECONDS, concurrent=True))
+            return found is not None and bool(
+                found.fullmatch(value, timeout=seconds_left(_SEARCH_SECONDS), concurrent=True)
+            )
 
     class TimedSearch(Search):
         def __call__(self, value: object, pattern: object) -> bool:
             found = self.check_cache(pattern) if isinstance(pattern, str) and isinstance(value, str) else None
-            return found is not None and bool(found.search(value, timeout=_SEARCH_SECONDS, concurrent=True))
+            return found is not None and bool(
+                found.search(value, timeout=seconds_left(_SEARCH_SECONDS), concurrent=True)
+            )
 
     environment = JSONPathEnvironment(strict=True)
     environment.function_extensions["match"] = TimedMatch(thread_safe=True)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
 
+from turncheck.clock import seconds_left
 from turncheck.messages.phrasing import suggestion
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
@@ -73,13 +74,14 @@ def is_matched(pattern: str, text: str) -> bool:
     """Whether the text holds the regular expression.
 
     Raises:
-        EndlessSearchError: the search took longer than :data:`SEARCH_SECONDS`.
+        EndlessSearchError: the search took longer than :data:`SEARCH_SECONDS`, or than is left.
     """
     import regex  # only where there are patterns
 
     try:
         searched = as_re_reads(pattern)
-        return regex.search(searched, text, flags=regex.VERSION0, timeout=SEARCH_SECONDS, concurrent=True) is not None
+        seconds = seconds_left(SEARCH_SECONDS)
+        return regex.search(searched, text, flags=regex.VERSION0, timeout=seconds, concurrent=True) is not None
     except TimeoutError:
         raise EndlessSearchError from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 from dataclasses import dataclass, field, replace
@@ -9,6 +10,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
+from turncheck.clock import evaluating_within
 from turncheck.engines.conversation import CustomAction, Turn
 from turncheck.engines.http.answers import AnswerError, Matched, Said, kind_of, read_answer, shown_outline
 from turncheck.engines.remote import SlowAnswerError
@@ -18,6 +20,7 @@ from turncheck.web.timed import Deadline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from contextlib import AbstractContextManager
 
     from turncheck.engines.http.answers import Message
     from turncheck.engines.http.callback import Callbacks, Posted
@@ -161,11 +164,12 @@ class BotConversation:
                 repeatable=self._bot.callback is None,  # it might call back twice
                 may_be_empty=True,
             )
-            self._take_id(answer)
-            self._opened = True
-            said = self._read(answer, lenient=True)
-            if self._bot.messages_come_later:
-                said = _together(said, replace(self._fetched(until, wait=self._bot.quiet), remark=""))
+            with self._reading():
+                self._take_id(answer)
+                self._opened = True
+                said = self._read(answer, lenient=True)
+                if self._bot.messages_come_later:
+                    said = _together(said, replace(self._fetched(until, wait=self._bot.quiet), remark=""))
         except SlowAnswerError as error:
             return self._too_slow(None, error)
         return self._turn(None, said)
@@ -195,10 +199,12 @@ class BotConversation:
                 may_be_empty=fetches,
                 may_be_text=self._bot.callback is not None,
             )
-            self._take_cookies(answer)
-            said = self._read(answer, lenient=fetches)
-            if fetches and not said.ended:
-                said = _together(said, self._fetched(until, wait=self._bot.quiet if said.messages else self._bot.wait))
+            with self._reading():
+                self._take_cookies(answer)
+                said = self._read(answer, lenient=fetches)
+                if fetches and not said.ended:
+                    wait = self._bot.quiet if said.messages else self._bot.wait
+                    said = _together(said, self._fetched(until, wait=wait))
         except SlowAnswerError as error:
             return self._too_slow(text, error)
         return self._turn(text, said)
@@ -408,6 +414,10 @@ class BotConversation:
             for message in said.messages
         ]
         return events
+
+    def _reading(self) -> AbstractContextManager[None]:
+        """Let the paths of the bot's shape be followed for as long as a turn may take: they may be slow, too."""
+        return evaluating_within(math.inf if self._timeout is None else self._timeout)
 
     def _deadline(self) -> Deadline | None:
         return None if self._timeout is None else Deadline.after(self._timeout)

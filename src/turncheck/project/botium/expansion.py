@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from turncheck.messages.finding import Finding
 from turncheck.messages.phrasing import suggestion
-from turncheck.project.botium.folder import is_skipped
+from turncheck.project.botium.folder import MOST_SECTIONS, is_skipped
 from turncheck.project.botium.model import Called
 from turncheck.project.botium.vocabulary import VARIABLE
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 MOST_CASES: Final = 10_000
 """This many test cases may come from one conversation."""
+MOST_INCLUDED: Final = 10_000
+"""A conversation may have this many sections, with those that it includes."""
 
 
 class Expanded(Struct, frozen=True):
@@ -47,12 +49,12 @@ def expanded(suite: Suite, convo: Convo) -> tuple[Expanded, ...]:
     """Return the test cases of a conversation, none if its author leaves it out.
 
     Raises:
-        FaultyConvoError: what is included does not exist or includes itself, or there are too many cases.
+        FaultyConvoError: what is included does not exist or includes itself, or there are too many cases or sections.
     """
     name = convo.name or convo.location.path.rpartition("/")[2]
     if is_skipped(name):
         return ()
-    sections = tuple(_included(suite, convo.sections, ()))
+    sections = tuple(_Including(suite, convo).included(convo.sections, ()))
     begin = tuple(hook for section in convo.sections if section.sender == "begin" for hook in section.hooks)
     named = _with_rows(suite, Expanded(name, sections, begin))
     said = _said(suite, sections)
@@ -60,35 +62,60 @@ def expanded(suite: Suite, convo: Convo) -> tuple[Expanded, ...]:
     if number > MOST_CASES:
         message = f"'{name}' would be {number:,} test cases; at most {MOST_CASES:,} are made of one conversation."
         raise FaultyConvoError(message, convo.location, "Set SCRIPTING_UTTEXPANSION_MODE to first, index or random.")
-    return tuple(one for case in named for one in _with_utterances(suite, case, said))
+    cases = []
+    for case in named:
+        for one in _with_utterances(suite, case, said):
+            if not suite.room.takes(len(one.sections) + 1):
+                message = f"The test cases of these files would have more than {MOST_SECTIONS:,} sections."
+                hint = "Set SCRIPTING_UTTEXPANSION_MODE to first, index or random, or make the tables smaller."
+                raise FaultyConvoError(message, convo.location, hint)
+            cases.append(one)
+    return tuple(cases)
 
 
 # Partial conversations.
 
 
-def _included(suite: Suite, sections: Sequence[Section], inside: tuple[str, ...]) -> Iterator[Section]:
-    """Yield the sections with what they include in its place; only a whole conversation has a beginning and an end."""
-    for section in sections:
-        names = section.includes
-        for hook in section.hooks:
-            if section.sender != "include" and hook.name == "INCLUDE" and len(hook.args) != 1:
-                raise FaultyConvoError("INCLUDE needs the name of one partial conversation.", hook.location)
-        is_own = section.sender != "include" and (not names or section.does_something)
-        if is_own and not (inside and section.sender in {"begin", "end"}):
-            yield section
-        for name in names:
-            yield from _of_partial(suite, name, section.location, inside)
+class _Including:
+    """Puts what a conversation includes in its place; each may include the next one several times."""
 
+    def __init__(self, suite: Suite, convo: Convo) -> None:
+        self._suite = suite
+        self._convo = convo
+        self._number = 0
 
-def _of_partial(suite: Suite, name: str, location: Location, inside: tuple[str, ...]) -> Iterator[Section]:
-    if name in inside:
-        way = " → ".join((*inside[inside.index(name) :], name))
-        raise FaultyConvoError(f"The partial conversation '{name}' includes itself: {way}.", location)
-    partial = suite.partials.get(name)
-    if partial is None:
-        hint = suggestion(name, suite.partials) or "It needs a file *.pconvo.txt whose first line is this name."
-        raise FaultyConvoError(f"There is no partial conversation '{name}'.", location, hint)
-    yield from _included(suite, partial.sections, (*inside, name))
+    def included(self, sections: Sequence[Section], inside: tuple[str, ...]) -> Iterator[Section]:
+        """Yield the sections with what they include; only a whole conversation has a beginning and an end."""
+        for section in sections:
+            self._count()
+            names = section.includes
+            for hook in section.hooks:
+                if section.sender != "include" and hook.name == "INCLUDE" and len(hook.args) != 1:
+                    raise FaultyConvoError("INCLUDE needs the name of one partial conversation.", hook.location)
+            is_own = section.sender != "include" and (not names or section.does_something)
+            if is_own and not (inside and section.sender in {"begin", "end"}):
+                yield section
+            for name in names:
+                yield from self._of_partial(name, section.location, inside)
+
+    def _of_partial(self, name: str, location: Location, inside: tuple[str, ...]) -> Iterator[Section]:
+        self._count()
+        if name in inside:
+            way = " → ".join((*inside[inside.index(name) :], name))
+            raise FaultyConvoError(f"The partial conversation '{name}' includes itself: {way}.", location)
+        partial = self._suite.partials.get(name)
+        if partial is None:
+            hint = suggestion(name, self._suite.partials)
+            hint = hint or "It needs a file *.pconvo.txt whose first line is this name."
+            raise FaultyConvoError(f"There is no partial conversation '{name}'.", location, hint)
+        yield from self.included(partial.sections, (*inside, name))
+
+    def _count(self) -> None:
+        self._number += 1
+        if self._number > MOST_INCLUDED:
+            name = self._convo.name or self._convo.location.path.rpartition("/")[2]
+            message = f"'{name}' would have more than {MOST_INCLUDED:,} sections with those that it includes."
+            raise FaultyConvoError(message, self._convo.location, "Include less.")
 
 
 # Tables of values.
@@ -117,18 +144,22 @@ def _with_rows(suite: Suite, case: Expanded) -> list[Expanded]:
             if len(cases) * len(rows) > MOST_CASES:
                 message = f"'{case.name}' would be more than {MOST_CASES:,} test cases."
                 raise FaultyConvoError(message, rows[0].location, "Make the tables smaller.")
-            cases = [_with_row(one, row) for row in rows for one in cases]
+            values = [(row, _hooks_of(row)) for row in rows]
+            cases = [
+                replace(one, name=f"{one.name}.{row.name}", hooks=(*one.hooks, *hooks))
+                for row, hooks in values
+                for one in cases
+            ]
     return [case, *cases] if suite.settings.keeps_originals and cases[0] is not case else cases
 
 
-def _with_row(case: Expanded, row: MemoryRow) -> Expanded:
-    hooks = tuple(
+def _hooks_of(row: MemoryRow) -> tuple[Called, ...]:
+    return tuple(
         Called("SET_SCRIPTING_MEMORY", (name[1:], value), row.location)
         if value
         else Called("CLEAR_SCRIPTING_MEMORY", (name[1:],), row.location)
         for name, value in row.values.items()
     )
-    return replace(case, name=f"{case.name}.{row.name}", hooks=(*case.hooks, *hooks))
 
 
 # Utterance lists: a case for each text that the user may say.

@@ -45,6 +45,21 @@ def is_skipped(name: str) -> bool:
     return _SKIPPED.match(name) is not None
 
 
+MOST_SECTIONS: Final = 200_000
+"""The test cases of a suite may have this many sections together."""
+
+
+class Room(Struct):
+    """How many sections the test cases of a suite may still have: a few files may stand for very many."""
+
+    left: int = MOST_SECTIONS
+
+    def takes(self, sections: int) -> bool:
+        """Whether there is room for so many more."""
+        self.left -= sections
+        return self.left >= 0
+
+
 class Suite(Struct, frozen=True):
     """Files that use each other's utterance lists, partial conversations and values."""
 
@@ -57,6 +72,7 @@ class Suite(Struct, frozen=True):
     memory_from: Location | None = None
     """What makes ``$name`` a value: ``botium.json`` or, where there is none, the first place that sets or calls any."""
     findings: tuple[Finding, ...] = ()
+    room: Room = field(default_factory=Room)
 
     @property
     def uses_memory(self) -> bool:
