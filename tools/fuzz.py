@@ -9,8 +9,9 @@ Kinds: ``files`` (a project with one file mutated), ``older`` (training data in 
 (turncheck.yml, inputs, flags), ``environment`` (the variables and the event of a workflow run), ``github`` (what its
 API and services answer), ``actions`` (what an action server answers), ``exports`` (the export of a Kore.ai assistant),
 ``platform`` (what Kore.ai's platform answers), ``reports`` (forged reports, read, compared and rendered in every way),
-``suites`` (batch suites, results of them, logs). An input that ends in a traceback, shows a secret or takes ten seconds
-of the processor is a failure, kept below ``.fuzz/``.
+``suites`` (batch suites, results of them, logs), ``cases`` (end-to-end cases and Botium's, read and held). Some inputs
+are grown to 100 KB (``--grown 1``: all of them). An input that ends in a traceback, shows a secret, takes ten seconds
+of the processor or half a gigabyte of memory is a failure, kept below ``.fuzz/``.
 """
 
 from __future__ import annotations
@@ -20,26 +21,38 @@ import json
 import multiprocessing
 import os
 import random
+import resource
+import signal
 import sys
 import tempfile
 import time
 import traceback
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tools.fuzzing.mutations import GROWN
 from tools.fuzzing.trial import PLANTED
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tools.fuzzing.trial import Trial
 
 FAILURES = Path(__file__).parents[1] / ".fuzz"
 SLOW = 10.0
+MUCH = 500
+"""Megabytes that an input may take, above what the process has already."""
+_MOST = 4 * MUCH
+"""Megabytes that it gets: without a limit one input could take those of the machine."""
+_OWN = Path("/proc/self")
 KINDS = {
     "files": "project_files",
     "older": "older_formats",
     "settings": "settings",
     "suites": "suites",
+    "cases": "cases",
     "environment": "environment",
     "github": "github",
     "actions": "action_server",
@@ -66,16 +79,59 @@ def fuzz(kind: str, seed: int, count: int, seconds: float) -> dict[str, Any]:
     return {"kind": kind, "done": done, "failures": failures}
 
 
-def _try(trial: Trial, name: str) -> list[str]:
-    begin = time.process_time()
+class EndlessTrialError(BaseException):
+    """A trial takes far too long; nothing of turncheck's catches it."""
+
+
+def _endless(*_: object) -> None:
+    raise EndlessTrialError
+
+
+@contextmanager
+def _limited() -> Iterator[None]:
+    """Allow the block little memory and little of the processor's time."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (_megabytes("VmData") * 2**20 + _MOST * 2**20, hard))
+    before = signal.signal(signal.SIGPROF, _endless)
+    signal.setitimer(signal.ITIMER_PROF, 2 * SLOW, SLOW)
     try:
-        shown = trial.run()
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def _megabytes(name: str) -> int:
+    """Return a figure of this process's memory; 0 where the system has none."""
+    with suppress(OSError):
+        for line in (_OWN / "status").read_text("ascii", "replace").splitlines():
+            if line.startswith(f"{name}:"):
+                return int(line.split()[1]) // 1024
+    return 0
+
+
+def _forget_peak() -> None:
+    with suppress(OSError):
+        (_OWN / "clear_refs").write_text("5", "ascii")
+
+
+def _try(trial: Trial, name: str) -> list[str]:
+    _forget_peak()
+    had, begin = _megabytes("VmRSS"), time.process_time()
+    try:
+        with _limited():
+            shown = trial.run()
+    except EndlessTrialError:
+        trouble = f"took more than {2 * SLOW:g} s: {traceback.format_exc()}"
     except Exception:  # noqa: BLE001 - whatever it is, it is what fuzzing looks for
         trouble = traceback.format_exc()
     else:
         taken = time.process_time() - begin
         at = shown.find(PLANTED)
         trouble = f"took {taken:.1f} s" if taken > SLOW else ""
+        grew = _megabytes("VmHWM") - had
+        trouble = f"took {grew} MB of memory" if grew > MUCH else trouble
         trouble = f"a secret is shown: {shown[max(0, at - 200) : at + 100]}" if at >= 0 else trouble
     if not trouble:
         return []
@@ -105,8 +161,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--count", type=int, default=1_000_000)
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--grown", type=float, default=GROWN["share"])
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args(arguments)
+    GROWN["share"] = options.grown
     begin = time.monotonic()
     done = dict.fromkeys(options.what, 0)
     failures: list[str] = []

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from golden_texts import Golden
 from in_process import turncheck
 
 CONFIG = (
@@ -95,7 +96,13 @@ def test_what_makes_words_variables_edits_the_tests_that_have_one(
 
     assert _run(head, "--baseline", base) == 0
     assert _edited(head) == [("price", [path])]
-    assert "1 test edited" in (head / "out" / "comment.md").read_text("utf-8")
+
+
+def test_the_comment_names_the_file_that_edits_a_test(base: Path, tmp_path: Path, golden: Golden) -> None:
+    head = _write(tmp_path, {**BOT, **CONVOS, "botium.json": _settings(SCRIPTING_ENABLE_MEMORY=True)})
+
+    assert _run(head, "--baseline", base) == 0
+    golden((head / "out" / "comment.md").read_text("utf-8"), only="edited")
 
 
 LIST = {"spec/convo/any.utterances.txt": "ANY_TEXT\nA ticket is 12 $US\n"}

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+from tools.fuzzing.growth import grow, large_value
 
 if TYPE_CHECKING:
     import random
 
+GROWN: Final = {"share": 0.1}
+"""Of the inputs, this share is grown in some way."""
 HOSTILE = (
     *(
         "",
@@ -199,7 +203,9 @@ def odd_text(chance: random.Random) -> str:
 
 
 def odd_value(chance: random.Random) -> Any:
-    """An unexpected JSON value; rarely a deeply nested one."""
+    """An unexpected JSON value; rarely a deeply nested one, or a large one."""
+    if chance.random() < GROWN["share"] / 4:
+        return large_value(chance)
     if chance.random() < 0.01:
         value: Any = "x"
         for _ in range(chance.choice((50, 150, 300))):
@@ -233,7 +239,9 @@ def change_value(document: Any, chance: random.Random) -> Any:
 
 
 def mutate(content: bytes, others: list[bytes], chance: random.Random) -> bytes:
-    """Change a file in one to four ways."""
+    """Change a file in one to four ways, or let something in it grow."""
+    if chance.random() < GROWN["share"]:
+        return grow(content, chance)
     for _ in range(chance.randint(1, 4)):
         change = chance.choice(CHANGES)
         content = change(content, others, chance)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Pair = tuple[str, str]
 """Two consecutive steps of a conversation, such as ``("intent greet", "action utter_greet")``."""
 
+_PLAIN = frozenset({str, int, float, bool, type(None)})
 _NOT_CONTENT = {"location", "places", "origin", "index"}
 _IN_ANY_ORDER = {"use_entities", "ignore_entities", "roles", "groups", "ignored_intents", "intents", "not_intents"}
 
@@ -277,6 +278,10 @@ def _digest(text: str) -> str:
 
 def _plain(value: Any) -> Any:
     """The value as JSON data, without locations."""
+    if value.__class__ in _PLAIN:
+        return value
+    if value.__class__ in {tuple, list}:
+        return [_plain(item) for item in value]
     if (names := field_names(type(value))) is not None:
         parts = {name: _plain(getattr(value, name)) for name in names if name not in _NOT_CONTENT}
         return {

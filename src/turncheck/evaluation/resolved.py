@@ -67,15 +67,16 @@ _OF_SETTINGS: Final = ("$cap", "$projectname", "$testsessionname", "CAPABILITY_V
 
 def resolved_case(case: E2ECase, slot_order: SlotOrder) -> Resolved:
     """Return what an end-to-end case resolves to; ``slot_order``: whether its slots may be set in any order."""
-    turns = [_turn(turn) for turn in case.turns]
+    turns = text_of_content([_turn(turn) for turn in case.turns])
     any_order = slot_order != "strict" and any("slot_" in one.kind for turn in case.turns for one in turn.expectations)
     content: list[Any] = [turns, case.slots, case.stubs, any_order]
     own, parts = case.location.path, Parts(list, {path: list(added) for path, added in case.parts.items()})
     if case.script is None:
         parts[own] += [turns, case.stubs]
     else:
-        content.append(case.script.hooks)
-        read_by = _read_by(case, case.script, text_of_content(content))
+        hooks = text_of_content(case.script.hooks)
+        content.append(hooks)
+        read_by = _read_by(case, case.script, turns + hooks)
         content.append([how for _, how in read_by])
         for path, how in read_by:
             parts[path].append(how)

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import nearest
 from turncheck.project.botium import vocabulary
-from turncheck.project.botium.expansion import Expanded, FaultyConvoError, expanded
-from turncheck.project.botium.folder import Suite, is_skipped
+from turncheck.project.botium.expansion import Expanded, expanded
+from turncheck.project.botium.folder import FaultyConvoError, Suite, is_skipped
 from turncheck.project.botium.lines import as_data
 from turncheck.project.botium.model import Check, Part, Reply, Script
 from turncheck.project.botium.patterns import as_pattern, why_not_read
@@ -40,21 +40,26 @@ def read_file(path: str, shared: Callable[[], Suite] | None) -> E2ECases:
         message = f"'{path}' is left out, as its name begins with 'skip'."
         return E2ECases(findings=(_finding(message, Location(path, 1, 1), hint="Rename it."),), files=(path,))
     suite = Suite() if shared is None else shared()
-    read = [_cases_of(suite, convo, path) for convo in suite.convos.get(path, ())]  # others are among its findings
+    read = [_read_convo(suite, convo, path) for convo in suite.convos.get(path, ())]  # others are among its findings
     cases = tuple(case for one in read for case in one.cases)
     return E2ECases(cases, findings=tuple(finding for one in read for finding in one.findings), files=(path,))
 
 
-def _cases_of(suite: Suite, convo: Convo, path: str) -> E2ECases:
+def _read_convo(suite: Suite, convo: Convo, path: str) -> E2ECases:
     """Return the cases of a conversation in this file, and what is wrong with it."""
+    try:
+        return _cases_of(suite, convo, path)
+    except FaultyConvoError as error:
+        return E2ECases(findings=(error.finding,), files=(path,))
+
+
+def _cases_of(suite: Suite, convo: Convo, path: str) -> E2ECases:
     name = convo.name or path.rpartition("/")[2]
     if is_skipped(name):
         left_out = NotJudged(f"it is left out, as its name begins with '{name[:5]}'", convo.location)
         return E2ECases((E2ECase(name, convo.location, (), not_judged=left_out, source=as_data(convo)),), files=(path,))
     try:
         found = expanded(suite, convo)
-    except FaultyConvoError as error:
-        return E2ECases(findings=(error.finding,), files=(path,))
     except RecursionError:
         message = f"'{name}' includes partial conversations that are nested too deep."
         return E2ECases(findings=(_finding(message, convo.location, "error"),), files=(path,))

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turncheck.messages.finding import Finding
 from turncheck.messages.phrasing import suggestion
-from turncheck.project.botium.folder import MOST_SECTIONS, is_skipped
+from turncheck.project.botium.folder import MOST_SECTIONS, FaultyConvoError, is_skipped
 from turncheck.project.botium.model import Called
 from turncheck.project.botium.vocabulary import VARIABLE
 
@@ -35,14 +34,6 @@ class Expanded(Struct, frozen=True):
     name: str
     sections: tuple[Section, ...]
     hooks: tuple[Called, ...]
-
-
-class FaultyConvoError(Exception):
-    """A conversation that stands for no test cases; the finding says why."""
-
-    def __init__(self, message: str, location: Location, hint: str = "") -> None:
-        super().__init__(message)
-        self.finding = Finding("botium-syntax", "error", message, location, hint)
 
 
 def expanded(suite: Suite, convo: Convo) -> tuple[Expanded, ...]:

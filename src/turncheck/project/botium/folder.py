@@ -49,10 +49,28 @@ MOST_SECTIONS: Final = 200_000
 """The test cases of a suite may have this many sections together."""
 
 
+MOST_TEXTS: Final = 500_000
+"""Its utterance lists may have this many texts, each list as often as it is named with other arguments."""
+
+
+class FaultyConvoError(Exception):
+    """A conversation that stands for no test cases; the finding says why."""
+
+    def __init__(self, message: str, location: Location, hint: str = "") -> None:
+        super().__init__(message)
+        self.finding = Finding("botium-syntax", "error", message, location, hint)
+
+
 class Room(Struct):
-    """How many sections the test cases of a suite may still have: a few files may stand for very many."""
+    """How many sections and texts a suite may still have: a few files may stand for very many."""
 
     left: int = MOST_SECTIONS
+    texts: int = MOST_TEXTS
+
+    def takes_texts(self, texts: int) -> bool:
+        """Whether there is room for so many more."""
+        self.texts -= texts
+        return self.texts >= 0
 
     def takes(self, sections: int) -> bool:
         """Whether there is room for so many more."""
@@ -73,6 +91,8 @@ class Suite(Struct, frozen=True):
     """What makes ``$name`` a value: ``botium.json`` or, where there is none, the first place that sets or calls any."""
     findings: tuple[Finding, ...] = ()
     room: Room = field(default_factory=Room)
+    known_texts: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The texts of lists by what names them, once they have been asked for."""
 
     @property
     def uses_memory(self) -> bool:
@@ -80,12 +100,22 @@ class Suite(Struct, frozen=True):
         return self.memory_from is not None
 
     def texts(self, written: str) -> tuple[str, ...] | None:
-        """Return the texts of the utterance list that is named, with its arguments filled in; ``None`` if none is."""
+        """Return the texts of the utterance list that is named, with its arguments filled in; ``None`` if none is.
+
+        Raises:
+            FaultyConvoError: there would be too many, each list with many arguments.
+        """
         utterance_list = self.utterance_list(written)
         if utterance_list is None:
             return None
+        if (known := self.known_texts.get(written)) is not None:
+            return known
+        if not self.room.takes_texts(len(utterance_list.texts)):
+            message = f"The utterance lists of these files would have more than {MOST_TEXTS:,} texts."
+            raise FaultyConvoError(message, utterance_list.location, "Name them with fewer arguments.")
         args = () if written in self.utterances else written.split(" ")[1:]
-        return tuple(filled(text, args) for text in utterance_list.texts)
+        found = self.known_texts[written] = tuple(filled(text, args) for text in utterance_list.texts)
+        return found
 
     def utterance_list(self, written: str) -> UtteranceList | None:
         """Return the list with this name, or that whose name is the first word."""
@@ -242,10 +272,9 @@ class _SuiteReader:
             self._utterances[utterance_list.name] = utterance_list
             return
         texts = tuple(dict.fromkeys((*known.texts, *utterance_list.texts)))
-        others, path = dict(known.others), utterance_list.location.path
-        if path != known.location.path:
-            others[path] = (*others.get(path, ()), *texts[len(set(known.texts)) :])
-        self._utterances[known.name] = UtteranceList(known.name, texts, known.location, others)
+        files, path = dict(known.by_file), utterance_list.location.path
+        files[path] = (*files.get(path, ()), *texts[len(set(known.texts)) :])
+        self._utterances[known.name] = UtteranceList(known.name, texts, known.location, files)
 
     def suite(self, others: list[Path]) -> Suite:
         """Return what was read."""

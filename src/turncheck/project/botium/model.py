@@ -67,19 +67,18 @@ class Convo(Struct, frozen=True):
 class UtteranceList(Struct, frozen=True):
     """Texts with a name: what users may say, or any of the texts that an assistant may answer with.
 
-    ``others``: the texts that further files add to it, by their paths.
+    ``files``: what each file adds to it, by their paths, if there are several.
     """
 
     name: str
     texts: tuple[str, ...]
     location: Location
-    others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def by_file(self) -> Mapping[str, tuple[str, ...]]:
         """The texts that each file adds to it."""
-        added = {text for texts in self.others.values() for text in texts}
-        return {self.location.path: tuple(text for text in self.texts if text not in added), **self.others}
+        return self.files or {self.location.path: self.texts}
 
 
 class MemoryRow(Struct, frozen=True):
