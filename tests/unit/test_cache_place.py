@@ -189,7 +189,8 @@ def test_without_a_checkout_the_current_folder_may_be_the_repository(
         cache(repository, given)
     golden(refused.value)
     assert cache(repository, {"HOME": str(tmp_path / "home")}) is not None
-    assert cache(repository, given, str(repository / ".cache")) is not None, "whoever names a folder knows it"
+    with pytest.raises(UserError):
+        cache(repository, given, str(repository / ".cache"))
     monkeypatch.setattr(pwd, "getpwuid", lambda _: SimpleNamespace(pw_dir=str(repository)))
     assert cache(repository, given) is not None, "this user is at home there"
 

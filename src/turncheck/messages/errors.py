@@ -74,6 +74,10 @@ _HINTS: Final = {
     errno.ENAMETOOLONG: "Name a shorter path.",
     errno.ENXIO: "Nobody reads from the other end of that pipe: start the reader first, or name a file.",
     errno.EMFILE: "Allow more open files (ulimit -n).",
+    errno.ENFILE: "Too many files are open on this machine.",
+    errno.ENOMEM: "Give this process more memory (ulimit -v).",
+    errno.EIO: "The disk or the network behind it fails: run it again, or elsewhere.",
+    errno.ESTALE: "The disk or the network behind it fails: run it again, or elsewhere.",
 }
 _MOST_SHOWN: Final = 200
 
@@ -109,6 +113,30 @@ INTERRUPTED: Final = "interrupted"
 
 class EngineError(UserError):
     """The engine can no longer answer (a server that is gone or refuses): the rest of a run is skipped."""
+
+
+class MachineError(EngineError):
+    """The machine refuses more memory, files or room: this says nothing of the project, and nothing more is run."""
+
+
+OF_THE_MACHINE: Final = frozenset(
+    {
+        *(errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS, errno.EAGAIN, errno.EIO, errno.ESTALE),
+        *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
+    }
+)
+"""What the system says if a file cannot be opened, read or written, whatever is in it."""
+
+
+def refuse_limit_of_machine(error: OSError) -> None:
+    """Do nothing about what is wrong with a file.
+
+    Raises:
+        MachineError: it is not the file: the machine refuses to open or to read any more.
+    """
+    if error.errno in OF_THE_MACHINE:
+        name = f"{os.fsdecode(error.filename)[:_MOST_SHOWN]}: " if isinstance(error.filename, str | bytes) else ""
+        raise MachineError(f"{name}{error.strerror or type(error).__name__}", hint=hint_of(error)) from error
 
 
 class PassingError(EngineError):

@@ -9,16 +9,34 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from turncheck.messages.errors import refuse_limit_of_machine
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from io import BufferedReader
 
 
 _PART: Final = 16 * 1024 * 1024
 _FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | os.O_NOFOLLOW
 _MIB: Final = 1 << 20
+
+
+@contextmanager
+def whatever_the_machine_allows() -> Iterator[None]:
+    """Tell what is wrong with a file from a limit of the machine.
+
+    Raises:
+        MachineError: it is one.
+    """
+    try:
+        yield
+    except OSError as error:
+        refuse_limit_of_machine(error)
+        raise
 
 
 class NotRegularError(OSError):
@@ -41,12 +59,14 @@ def open_regular(path: Path, *, most: int, follow: bool = True, inside: Path | N
     Raises:
         OSError: it cannot be opened; :class:`NotRegularError` or :class:`TooLargeError` as they say. ``strerror``
             completes a sentence such as "cannot be read: …".
+        MachineError: the machine refuses to open any more files.
     """
     name = os.fspath(path)
     if inside is not None:
         name = _within(path, inside)
-    _ensure_regular(Path(name).stat(follow_symlinks=follow), name)  # opening a pipe or a device may have effects
-    file = Path(name).open("rb") if follow and inside is None else os.fdopen(os.open(name, _FLAGS), "rb")  # noqa: SIM115 - returned
+    with whatever_the_machine_allows():
+        _ensure_regular(Path(name).stat(follow_symlinks=follow), name)  # opening a pipe or a device may have effects
+        file = Path(name).open("rb") if follow and inside is None else os.fdopen(os.open(name, _FLAGS), "rb")  # noqa: SIM115 - returned
     try:
         status = os.fstat(file.fileno())
         _ensure_regular(status, name)
@@ -62,8 +82,9 @@ def read_regular(path: Path, *, most: int, follow: bool = True, inside: Path | N
 
     Raises:
         OSError: as there.
+        MachineError: as there.
     """
-    with open_regular(path, most=most, follow=follow, inside=inside) as file:
+    with whatever_the_machine_allows(), open_regular(path, most=most, follow=follow, inside=inside) as file:
         content = bytearray()  # in parts: it may have grown, and files of the system (/proc) have the size 0
         while len(content) <= most and (part := file.read(_PART)):
             content += part

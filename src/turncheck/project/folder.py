@@ -309,10 +309,11 @@ def listed(folder: Path, *, as_listed: bool = False) -> list[Path]:
     Raises:
         OSError: that cannot be read, or nothing but names can.
     """
-    entries = list(folder.iterdir()) if as_listed else sorted(folder.iterdir())
-    for entry in entries[:1]:
-        entry.lstat()
-    return entries
+    with regular_file.whatever_the_machine_allows():
+        entries = list(folder.iterdir()) if as_listed else sorted(folder.iterdir())
+        for entry in entries[:1]:
+            entry.lstat()
+        return entries
 
 
 def _size(path: Path) -> str:

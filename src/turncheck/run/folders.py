@@ -114,7 +114,7 @@ def cache_of(settings: Settings, host: Host, project: Path, environment: Mapping
     folder = None if not settings.cache or host.run.of_a_fork else _named_folder(settings, environment)
     if folder is None:
         return None
-    _ensure_out_of_reach(folder, project, host.run.workspace, is_named=settings.cache_folder is not None)
+    _ensure_out_of_reach(folder, project, host.run.workspace)
     return Cache(folder, secret=settings.cache_key or secret_of(environment, KEY_VARIABLE))
 
 
@@ -141,7 +141,7 @@ def _named_folder(settings: Settings, environment: Mapping[str, str]) -> Path | 
     return None if base is None else Path(base, "turncheck")
 
 
-def _ensure_out_of_reach(folder: Path, project: Path, workspace: Path | None, *, is_named: bool) -> None:
+def _ensure_out_of_reach(folder: Path, project: Path, workspace: Path | None) -> None:
     """Make sure that nothing on the way to the folder, and nothing in it, belongs to the change.
 
     Raises:
@@ -149,9 +149,8 @@ def _ensure_out_of_reach(folder: Path, project: Path, workspace: Path | None, *,
     """
     checkouts = list(_checkouts_around(project))
     tops = [checkout.top for checkout in checkouts] + ([Path(os.path.realpath(workspace))] if workspace else [])
-    within = tops or ([Path(os.path.realpath(project))] if is_named else _without_checkout(project))
     for path in on_the_way(folder):
-        if any(path.is_relative_to(top) for top in within):
+        if any(path.is_relative_to(top) for top in tops or _without_checkout(project)):
             _ensure_not_tracked(folder, path)
 
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 from turncheck.engines.conversation import PredictedEntity
 from turncheck.engines.embedded.nlu.crf_file import NO_GROUP, StoppableTrainer, ensure_sound, with_weights_times
 from turncheck.engines.embedded.nlu.featurizers import check_windows
-from turncheck.messages.errors import UserError
+from turncheck.messages.errors import MachineError, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -313,7 +313,7 @@ def train_tagger(
     ``algorithm`` and ``parameters`` are CRFsuite's (``lbfgs``, ``pa`` …). The same input gives the same tagger.
 
     Raises:
-        UserError: there is no room for the trained model.
+        MachineError: there is no room for the trained model.
     """
     return train_taggers(sequences, algorithm, parameters)[0]
 
@@ -329,7 +329,7 @@ def train_taggers(
     No sequence is in two pieces.
 
     Raises:
-        UserError: as above.
+        MachineError: as above.
     """
 
     group_of = {number: group for group, piece in enumerate(pieces, start=1) for number in piece}
@@ -343,7 +343,7 @@ def _opened(content: bytes) -> SequenceTagger:
     try:
         return SequenceTagger.of(content)
     except ValueError as error:  # CRFsuite does not report that it could not write
-        raise UserError(
+        raise MachineError(
             f"the CRF that was trained could not be stored completely: {error}",
             hint="Is there room in memory and in the temporary folder (TMPDIR), and may a file be as large?",
         ) from None
