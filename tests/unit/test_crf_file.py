@@ -138,7 +138,7 @@ def test_a_model_that_was_cut_off_while_it_was_written_is_an_error(content: byte
     )
 
     assert done.returncode == 1
-    golden(done.stderr, only="turncheck.messages.errors.UserError")
+    golden(done.stderr, only="turncheck.messages.errors.MachineError")
 
 
 if __name__ == "__main__":

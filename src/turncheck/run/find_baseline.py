@@ -26,7 +26,7 @@ from turncheck.comparison.compare import plugins_in_words
 from turncheck.comparison.judged import read_rules
 from turncheck.comparison.model import Baseline, Missing, Present, Unreachable, Unreadable
 from turncheck.evaluations.kinds import BY_DEFAULT
-from turncheck.messages.errors import INTERRUPTED, UserError
+from turncheck.messages.errors import INTERRUPTED, MachineError, UserError
 from turncheck.messages.finding import shown_path
 from turncheck.messages.phrasing import first_line
 from turncheck.process.regular_file import file_and_case, is_there
@@ -399,6 +399,8 @@ class BaselineSearch(Struct):
         try:
             inputs = self._inputs_for(there, own, source)
             measured = self.measure(inputs, Console(quiet=True, stream=StringIO()))
+        except MachineError:
+            raise  # it says nothing of the base
         except UserError as error:  # the folder is temporary, named anew each time, and gone when this is read
             what = error.message.replace(f"{there.files.folder}/", "").replace(str(there.files.folder), ".")
             why = f"the base cannot be measured: {what}"

@@ -114,7 +114,9 @@ def _parse(
         use_plugins(known["plugins"].parse(values["plugins"]))
     for name, value in values.items():
         try:
-            parsed[name.replace("-", "_")] = known[name].parse(value)
+            parsed[name.replace("-", "_")] = found = known[name].parse(value)
+            if any("\0" in one for one in (found if isinstance(found, tuple) else (found,)) if isinstance(one, str)):
+                raise WrongWordError("it has a NUL character")
         except ValueError as error:
             complete = isinstance(error, WrongWordError) or known[name].is_private
             meant = error.meant if isinstance(error, WrongWordError) else None

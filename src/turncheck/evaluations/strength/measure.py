@@ -26,7 +26,7 @@ from turncheck.evaluations.strength.bench import (
 )
 from turncheck.evaluations.strength.candidates import Candidates
 from turncheck.evaluations.strength.faults import mutants_of
-from turncheck.messages.errors import CutShortError, EngineError, UserError
+from turncheck.messages.errors import CutShortError, EngineError, MachineError, UserError
 from turncheck.process.one_thread import one_thread
 from turncheck.project.config import refused
 from turncheck.report.model import Skipped
@@ -209,6 +209,8 @@ def try_mutant(mutant: Mutant, bench: Bench, behaviour: Behaviour, candidates: C
         return Trial(_result(mutant, Kill("validation", "component-order", component.location)))
     try:
         trained = mutant.trained(behaviour.original)
+    except MachineError:
+        raise  # it says nothing of the mutant
     except UserError as error:
         return Trial(_result(mutant, Kill("validation", "training-refused", error.location)))
     kill = killing_test(mutant, trained, bench)

@@ -22,7 +22,7 @@ from turncheck.engines.embedded.nlu.intent_model import IntentModel, Ranking, li
 from turncheck.engines.embedded.nlu.ngrams import NgramFeatures, on_grid
 from turncheck.engines.embedded.nlu.patterns import collect_patterns
 from turncheck.engines.embedded.nlu.spacy_model import SpacyEntityExtractor, SpacyFeaturizer
-from turncheck.messages.errors import UserError
+from turncheck.messages.errors import MachineError, UserError
 from turncheck.project.rasa_version import NEWEST, OLDEST
 
 if TYPE_CHECKING:
@@ -478,6 +478,8 @@ def train_step(step: Step, training: Lessons) -> Component | None:
         if step.kind in _STAND_INS:
             return DietStandIn.train(_stand_in_name(step), _stand_in_parameters(step), training)
         trained: Component | None = _PLAIN[step.kind].train(step.parameters, training)
+    except MachineError:
+        raise  # it says nothing of the component
     except UserError as error:
         if error.location is None:
             raise UserError(error.message, location=step.component.location, hint=error.hint) from None
