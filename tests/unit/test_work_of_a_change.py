@@ -95,7 +95,7 @@ def test_texts_are_cleaned_in_time(piece: str) -> None:
 
 
 def test_tags_are_taken_out_as_before() -> None:
-    assert cleaned("a <p>b</p><i>c</i> 1 < 2", Capabilities()) == "a b c 1 < 2"
+    assert cleaned("4 <p>5</p><i>6</i> 1 < 2", Capabilities()) == "4 5 6 1 < 2"
     assert cleaned("1 < 2 <b", Capabilities()) == "1 < 2 <b"
 
 
