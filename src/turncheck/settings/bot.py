@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from json import dumps
 from typing import Any, Final
-from urllib.parse import unquote
 
 from msgspec import Struct
 
@@ -20,6 +19,7 @@ from turncheck.messages.finding import NOWHERE, Location
 from turncheck.messages.phrasing import not_one_of
 from turncheck.settings.bot_forbidden import named_elsewhere
 from turncheck.settings.bot_headers import leads_elsewhere, replaces_method
+from turncheck.settings.bot_hosts import unquoted
 from turncheck.settings.bot_placeholders import PLACEHOLDER, placeholders
 from turncheck.settings.bot_presets import PRESETS
 from turncheck.settings.bot_token import misplaced_token, token_places
@@ -176,10 +176,7 @@ _IN_POLL: Final = ("session", "user", "cursor", "token")
 
 def leads_out(path: str) -> bool:
     """Return whether a path leads above its beginning, also for a server that decodes it more than once."""
-    plain = path.partition("?")[0]
-    while (decoded := unquote(plain)) != plain:
-        plain = decoded
-    return ".." in re.split(r"[/\\;]", plain)
+    return ".." in re.split(r"[/\\;]", unquoted(path.partition("?")[0]))
 
 
 # The shape in the file.
@@ -460,7 +457,7 @@ class _Reader(Struct, frozen=True):
             self._check_placeholders(text, known, place)
         if body is not None and not isinstance(body, dict | list):
             raise self._fault("`body` must be a map or a list", *keys, "body")
-        names = (unquote(part.partition("=")[0]) for part in re.split("[?&;]", path)[1:])
+        names = (unquoted(part.partition("=")[0]) for part in re.split("[?&;]", path)[1:])
         for name in (*names, *(body if isinstance(body, dict) else ())):
             if replaces_method(str(name)):
                 raise self._fault(f"'{str(name)[:80]}' is not set here: write `method`", *keys)

@@ -6,9 +6,8 @@ import re
 from base64 import urlsafe_b64decode
 from binascii import Error as Base64Error
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import unquote
 
-from turncheck.settings.bot_hosts import has_scheme, is_host, is_host_alone, is_of_host, names_address
+from turncheck.settings.bot_hosts import has_scheme, is_host, is_host_alone, is_of_host, names_address, unquoted
 from turncheck.settings.bot_placeholders import PLACEHOLDER, placeholders
 from turncheck.yaml_tree.shapes import Fault
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
@@ -52,7 +51,7 @@ _HINT: Final = "Give it with --bot-token, and write {token} here, or name its he
 def is_secret(name: str, value: Any) -> bool:
     """Whether something with this name would hold a secret, or looks like one by itself."""
     values = value if isinstance(value, list) else [value]
-    texts = [_unquoted(str(one)) for one in values if isinstance(one, str | int | float) and not isinstance(one, bool)]
+    texts = [unquoted(str(one)) for one in values if isinstance(one, str | int | float) and not isinstance(one, bool)]
     if any(map(_looks_secret, texts)):
         return True
     if any(_is_opaque_key(name, PLACEHOLDER.sub("", text)) for text in texts):
@@ -63,7 +62,7 @@ def is_secret(name: str, value: Any) -> bool:
 
 def assigned_secret(text: str) -> str | None:
     """Return the name of the first secret that a path or another text gives a value (``?api_key=…``)."""
-    pairs = ((_unquoted(name), value) for name, value in _ASSIGNED.findall(text))
+    pairs = ((unquoted(name), value) for name, value in _ASSIGNED.findall(text))
     return next((name for name, value in pairs if is_secret(_meaning(name, value), value)), None)
 
 
@@ -79,7 +78,7 @@ def secret_part(path: str) -> str | None:
     """
     is_of_hook = False
     for part in re.split(r"[/?&;=]", path):
-        plain = _unquoted(part)
+        plain = unquoted(part)
         if _looks_secret(plain):
             return part
         if is_of_hook and len(plain) >= _LONG_CODE and _is_opaque(plain) and not _UUID.fullmatch(plain):
@@ -149,13 +148,13 @@ def _of_key(node: YamlNode, key: str) -> Iterator[Fault]:
         yield _host(node)
     elif (name := assigned_secret(key)) is not None:
         yield _secret(f"'{name[:80]}'", node)
-    elif _looks_secret(_unquoted(key)):
+    elif _looks_secret(unquoted(key)):
         yield _secret("a key", node)
 
 
 def _of_text(node: YamlScalar, text: str, keys: tuple[str, ...]) -> Iterator[Fault]:
     is_sent = bool({"body", "headers", "path"} & {*keys})
-    pairs = [(keys, text), *(((_unquoted(name),), value) for name, value in _ASSIGNED.findall(text))]
+    pairs = [(keys, text), *(((unquoted(name),), value) for name, value in _ASSIGNED.findall(text))]
     named = is_sent and any(_is_of_a_host(names, value) for names, value in pairs)
     if named or _names_address(text):
         yield _host(node)
@@ -214,10 +213,3 @@ def _holds_more_than_a_scheme(prefix: str) -> bool:
         or any(not word.endswith(("=", ":", '"')) for word in more)
         or any(_looks_secret(word) for word in (first, *more, prefix))
     )
-
-
-def _unquoted(text: str) -> str:
-    """Return a text as a server may read it that decodes it more than once."""
-    while (decoded := unquote(text)) != text:
-        text = decoded
-    return text

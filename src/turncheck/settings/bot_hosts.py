@@ -96,6 +96,15 @@ def is_host(value: Any) -> bool:
     return any(map(_is_plain_host, _forms(PLACEHOLDER.sub("x", str(value)))))
 
 
+def unquoted(text: str) -> str:
+    """Return a text as a server may read it that percent-decodes it more than once; none does so ten times."""
+    for _ in range(_MOST_DECODINGS):
+        if (decoded := unquote(text)) == text:
+            break
+        text = decoded
+    return text
+
+
 def plainly(text: str) -> str:
     """Return a text as a server may read it that decodes it more than once."""
     for _ in range(_MOST_DECODINGS):
