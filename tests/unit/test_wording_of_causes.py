@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import pytest
 from golden_texts import Golden
+from msgspec.structs import replace
+from report_builder import case, report, story, suite
 
 from turncheck.comparison.changes import CaseChange
+from turncheck.comparison.compare import compare
 from turncheck.comparison.metrics import MetricDelta
+from turncheck.comparison.model import Present
 from turncheck.messages.finding import Location
 from turncheck.render.cause_entries import dropped_intent
 from turncheck.render.entries import steps
+from turncheck.render.links import Links
+from turncheck.render.page.conversations import conversations
+from turncheck.render.page.model import Files
 from turncheck.render.spans import plain
 from turncheck.render.wording.causes import because_in_words, why_dropped_in_words, why_in_words
 from turncheck.report.causes import Cause
+from turncheck.report.model import Report
 
 
 def cause(name: str, *, kind: str = "rules", proved: bool = True) -> Cause:
@@ -66,3 +74,21 @@ def test_an_intent_that_is_worse_says_why(golden: Golden) -> None:
 
     golden(why_dropped_in_words(metric))
     golden("\n".join(plain(entry.line) for entry in dropped_intent(metric).below))
+
+
+def test_a_transcript_begins_with_why(golden: Golden) -> None:
+    def measured(step: str, *, passed: bool) -> Report:
+        return report(
+            stories=[story("a story", step)], cases=[case("a case", step)], suites=[suite("smoke", ("book it", passed))]
+        )
+
+    now, base = measured("utter_a!utter_b", passed=False), measured("utter_a", passed=True)
+    found = compare(now, Present(base, "artifact"))
+    changed = {
+        kind: replace(cases, worse=tuple(replace(one, causes=(cause("a"),)) for one in cases.worse))
+        for kind, cases in (("stories", found.stories), ("e2e", found.e2e), ("batch", found.batch))
+    }
+    listed = conversations(now, replace(found, **changed), Files("", Links()))
+    assert {one.kind for one in listed} == {"story", "case", "batch"}
+    (why,) = {one.remarks[0] for one in listed}
+    golden(why)

@@ -183,10 +183,10 @@ class _Transcripts(Struct, frozen=True):
             turns=list(self._story_turns(story)),
             events=_events(story),
             remarks=[
+                *_why(case),
                 *self._held(story.name, story.location),
                 *(["an exact copy of an earlier story"] if story.duplicate else []),
                 *_drawn_away(story),
-                *_why(case),
             ],
         )
 
@@ -255,10 +255,10 @@ class _Transcripts(Struct, frozen=True):
             turns=list(self._case_turns(result)),
             events=[f"{action}: {how}" for action, how in result.actions.items()],
             remarks=[
+                *_why(case),
                 *self._held(result.name, result.location),
                 *([again] if again else []),
                 *_drawn_away(result),
-                *_why(case),
             ],
         )
 
@@ -309,6 +309,7 @@ class _Transcripts(Struct, frozen=True):
             repeated=_repeated(case.repeats),
             turns=_batch_turns(case),
             remarks=[
+                *_why(change),
                 *self._held(case.text, case.location),
                 *([f"in the context of {' / '.join(case.parent)}"] if case.parent else []),
                 *case.tags,
