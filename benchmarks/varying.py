@@ -2,10 +2,12 @@
 
 python benchmarks/varying.py [--runs 200] [--cases 20] [--sentences 20]
 python benchmarks/varying.py --killed [--cases 20]
+python benchmarks/varying.py --worse 0.2 [--equally 0] [--runs 20] [--cases 8]
 
 How many of the first fail must be at most 2 %, how many of the others, with a dead case or a dead sentence, all. With
 ``--killed`` the bot, which makes no mistake, is gone after each of a run's turns in turn: only the run in which it
-answers all of them may pass.
+answers all of them may pass. With ``--worse`` every answer of the bot is wrong so often, in turn with a base that is
+``--equally`` often wrong: it prints how many runs fail.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from typing import TYPE_CHECKING
 from turncheck.cli import run_command_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 RIGHT = "as expected"
 SETTINGS = """\
@@ -118,6 +120,22 @@ def kill_at_each_turn(url: str, coins: Coins, cases: int) -> None:
     print(f"not killed: {'passes' if turns in passed else 'fails'}")
 
 
+def compare_in_turn(worse: float, equally: float, runs: int, questions: Sequence[str]) -> None:
+    """Print how many runs fail of a bot whose answers are all wrong so often, in turn with its base."""
+    here, there = (Coins(dict.fromkeys(questions, rate)) for rate in (worse, equally))
+    failed = 0
+    with serving(here) as url, serving(there) as on_base:
+        there.chance.seed(-1)
+        turncheck(on_base, "--repeats", "first: 5", "--baseline", "none", "--fail-on", "none", "--out", "base")
+        for number in range(runs):
+            here.chance.seed(2 * number)
+            there.chance.seed(2 * number + 1)
+            failed += turncheck(
+                url, "--bot-url-base", on_base, "--baseline", "base", "--fail-on", "new-failures", "--out", f"{number}"
+            )
+    print(f"{len(questions)} cases, wrong in {worse:.0%}, on the base in {equally:.0%}: {failed} of {runs} runs fail")
+
+
 def main() -> None:
     """Run it, and print how many runs failed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -125,10 +143,13 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=20)
     parser.add_argument("--sentences", type=int, default=20)
     parser.add_argument("--killed", action="store_true", help="kill the bot after each turn")
+    parser.add_argument("--worse", type=float, help="how often every answer is wrong")
+    parser.add_argument("--equally", type=float, default=0.0, help="how often it is on the base")
     given = parser.parse_args()
     chance = random.Random(2)
     questions = [f"question {number}" for number in range(given.cases)]
-    sentences = [f"sentence {number}" for number in range(0 if given.killed else given.sentences)]
+    few = given.killed or given.worse is not None
+    sentences = [f"sentence {number}" for number in range(0 if few else given.sentences)]
     rates = {message: chance.uniform(0.02, 0.2) for message in (*questions, *sentences)}
     cases = "".join(f"- test_case: {name}\n  steps:\n  - user: {name}\n  - bot: {RIGHT}\n" for name in questions)
     examples = "".join(f"    - {sentence}\n" for sentence in sentences)
@@ -141,6 +162,10 @@ def main() -> None:
         if sentences:
             nlu = f"version: '3.1'\nnlu:\n- intent: ask\n  examples: |\n{examples}"
             Path("tests/nlu.yml").write_text(nlu)
+        if given.worse is not None:
+            compare_in_turn(given.worse, given.equally, given.runs, questions)
+            os.chdir("/")
+            return
         if given.killed:
             kill_at_each_turn(url, coins, given.cases)
             os.chdir("/")

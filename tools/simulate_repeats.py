@@ -19,7 +19,7 @@ from math import comb
 from typing import TYPE_CHECKING
 
 from turncheck.comparison.repeats import RateTest, RunBesideBase, alarm_at, rate_test, weigh_pairs
-from turncheck.comparison.together import Stratum, p_value_of_losses
+from turncheck.comparison.together import Stratum, allowed, level_at, p_value_of_losses
 from turncheck.settings.repeats import RepeatRules
 
 if TYPE_CHECKING:
@@ -92,7 +92,8 @@ def simulate(suites: int, cases: int, base_runs: int, rules: RepeatRules, seed: 
         strata = (
             Stratum(one.first_failed, rules.first, failed, base_runs) for one, failed in zip(seen, base, strict=True)
         )
-        by_all = p_value_of_losses(strata) <= rules.false_alarms / 2
+        level = level_at(rules.first, rules.first, rules.most, allowed(rules.false_alarms, 1))
+        by_all = p_value_of_losses(strata, middle=True) <= level
         totals.suites += 1
         totals.by_case += by_case
         totals.by_all += by_all

@@ -311,7 +311,8 @@ def test_where_it_is_not_the_message_names_what_helps(
 
     baseline = compared()
 
-    assert baseline["status"] == "unreachable", baseline
+    # On somebody's own machine it is said, and fails nothing.
+    assert baseline["status"] == ("missing" if checkout is nowhere else "unreachable"), baseline
     found = re.search(r"`(git fetch [^`]+)`", baseline["reason"])
     assert found, baseline["reason"]
     assert found[1] in Path("results/comment.md").read_text()

@@ -7,10 +7,12 @@ from functools import lru_cache
 from math import exp, isclose, log
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from golden_texts import Golden
 from scipy.integrate import quad
 from test_repeats import base_of, evaluated, losses, of, with_base
+from tools.simulate_whole import InTurn, Situation, evidence
 
 from turncheck.comparison.together import (
     Stratum,
@@ -151,3 +153,31 @@ def test_equal_bots_have_no_case_that_is_worse() -> None:
         rates = dict.fromkeys(EIGHT, 0.2)
         section = evaluated(rates, on_base=base_of(rates, 500 + seed), seed=seed)
         assert not [name for name in EIGHT if of(section, name).outcome == "worse"]
+
+
+def test_the_simulation_weighs_pairs_as_a_run_does() -> None:
+    lost, gained = np.array([0.0, 3.0, 11.0, 40.0]), np.array([0.0, 5.0, 0.0, 22.0])
+    expected = [evidence_of_pairs(one, other) for one, other in zip(lost, gained, strict=True)]
+    assert np.allclose(evidence(lost, gained), expected)
+
+
+def test_the_simulation_judges_cases_as_a_run_does() -> None:
+    """A dead case beside a base that passes: after as many runs, and with as many of the others."""
+    suite = InTurn(Situation("", 8, dead=1), 1, 0, np.random.default_rng(1))
+    failed, _ = suite.judged()
+    rates = {name: float(name == EIGHT[0]) for name in EIGHT}
+    section = evaluated(rates, on_base=base_of(dict.fromkeys(EIGHT, 0.0)))
+    assert failed == 1.0
+    assert suite.runs[0].tolist() == [float(len(of(section, name).runs)) for name in EIGHT]
+
+
+def test_whole_runs_are_judged_as_promised() -> None:
+    """A few of what `python tools/simulate_whole.py` prints."""
+    chance = np.random.default_rng(3)
+    worse, _ = InTurn(Situation("", 8, 0.2), 500, 5, chance).judged()
+    small, _ = InTurn(Situation("", 30, 0.1), 200, 5, chance).judged()
+    equal, runs = InTurn(Situation("", 30, most=0.2), 500, 5, chance).judged()
+    assert worse >= 0.94
+    assert small >= 0.9
+    assert equal <= 0.012
+    assert runs <= 6

@@ -90,7 +90,7 @@ class AllTogether(Generic[Answer]):
         """
         chances = [(chance, test) for test in self.tests if (chance := _chance_of_loss(test)) is not None]
         chances.sort(key=lambda one: one[0])
-        if self._is_loss():
+        if self.finds_loss:
             return [test for chance, test in chances if chance <= self.rules.false_alarms]
         found: list[Repeated[Answer]] = []
         for chance, test in chances:
@@ -99,7 +99,9 @@ class AllTogether(Generic[Answer]):
             found.append(test)
         return found
 
-    def _is_loss(self) -> bool:
+    @property
+    def finds_loss(self) -> bool:
+        """Whether all together fail more often than on the base."""
         tests = [test for test in self.tests if test.runs]
         if in_turn := [test.in_turn for test in tests if test.in_turn]:
             lost, gained, _ = together.pairs_of(in_turn)
