@@ -21,8 +21,8 @@ intents:
 responses:
   utter_greet:
   - text: Hello
-  utter_welcome:
-  - text: Welcome
+  utter_thank:
+  - text: You are welcome
 """
 CONFIG = 'version: "3.1"\nlanguage: en\npipeline:\n- name: KeywordIntentClassifier\npolicies:\n- name: RulePolicy\n'
 RULES = """version: "3.1"
@@ -34,7 +34,7 @@ rules:
 - rule: thank
   steps:
   - intent: thank
-  - action: utter_welcome
+  - action: utter_thank
 """
 NLU = """version: "3.1"
 nlu:
@@ -49,7 +49,7 @@ nlu:
 """
 STORY = "- story: {name}\n  steps:\n  - intent: {intent}\n  - action: {action}\n"
 GREET = STORY.format(name="greets", intent="greet", action="utter_greet")
-THANK = STORY.format(name="thanks", intent="thank", action="utter_welcome")
+THANK = STORY.format(name="thanks", intent="thank", action="utter_thank")
 OF_HOSTS = re.compile(
     r"(GITHUB|GITLAB|CI|TF|SYSTEM|BUILD|AGENT|BITBUCKET|BUILDKITE|CIRCLE|TEAMCITY|JENKINS|CHANGE|BRANCH)(_|$)"
 )

@@ -106,7 +106,7 @@ rules:
     - intent: affirm
     - intent: thank
   - action: utter_noted
-  - action: utter_welcome
+  - action: utter_thank
 """
 
 
@@ -118,7 +118,7 @@ rules:
         ("  - action: utter_menu\n", "  - action: utter_menu\n  - action: utter_price\n", 10),
         ("    - intent: thank\n", "    - intent: deny\n", 12),
         ("  - action: utter_noted\n", "", 13),
-        ("  - action: utter_welcome\n", "", 13),
+        ("  - action: utter_thank\n", "", 13),
         ("  steps:\n", "  wait_for_user_input: false\n  steps:\n", 3),
     ],
 )

@@ -312,6 +312,27 @@ def test_a_fault_that_is_only_worded_otherwise_is_not_repaired(repository: Repos
     assert (judged.new_errors, judged.repaired) == ([], [])
 
 
+ELSEWHERE = {
+    "a key": ("- intent: {}\n  examples: |\n", "- intent: {}\n  examplse: |\n"),
+    "an indentation": ("- intent: {}\n", "   - intent: {}\n"),
+    "a key that appears twice": ("- intent: {}\n", "- intent: {}\n  intent: keep\n"),
+}
+
+
+@pytest.mark.parametrize("fault", ELSEWHERE)
+def test_a_fault_that_is_repaired_and_made_anew_elsewhere_is_new(repository: Repository, fault: str) -> None:
+    whole, broken = ELSEWHERE[fault]
+    more = NLU + "- intent: keep\n  examples: |\n    - I keep it\n"
+    at_first = replaced(more, (whole.format("lend"), broken.format("lend")))
+    now = replaced(more, (whole.format("keep"), broken.format("keep")))
+
+    judged = repository.judged({"data/nlu.yml": at_first}, {"data/nlu.yml": now})
+
+    assert judged.code == 1
+    assert len(judged.new_errors) == 1
+    assert judged.repaired == ["data/nlu.yml"]
+
+
 OF_ANOTHER_PROJECT = "nlu: [\n" + "".join(f"- {number} words of another project\n" for number in range(20))
 
 

@@ -13,7 +13,7 @@ from repository_at_work import CONFIG, DOMAIN, GREET, NLU, RULES, git
 from tools.replay import SMALL_COMMENT, Replayed, assistants
 
 ROOT = Path(__file__).parents[2]
-BROKEN = RULES.replace("intent: greet\n  - action: utter_greet", "intent: greet\n  - action: utter_welcome")
+BROKEN = RULES.replace("intent: greet\n  - action: utter_greet", "intent: greet\n  - action: utter_thank")
 
 
 @pytest.fixture(scope="module")
@@ -60,10 +60,10 @@ def test_a_verdict_holds_or_is_said_not_to(mirrors: tuple[Path, str], tmp_path: 
     assert re.search(r"^somebody/bot \w{10} \[bot\] 2 lines, .*: holds$", done.stdout, re.MULTILINE)
     assert "1 commits of 1 repositories: 1 failed; 0 do not hold" in done.stdout
 
-    wrong = listed(tmp_path, commit, "  outcome: passed\n  names: [nobody]\n  without: [utter_welcome]\n")
+    wrong = listed(tmp_path, commit, "  outcome: passed\n  names: [nobody]\n  without: [utter_thank]\n")
     done = replayed(folder, tmp_path, *wrong)
     assert done.returncode == 1
-    assert "failed, expected passed; does not name 'nobody'; says 'utter_welcome'" in done.stdout
+    assert "failed, expected passed; does not name 'nobody'; says 'utter_thank'" in done.stdout
 
 
 def test_what_nobody_has_judged_is_drawn(mirrors: tuple[Path, str], tmp_path: Path) -> None:

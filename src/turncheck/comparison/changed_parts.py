@@ -34,10 +34,11 @@ from turncheck.report.causes import Cause
 from turncheck.report.model import COVERAGE_KINDS, ConfiguredComponent, CoverageItem, IgnoredParameter, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 
     from turncheck.comparison.model import Renamed
     from turncheck.messages.finding import Finding, Location
+    from turncheck.report.model import Unread
 
 _Components = tuple["ConfiguredComponent", ...]
 _MOST: Final = 200
@@ -206,14 +207,17 @@ def _place(change: UnseenChange) -> tuple[str, int]:
 
 
 def changed_findings(
-    base: Report, head: Report, renamed: Sequence[Renamed] = ()
+    base: Report, head: Report, renamed: Sequence[Renamed] = (), repaired: Collection[Unread] = ()
 ) -> tuple[tuple[FindingChange, ...], tuple[FindingChange, ...]]:
     """Return the findings that are new, with the names that are ``renamed``, and those that are gone, worst first.
 
-    If a file cannot be read, no finding is known to be gone.
+    If a file cannot be read, no finding is known to be gone. What this side ``repaired`` is no finding that it has.
     """
     of_base = findings_worst_first(base)
-    before, after = without_partners(of_base, findings_worst_first(head), renamed_on_both(base, head, renamed))
+    places = {(one.location, one.code) for one in repaired}
+    known = [one for one in of_base if (one.location, one.code) not in places]
+    before, after = without_partners(known, findings_worst_first(head), renamed_on_both(base, head, renamed))
+    before = [one for one in of_base if one in before or one not in known]
     after = _not_of_parts(after, of_base)
     gone = () if is_read_in_part(head) else before
     component = _removed_own_component(base, head)

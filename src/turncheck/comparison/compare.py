@@ -315,7 +315,7 @@ def _compare(head: Report, base: Report, used: model.BaselineUsed) -> model.Comp
         matching.without_unknown(tests[name], name, faults, on_base, doubtful=used.doubtful) for name in TEST_KINDS
     )
     stories, cases = (changed_parts.with_changed_rules(changed, base, head, removed) for changed in (stories, cases))
-    new_findings, gone_findings = changed_parts.changed_findings(base, head, renamed)
+    new_findings, gone_findings = changed_parts.changed_findings(base, head, renamed, used.mended)
     unknown_findings = tuple(finding for finding in new_findings if on_base.hides(finding))
     new_findings = tuple(finding for finding in new_findings if not on_base.hides(finding))
     gone_findings = tuple(finding for finding in gone_findings if not here.hides(finding))

@@ -70,7 +70,7 @@ class _Edit(Struct, frozen=True):
 _Step = tuple[_Edit, ...]
 """Edits that are made together or not at all."""
 _Fault = tuple[str, str, str, str]
-"""A fault as both sides have it: path, code, part, and the line that it is at."""
+"""A fault as both sides have it: path, code, part, and the line that it is at, with those that enclose it."""
 
 
 class _RepairedFile(Struct, frozen=True):
@@ -255,9 +255,7 @@ class _Mending:
     def _rewritten(self) -> Iterator[Unread]:
         """Faults of the base in lines that the change words otherwise, with the same fault: they are not repaired."""
         there = {(*_key(one), one.location.line) for one in self._of_head}
-        for path in sorted(
-            {one.location.path for one in self._at_first} & {one.location.path for one in self._of_head}
-        ):
+        for path in sorted({one.location.path for one in self._at_first}):
             counterparts = _counterparts(*(_lines_of(root / path) for root in (self._root, self._other_root)))
             for one in self._at_first:
                 if one.location.path == path and (*_key(one), counterparts.get(one.location.line or 0)) in there:
@@ -385,15 +383,23 @@ def _key(one: Unread) -> tuple[str, str, str]:
 
 
 def _counted(unread: Iterable[Unread], root: Path) -> Counter[_Fault]:
-    """The faults, each with the text of its line: lines move, and a file may have several faults of one kind."""
+    """The faults, each with the text of its line and its place: lines move, and several faults may be of one kind."""
     files: dict[str, list[str]] = {}
     found: Counter[_Fault] = Counter()
     for one in unread:
         path, line = one.location.path, one.location.line or 0
         if path not in files:
             files[path] = _lines_of(root / path)
-        words = _bare(files[path][line - 1 : line]) if line else []
-        found[path, one.code, one.part, "".join(words)] += 1
+        found[path, one.code, one.part, "\n".join(_bare(_enclosing(files[path], line)))] += 1
+    return found
+
+
+def _enclosing(lines: Sequence[str], number: int) -> list[str]:
+    """The line of this number, if there is one, and above it the nearest lines that are indented less and less."""
+    found = list(lines[number - 1 : number]) if number else []
+    for line in reversed(lines[: number - 1] if found else ()):
+        if line.strip() and len(line) - len(line.lstrip()) < len(found[-1]) - len(found[-1].lstrip()):
+            found.append(line)
     return found
 
 
@@ -442,11 +448,7 @@ def _in_utf8(content: bytes, other: bytes) -> bytes:
 
 
 def _is_utf8(content: bytes) -> bool:
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
+    return content.decode("utf-8", "ignore").encode() == content
 
 
 # The difference of two texts, in steps.
