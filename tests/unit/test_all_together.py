@@ -5,11 +5,13 @@ from __future__ import annotations
 import random
 from functools import lru_cache
 from math import exp, isclose, log
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from golden_texts import Golden
+from report_builder import report
 from scipy.integrate import quad
 from test_repeats import base_of, evaluated, losses, of, with_base
 from tools.simulate_whole import InTurn, Situation, evidence
@@ -24,6 +26,8 @@ from turncheck.comparison.together import (
     p_value_of_losses,
     pairs_of,
 )
+from turncheck.report.model import GateSettings
+from turncheck.run.repeats import tolerates_worse
 from turncheck.settings.repeats import RepeatRules
 
 if TYPE_CHECKING:
@@ -181,3 +185,26 @@ def test_whole_runs_are_judged_as_promised() -> None:
     assert small >= 0.9
     assert equal <= 0.012
     assert runs <= 6
+
+
+@pytest.mark.parametrize(
+    ("given", "own", "base", "tolerated"),
+    [
+        (True, "worth: 0.3", None, True),
+        (True, "first: 3", "worth: 0.3", False),
+        (False, "worth: 0.3", "worth: 0.3", True),
+        (False, "worth: 0.3", "first: 3", False),
+        (False, "worth: 0.3", "auto", False),
+        (False, "worth: 0.3", None, False),
+        (False, "auto", "a rule of another version", False),
+    ],
+)
+def test_a_change_does_not_say_what_it_is_worth(given: bool, own: str, base: str | None, tolerated: bool) -> None:
+    """A flag or an input does, or the file of the base."""
+    report_of_base = None if base is None else report(settings=GateSettings(repeats=base))
+    run: Any = SimpleNamespace(
+        inputs=SimpleNamespace(given=frozenset({"repeats"} if given else ())),
+        settings=SimpleNamespace(repeats=own),
+        base_report=lambda: report_of_base,
+    )
+    assert tolerates_worse(run) == tolerated

@@ -6,6 +6,8 @@ import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import pytest
@@ -22,6 +24,7 @@ from turncheck.comparison.model import Baseline, Missing, Present, Unreachable
 from turncheck.messages.errors import UserError
 from turncheck.process.screen import Console
 from turncheck.render.links import Links
+from turncheck.render.wording.failing_clauses import short_reason
 from turncheck.render.wording.reasons import reason_of
 from turncheck.report.model import GateSettings, ProjectInfo, Report, Source
 from turncheck.run.find_baseline import BaselineSearch
@@ -419,3 +422,59 @@ def test_what_a_workflow_asks_for_on_this_event_is_no_change_of_the_rules(reposi
     inputs = Inputs(settings=chosen, source=Source())
     searching = BaselineSearch(inputs, {"fail_on": chosen.fail_on}, None, None, Host())
     assert searching._as_given(left, head).settings == GateSettings(fail_on=("errors", "new-failures"), strict=True)
+
+
+# --- a bot that only a run of the base can measure --------------------------------------------------------------------
+
+
+class CI(GitHub):
+    """A host that says what earlier runs left: nothing, but for those that cannot be used any more."""
+
+    skipped = ""
+
+    def earlier_reports(self, artifact_name: str, root: str) -> Any:
+        nothing: Any = SimpleNamespace(
+            in_words=lambda: self.skipped,
+            unreadable=False,
+            of_commit=lambda *_: None,
+            of_branch=lambda *_: None,
+            of_ancestor=lambda *_: None,
+        )
+        return nothing
+
+
+def of_a_bot(repository: Path, host: Host, *, artifact: str = "turncheck", **given: str) -> Baseline:
+    """Search the base of a bot over HTTP; ``artifact``: where the change says that reports are."""
+    settings = replace(Settings(), project="bot", engine="http", artifact_name=artifact, base="main")
+    inputs = Inputs(settings=settings, source=Source(), root="bot")
+    named = {"project": "bot", "engine": "http", "base": "main", **given}
+    return BaselineSearch(inputs, named, find_checkout(Path("bot")), repository, host, Measurer()).find(
+        report(root="bot")
+    )
+
+
+def test_a_bot_whose_base_has_no_report_any_more(repository: Path, golden: Golden) -> None:
+    """On a laptop there is none to compare with; on CI the title says what to do, unless no run ever left one."""
+    git(repository, "checkout", "-q", "-b", "feature")
+    commit(repository, "two")
+    base, head = (git(repository, "rev-parse", name) for name in ("main", "HEAD"))
+    pull = PullRequest(7, head, "feature", "main", base, fork=False)
+    context = GitHubContext("acme/bots", "pull_request", head, "refs/pull/7/merge", pull_request=pull)
+    laptop = of_a_bot(repository, Host())
+    assert isinstance(laptop, Missing)
+    assert not isinstance(laptop, Unreachable)
+
+    never = of_a_bot(repository, CI(context))
+    assert isinstance(never, Missing)
+    assert not isinstance(never, Unreachable)
+    golden(never.reason.partition(" (")[0])
+
+    elsewhere = of_a_bot(repository, CI(context), artifact="another")
+    assert isinstance(elsewhere, Unreachable), "a change must not look where no report is"
+
+    gone = CI(context)
+    gone.skipped = "2 expired"
+    found = of_a_bot(repository, gone)
+    assert isinstance(found, Unreachable)
+    comparison = compare(report(root="bot"), found)
+    golden(short_reason(judge_gone_tests(report(root="bot"), comparison, ()), report(root="bot"), comparison))

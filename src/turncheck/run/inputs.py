@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 class Inputs:
     """Everything that determines what is measured.
 
-    ``root`` is the project's path in its repository, links followed, ``named`` the same as the settings name it;
+    ``given`` are the names of the settings that flags or inputs set; ``root`` is the project's path in its repository,
+    links followed, ``named`` the same as the settings name it;
     ``name`` is its name if its folder's name means nothing; ``ignored`` the codes to leave out and where they are;
     ``rules`` where each gate is set; ``hosts`` the hosts that addresses in the project's files may name besides
     loopback (``None``: any); ``environment`` what child processes get; ``file_variables`` what ``endpoints.yml`` may
@@ -52,6 +53,7 @@ class Inputs:
 
     settings: Settings
     source: Source
+    given: frozenset[str] = frozenset()
     root: str = ""
     named: str | None = None
     name: str | None = None

@@ -99,6 +99,7 @@ def prepare(
     top = _top_of_repository(folder, host)
     inputs = Inputs(
         settings=settings,
+        given=frozenset(overrides),
         source=structs.replace(_source(host, folder), measured=now()),
         root=root,
         named=path_in_repository(folder, top) if top is not None else None,

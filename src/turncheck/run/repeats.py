@@ -165,6 +165,8 @@ def tolerates_worse(run: RunInProgress) -> bool:
 
     It may if a flag or an input says what it is worth, or the base's own file: a change must not excuse itself.
     """
+    if "repeats" in run.inputs.given:
+        return repeat_rules(run.settings.repeats).says_worth
     base = run.base_report()
     setting = None if base is None else base.settings.repeats
     try:
