@@ -15,8 +15,8 @@ from turncheck.render.console import render_console
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
 from turncheck.render.wording.gates import judge
-from turncheck.render.wording.repeats import few_runs, repeats_in_words
-from turncheck.report.model import EngineInfo, GateSettings, HowRepeated, Repeats
+from turncheck.render.wording.repeats import few_attempts, few_runs, repeats_in_words, worth_of_passing
+from turncheck.report.model import Attempt, EngineInfo, GateSettings, HowRepeated, Repeats
 
 if TYPE_CHECKING:
     from turncheck.report.model import Report
@@ -166,6 +166,12 @@ def test_without_a_base_a_few_runs_that_pass_show_little(golden: Golden) -> None
     (words,) = few_runs(repeated_alone("PP"))
     golden(words)
     assert not list(few_runs(repeated_alone("P" * 10, first=10))), "0.95^80 is 0.02"
+    assert not list(worth_of_passing(0, 0, 2, 0, ""))
+    passed = [replace(case("a", "b"), attempts=Attempt(passed=3, of=3)) for _ in range(4)]
+    (words,) = few_attempts(passed)
+    golden(words)
+    assert not list(few_attempts([*passed, replace(passed[0], attempts=Attempt(passed=2, of=3))]))
+    assert not list(few_attempts([replace(passed[0], attempts=Attempt(passed=1, of=1))])), "nobody asked how it varies"
     failing = repeated_alone("PP")
     assert failing.e2e is not None
     other = replace(failing.e2e.cases[0], repeats=Repeats(runs="FPpp", outcome="flaky"))

@@ -14,6 +14,7 @@ from turncheck.comparison.misunderstood import understanding_in_words
 from turncheck.messages.finding import Location
 from turncheck.render.phrases import circumstances, not_reached, substitution_lines
 from turncheck.render.sinks.terminal import aligned, place, text
+from turncheck.render.wording.repeats import few_attempts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -129,6 +130,7 @@ def e2e_text(
     if unreached:
         lines += [_rule("coverage", "="), *unreached]
     lines += [*_warnings(result, folder), *_summary([case for case in result.cases if case not in held], folder)]
+    lines += few_attempts(result.cases)
     lines += [*(text(remark, 400) for remark in result.remarks), _counts(result, counting, len(held), seconds)]
     return "\n".join(lines) + "\n"
 

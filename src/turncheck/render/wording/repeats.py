@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from turncheck.comparison.changes import CaseChange
     from turncheck.comparison.model import Comparison, ManyLosses
     from turncheck.report.evaluations import Evaluation
-    from turncheck.report.model import Repeats, Report
+    from turncheck.report.model import CaseResult, Repeats, Report
 
 
 def runs_in_words(repeats: Repeats, *, is_new: bool = False) -> str:
@@ -131,16 +131,30 @@ def few_runs(report: Report) -> Iterator[str]:
     how = how_repeated(report, "e2e")
     cases = [case for case in report.e2e.cases if case.outcome != "skipped"] if report.e2e else []
     repeated = [(case, case.repeats) for case in cases if not isinstance(case.repeats, UnsetType)]
-    if how is None or not repeated or any(runs.failed or runs.errors for _, runs in repeated):
-        return
-    answers = sum(len(runs.runs) * max(1, len(case.messages)) for case, runs in repeated)
+    if how is not None and not any(runs.failed or runs.errors for _, runs in repeated):
+        answers = sum(len(runs.runs) * max(1, len(case.messages)) for case, runs in repeated)
+        yield from worth_of_passing(len(repeated), len(cases), how.first, answers, "--repeats 'first: {}'")
+
+
+def few_attempts(cases: Sequence[CaseResult]) -> Iterator[str]:
+    """Yield the same for cases that a command ran so many times, more than once."""
+    run = [(case, case.attempts) for case in cases if case.attempts is not None]
+    times = {attempts.of for _, attempts in run}
+    if len(times) == 1 and times != {1} and all(attempts.passed == attempts.of for _, attempts in run):
+        (of_each,) = times
+        answers = sum(of_each * max(1, len(case.messages)) for case, _ in run)
+        yield from worth_of_passing(len(run), len(cases), of_each, answers, "--repeat {}")
+
+
+def worth_of_passing(passed: int, cases: int, times: int, answers: int, flag: str) -> Iterator[str]:
+    """Yield how often a bot that is wrong now and then passes all of so many answers, if that is not rare."""
     missed = (1 - _WRONG) ** answers
-    if missed < _MISSED:
+    if not passed or missed < _MISSED:
         return
-    first = ceil(log(_MISSED) / log(1 - _WRONG) / answers * how.first)
-    passed = f"{len(repeated):,} of {len(cases):,} passed in {count(how.first, 'run')} each"
+    needed = ceil(log(_MISSED) / log(1 - _WRONG) / answers * times)
     often = f"passes so {missed * 100:.0f} times in 100 ({1 - _WRONG:g}^{answers})"
-    yield f"{passed}; a bot that is wrong in one of twenty answers {often}: --repeats 'first: {first}'"
+    all_passed = f"{passed:,} of {cases:,} passed in {count(times, 'run')} each"
+    yield f"{all_passed}; a bot that is wrong in one of twenty answers {often}: {flag.format(needed)}"
 
 
 def losses_in_words(losses: ManyLosses) -> str:
