@@ -147,7 +147,7 @@ def test_nothing_nests_without_end() -> None:
 
 def test_a_billion_laughs_are_stopped() -> None:
     lines = ["a0: &a0 [lol, lol, lol]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30))]
-    assert only_finding("\n".join(lines))[0] == "yaml-limit"
+    assert only_finding("\n".join(lines))[0] == "file-too-large"
 
 
 def test_a_ladder_of_aliases_is_stopped() -> None:
