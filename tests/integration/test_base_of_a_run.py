@@ -464,3 +464,21 @@ def test_a_base_that_is_faulty_itself_can_be_repaired_but_its_tests_are_not_know
     assert gate["outcome"] == "not judged"
     golden(gate["reason"])
     assert verdict["reservation"]
+
+
+def test_lines_of_a_domain_beside_the_project_are_lines_of_the_change(repository: Repository) -> None:
+    def apart(folder: Path) -> None:
+        in_a_folder(folder)
+        (folder / "shared").mkdir()
+        (folder / "bot" / "domain.yml").rename(folder / "shared" / "domain.yml")
+
+    def longer(folder: Path) -> None:
+        with (folder / "shared" / "domain.yml").open("a") as domain:
+            domain.writelines(f"  utter_{number}:\n  - text: Number {number}\n" for number in range(12))
+        (folder / "elsewhere.yml").write_text("a: 1\n")
+
+    change(repository, apart, longer)
+
+    code, comparison = repository.judged("--project", "bot", "--domain", "shared/domain.yml")
+
+    assert (code, comparison["changed_lines"]) == (0, 24)

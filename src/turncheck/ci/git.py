@@ -25,7 +25,7 @@ from turncheck.process.output_files import temporary_folder
 from turncheck.process.regular_file import is_file, is_there, read_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import date
 
 _TIMEOUT: Final = 120
@@ -296,16 +296,19 @@ class Checkout(Struct, frozen=True, dict=True):
                 changed[name] = LinesOfChange(frozenset(range(1, number + 2)))
         return {self.top / name: lines for name, lines in changed.items()}
 
-    def number_of_changed_lines(self, commit: str, folder: Path) -> int:
-        """Return how many lines below a folder were added and removed since a commit, as ``git diff --numstat`` counts.
+    def number_of_changed_lines(self, commit: str, places: Iterable[Path]) -> int:
+        """Return how many lines of files and below folders were added and removed since a commit, as git counts.
 
-        Files that git does not know are not counted.
+        Files that git does not know are not counted, nor what is outside of the checkout.
 
         Raises:
             GitError: the commit is not here.
         """
         how = ("--numstat", "--find-renames", "--text", "--no-ext-diff", "--no-textconv")
-        counted = self._run("diff", *how, commit, "--", str(folder.resolve()))
+        within = [str(place) for one in places if (place := one.resolve()).is_relative_to(self.top.resolve())]
+        if not within:
+            return 0
+        counted = self._run("diff", *how, commit, "--", *within)
         numbers = (line.split("\t", 2)[:2] for line in counted.splitlines())
         return sum(int(number) for both in numbers for number in both if number.isdigit())
 

@@ -17,7 +17,7 @@ from turncheck.ci.git import Checkout, GitError, LinesOfChange, find_checkout
 from turncheck.ci.host import Base, Host
 from turncheck.evaluation.answers import ASKED_HERE, Answers
 from turncheck.messages.errors import UserError
-from turncheck.process.regular_file import read_regular
+from turncheck.process.regular_file import file_and_case, read_regular
 from turncheck.project.folder import MAX_FILE_BYTES, ProjectFolder
 
 if TYPE_CHECKING:
@@ -145,11 +145,17 @@ def changed_lines(settings: Settings, host: Host) -> ChangedLines:
     return ChangedLines({project.name(path): touched_lines(changed, path) for path, changed in lines.items()})
 
 
-def number_of_changed_lines(folder: Path, commit: str) -> int | None:
-    """Return how many lines of a project a change added and removed since a commit; ``None`` if nobody can say."""
-    checkout = find_checkout(folder)
+def number_of_changed_lines(settings: Settings, commit: str) -> int | None:
+    """Return how many lines of a project a change added and removed since a commit; ``None`` if nobody can say.
+
+    Files that the settings name belong to it, wherever they are.
+    """
+    checkout = find_checkout(Path(settings.project))
+    named = (settings.project, settings.config, settings.domain, settings.nlu)
+    tests = (*settings.data, *settings.stories, *settings.e2e, *settings.batch)
+    places = [Path(file_and_case(path)[0]) for path in (*named, *tests) if path]
     try:
-        return checkout.number_of_changed_lines(commit, folder) if checkout is not None else None
+        return checkout.number_of_changed_lines(commit, places) if checkout is not None else None
     except GitError:
         return None
 

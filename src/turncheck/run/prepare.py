@@ -125,7 +125,7 @@ def prepare(
         artifact_url=host.results_url(settings.out),
         html_url=host.results_url(settings.out, HTML_NAME),
     )
-    size = partial(number_of_changed_lines, Path(settings.project))
+    size = partial(number_of_changed_lines, settings)
     inputs = dataclasses.replace(inputs, changed=partial(changed_lines, settings, host), size=size)
     prepared = Prepared(settings, overrides, inputs, links, host, past)
     inputs = dataclasses.replace(inputs, at_commit=lambda commit: _search(prepared).at_commit(commit))
