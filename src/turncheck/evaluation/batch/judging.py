@@ -6,6 +6,7 @@ from collections import Counter
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
+from turncheck.clock import seconds_left
 from turncheck.evaluation.resolved import resolved_utterance
 from turncheck.project.batch.model import ExpectedEntity, KnownNames, SuiteCase, comparable
 from turncheck.project.batch.rules import components_of, items_of
@@ -183,7 +184,7 @@ def _matches(pattern: str, text: str) -> bool:
     import regex  # most values are equal or have no metacharacters
 
     try:
-        return regex.fullmatch(pattern, text, timeout=_SECONDS) is not None
+        return regex.fullmatch(pattern, text, timeout=seconds_left(_SECONDS)) is not None
     except (regex.error, TimeoutError, OverflowError, RecursionError, MemoryError):
         return False
 

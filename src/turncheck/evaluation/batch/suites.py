@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 
+from turncheck.clock import evaluating_within
 from turncheck.engines.base import Capabilities, Engine, SuiteAnswers, UtteranceAnswer
 from turncheck.evaluation.answers import (
     ASKED_HERE,
@@ -108,6 +109,8 @@ def intents_of(cases: Sequence[batch_report.BatchCase]) -> dict[str, batch_repor
     return scores
 
 
+_PATTERN_SECONDS = 10.0
+"""The patterns of a suite's entities are searched for no longer than this together; what is left does not match."""
 _MOST_SCORES = 3
 """The best intents whose scores are in the report, besides those of the expected ones."""
 
@@ -272,7 +275,8 @@ def judged_suite(suite: Suite, answers: SuiteAnswers, run: SuiteRun) -> batch_re
     """Judge a suite by its answers, one for each case."""
     names = run.known or KnownNames()
     pairs = zip(suite.cases, answers.answers, strict=True)
-    cases = tuple(judged_case(case, answer, names) for case, answer in pairs)
+    with evaluating_within(_PATTERN_SECONDS):
+        cases = tuple(judged_case(case, answer, names) for case, answer in pairs)
     return batch_report.BatchSuite(
         **batch_report.numbers_of(cases),
         name=suite.name,
