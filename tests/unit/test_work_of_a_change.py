@@ -10,10 +10,13 @@ import pytest
 from golden_texts import Golden
 
 from turncheck.clock import evaluating_within, is_over, seconds_left
+from turncheck.engines.base import SuiteAnswers, UtteranceAnswer
+from turncheck.evaluation.batch import suites
 from turncheck.evaluation.botium_message import Message
 from turncheck.evaluation.botium_run import ScriptRun
 from turncheck.evaluation.botium_texts import CannotCompareError, cleaned, word_error_rate
 from turncheck.evaluation.botium_values import Values
+from turncheck.project.batch.model import ExpectedEntity, Suite, SuiteCase
 from turncheck.project.botium.model import Capabilities
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.e2e.model import E2ECases
@@ -169,3 +172,18 @@ def test_lists_with_many_arguments_have_so_many_texts_together(tmp_path: Path, g
 
     assert read.cases == ()
     golden(read.findings[0].message)
+
+
+# Batch suites.
+
+
+def test_the_patterns_of_a_suite_share_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suites, "_PATTERN_SECONDS", 0.3)
+    case = SuiteCase("to a", ("A",), entities=(ExpectedEntity("City", ("(a|aa)+$",)),))
+    answer = UtteranceAnswer(matched=("A",), entities={"City": "a" * 60 + "!"})
+    begin = time.monotonic()
+
+    judged = suites.judged_suite(Suite("s", "s.json", (case,) * 60), SuiteAnswers((answer,) * 60), suites.SuiteRun())
+
+    assert not any(one.passed for one in judged.cases)
+    assert time.monotonic() - begin < 10
