@@ -226,7 +226,10 @@ def changed_findings(
 
 
 _UNLESS_OWN: Final = frozenset(
-    {"annotation-misaligned", "component-order", "entity-unused", "synonym-unreached", "test-entity-not-extractable"}
+    {
+        *("annotation-misaligned", "component-order", "entity-unused", "selector-missing", "synonym-unreached"),
+        "test-entity-not-extractable",
+    }
 )
 """The codes that are never found while the pipeline has a component of the project's own, which may do anything."""
 
