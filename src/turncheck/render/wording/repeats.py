@@ -160,7 +160,8 @@ def worth_of_passing(passed: int, cases: int, times: int, answers: int, flag: st
 def losses_in_words(losses: ManyLosses) -> str:
     """``31 of 200 runs fail over all cases, on the base 12 of 400 (p = 0.0004)``."""
     p_value = "< 0.0001" if losses.p_value < 0.0001 else f"= {losses.p_value:.2g}"
+    tests = {"nlu": "sentences", "batch": "utterances"}.get(losses.kind, "cases")
     return (
-        f"{losses.failed:,} of {count(losses.runs, 'run')} fail over all cases,"
+        f"{losses.failed:,} of {count(losses.runs, 'run')} fail over all {tests},"
         f" on the base {losses.base_failed:,} of {losses.base_runs:,} (p {p_value})"
     )
