@@ -260,8 +260,8 @@ def _mapping_conditions(facts: Facts) -> Iterator[Finding]:
     forms = facts.domain.forms
     seen: set[tuple[str, str, str]] = set()
     for slot in facts.domain.slots.values():
-        for mapping in slot.mappings:
-            for condition in mapping.conditions:
+        for place, mapping in enumerate(slot.mappings):
+            for number, condition in enumerate(mapping.conditions):
                 name = condition.active_loop
                 form = forms.get(name or "")
                 if name and form is None:
@@ -281,7 +281,9 @@ def _mapping_conditions(facts: Facts) -> Iterator[Finding]:
                     seen.add((code, slot.name, name or ""))
                     near = suggestion(name or "", forms) if form is None else ""
                     names = (Name("slot", slot.name), Name("form", name or ""))
-                    yield found(code, message, mapping.location, near, names=names)
+                    path = ("slots", slot.name, "mappings", place, "conditions", number, "active_loop")
+                    location = places.of_entry(name, mapping.location, *path)
+                    yield found(code, message, location, near, names=names)
 
 
 def _is_null(node: YamlNode | None) -> TypeGuard[YamlScalar]:

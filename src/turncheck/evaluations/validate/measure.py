@@ -35,8 +35,10 @@ def measure(run: RunInProgress) -> Validation | None:
     with run.screen.step("validate", "Checking the data"):
         checked = validate(project, max_history=smallest_max_history(project.config), strict=strict, tests=tests)
         checked = checked.with_tests(of_tests, eased=False)
-        known = {finding.location for finding in checked.findings if finding.severity == "error"}
-        checked = checked.without((), (finding for location, finding in run.refusals.items() if location not in known))
+        errors = [finding for finding in checked.findings if finding.severity == "error"]
+        known, said = ({getattr(finding, part) for finding in errors} for part in ("location", "message"))
+        refusals = (finding for location, finding in run.refusals.items() if location not in known)
+        checked = checked.without((), (finding for finding in refusals if finding.message not in said))
         # A comment that suppresses nothing in end-to-end cases is only noticed if they were read.
         were_read = run.case_findings is not None
         kept = suppress(checked, project, run.inputs.ignored, tests=tests, strict=strict, cases_read=were_read)
