@@ -108,7 +108,8 @@ class BaselineSearch(Struct):
         """
         with ExitStack() as stack:
             found = self._find(report, stack)
-        if isinstance(found, Unreachable) and not self.host.name and "baseline" not in self.given:
+        is_named = "baseline" in self.given or asked_at_base(self.inputs.settings) is not None
+        if isinstance(found, Unreachable) and not self.host.name and not is_named:
             # Nothing is merged on somebody's own machine: it is said, and fails nothing.
             found = Missing(found.reason, found.warnings)
         if isinstance(found, Missing) and not isinstance(found, Unreachable):
