@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from botium_records import folders, read_suite, records, shape, written
 
-from turncheck.project.botium.expansion import Expanded, FaultyConvoError, expanded
-from turncheck.project.botium.folder import is_skipped
+from turncheck.project.botium.expansion import Expanded, expanded
+from turncheck.project.botium.folder import FaultyConvoError, is_skipped
 from turncheck.project.botium.lines import FileLines, read_convo, read_memory, read_utterances
 from turncheck.project.botium.model import Convo, Plugins
 from turncheck.project.botium.objects import read_objects

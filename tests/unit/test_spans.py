@@ -138,9 +138,9 @@ def test_no_span_gets_out_of_html(text: str) -> None:
 
 
 def test_an_arrow_follows_the_sign_and_the_colour_what_it_is_worth() -> None:
-    more = str(HtmlWriter("", Links(), PathResolver(pull_request()[0]), "").line((Change("+3", "worse"),)))
+    more = str(HtmlWriter("", Links(), PathResolver(pull_request()[0])).line((Change("+3", "worse"),)))
     assert "▲" in more
     assert 'class="change worse"' in more
-    fewer = str(HtmlWriter("", Links(), PathResolver(pull_request()[0]), "").line((Change("−2", "better"),)))
+    fewer = str(HtmlWriter("", Links(), PathResolver(pull_request()[0])).line((Change("−2", "better"),)))
     assert "▼" in fewer
     assert 'class="change better"' in fewer
