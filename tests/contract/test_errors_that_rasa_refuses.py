@@ -136,7 +136,7 @@ ENVIRONMENT: Final = {
 
 SEARCHED: Final = ("engines/embedded/nlu", "engines/embedded/policies", "dialogue", "project/rasa_components.py")
 """Where what trains is written."""
-RAISED: Final = {"UserError", "TrainingRefusedError"}
+RAISED: Final = {"UserError", "TrainingRefusedError", "MachineError"}
 NOT_TRAINING: Final = {"sentence_model.py", "sentence_vectors.py"}
 """Modules about the vectors that `--vectors` names: a choice of the user's that Rasa does not know."""
 

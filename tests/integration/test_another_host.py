@@ -297,7 +297,7 @@ def test_a_host_that_takes_nothing_has_all_files_and_hears_why(
     out = capsys.readouterr().out
     assert "turncheck: notice: no artifact: " in out
     assert "turncheck: notice: no comment: " in out
-    assert "warning" not in out
+    assert "turncheck: warning" not in out
 
 
 def test_without_a_host_nothing_is_told(
