@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from turncheck.comparison.cases import findings_worst_first
-from turncheck.comparison.gates_on_tests import TESTED, newly_failing_tests, skipped_by_reason
+from turncheck.comparison.gates_on_tests import newly_failing_tests
 from turncheck.comparison.metric_deltas import is_of_parts
 from turncheck.comparison.metrics import MetricDelta, metrics_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
@@ -72,7 +72,7 @@ def run_sections(
     unfolded = {id(gate) for gate in gates[: lists.unfolded]}
     lines: list[Entry] = []
     for gate in gates[:BUILT]:
-        lines.append(entries.gate(_without_skipped(_brief(gate), report), shown, causes=id(gate) in unfolded))
+        lines.append(entries.gate(_without_skipped(_brief(gate)), shown, causes=id(gate) in unfolded))
         if follow := [gate_result for gate_result in verdict.gates if gate_result.follows == gate.name]:
             lines.append(entries.consequences(follow))
     listed = lists.listed("gates", "Gates", lines, lambda line: line, unfolded=BUILT)
@@ -129,15 +129,11 @@ def _brief(gate: GateResult) -> GateResult:
     return gate
 
 
-def _without_skipped(gate: GateResult, report: Report) -> GateResult:
-    """The gate without why evaluations or cases were skipped, which the document says below the gates or above them."""
-    of_cases = {case.reason for case in report.e2e.cases if case.outcome == "skipped"} if report.e2e else ()
-    reasons = tuple(skipped_by_reason(report)) if gate.name == TESTED else tuple(f": {one}" for one in of_cases if one)
-    causes = tuple(cause for cause in gate.failed_by if not cause.what.endswith(reasons))
-    words = gate.reason
-    for reason in reasons if gate.name != TESTED else ():
-        words = words.replace(reason, "")
-    return msgspec.structs.replace(gate, failed_by=causes, reason=words)
+def _without_skipped(gate: GateResult) -> GateResult:
+    """The gate without the evaluations and cases that were not run, which the document lists with the reason."""
+    return msgspec.structs.replace(
+        gate, failed_by=tuple(cause for cause in gate.failed_by if cause.not_run is not True)
+    )
 
 
 # Figures as tables: the main ones at the top, those of every intent folded below what changed.

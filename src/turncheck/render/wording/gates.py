@@ -68,6 +68,8 @@ def failed_by(cause: judged.Cause) -> FailedBy:
         case judged.NotRunTest(evaluation, name, reason):
             how = "is unclear" if cause.is_unclear else "was not run"
             what = f"{CASES[evaluation][0]} {name} {how}{f': {reason}' if reason else ''}"
+            is_told = bool(reason) and evaluation == "e2e" and not cause.is_unclear
+            return FailedBy(what=what, location=cause.location, not_run=True if is_told else UNSET)
         case judged.GoneTest(evaluation, _, case, commit):
             what = removed_test_text(TESTS[evaluation][0], case, commit)
         case judged.BadFinding(finding, message, advises):
@@ -76,7 +78,8 @@ def failed_by(cause: judged.Cause) -> FailedBy:
         case judged.FaultOf(reason, skipped, named):
             were = "was" if len(skipped) == 1 else "were"
             what = f"{names_of(skipped)} {were} skipped: {reason}" if skipped else reason
-            return FailedBy(what=what, location=cause.location, named=True if named else UNSET)
+            is_named, is_skipped = True if named else UNSET, True if skipped else UNSET
+            return FailedBy(what=what, location=cause.location, named=is_named, not_run=is_skipped)
         case judged.WrongSentence(text, expected, got):
             what = f"{text}: {expected_got(expected, got or 'no intent')}"
         case judged.Uncovered(kind, name):

@@ -35,7 +35,7 @@ WARN: Final = "misunderstood: warn"
 
 
 class _Run(Struct, frozen=True):
-    """What the reasons of a run's gates are said of; ``brief``: without why there is no base."""
+    """What the reasons of a run's gates are said of; ``brief``: without what a document says once."""
 
     report: Report
     comparison: Comparison | None
@@ -58,7 +58,7 @@ class _Run(Struct, frozen=True):
 
 
 def reason_of(gate: judged.Judged, report: Report, comparison: Comparison | None, *, brief: bool = False) -> str:
-    """Say why a gate ended as it did; ``brief``: without why there is no base, which a document says once."""
+    """Say why a gate ended as it did; ``brief``: without what a document says once."""
     return _FIXED.get(gate.why) or _REASONS[gate.why](gate, _Run(report, comparison, brief))
 
 
@@ -182,9 +182,10 @@ def _tests_not_run(_: judged.Judged, run: _Run) -> str:
         if tally.none_ran:
             nothing = gates_on_tests.is_nothing_run(run.report) and not tally.not_run
             by = COULD_BE_RUN if tally.evaluation in faulty else gates_on_tests.TESTED if nothing else ""
-            why = f"see `{by}`" if by else wording.why_not_run(tally)
+            is_told = run.brief and tally.evaluation == "e2e" and bool(tally.not_run)
+            why = f"see `{by}`" if by else "" if is_told else wording.why_not_run(tally)
             reasons.setdefault(why, []).append(wording.not_run_in_words(tally))
-    not_run = "; ".join(f"{', '.join(tests)}: {why}" for why, tests in reasons.items())
+    not_run = "; ".join(f"{', '.join(tests)}{': ' if why else ''}{why}" for why, tests in reasons.items())
     others = [tally for tally in run.found if tally.ran]
     return f"{not_run}; {_passed(others)}" if others else not_run
 

@@ -26,6 +26,8 @@ class FailedBy(Part, frozen=True, kw_only=True):
     """The message of a finding alone, without its code and hint; empty for anything else."""
     named: bool | UnsetType = UNSET
     """Whether the reason of the gate names it; left out if it does not."""
+    not_run: bool | UnsetType = UNSET
+    """Whether it only did not run, for a reason that a document says elsewhere; left out if it did."""
 
 
 class GateResult(Part, frozen=True, kw_only=True):
@@ -42,7 +44,7 @@ class GateResult(Part, frozen=True, kw_only=True):
     reason: str
     """Why."""
     without_base: str | UnsetType = UNSET
-    """The same without why there is no baseline; left out if it does not say that."""
+    """The same without why there is no baseline and why cases did not run; left out if it does not say that."""
     metric: str | None = None
     """The metric it is about, if it is about one."""
     fails: bool = False
