@@ -116,18 +116,25 @@ def test_a_dead_case_is_run_in_turn_with_the_base_and_has_regressed(bot: Path) -
 
     found = repeats(bot, "greet")
     assert (found.outcome, found.base) == ("regressed", "P" * 20 + "p" * (len(found.runs) - 2))
-    assert {repeats(bot, name).base for name in ("order", "cancel")} == {"P" * 20}, "they are not suspicious"
+    for other in (repeats(bot, "order"), repeats(bot, "cancel")):
+        assert (other.outcome, other.failed) == ("passed", 0)
+        again = len(other.runs) - 2
+        assert other.base == "P" * 20 + "p" * again, "all are run again as long as all together may fail more often"
+        assert 0 < again <= len(found.runs) - 2
     assert started(bot) == BOTH
     assert cases(bot).remarks == ()
 
 
-def test_a_case_that_fails_on_both_sides_since_a_model_drifted_is_no_regression(bot: Path) -> None:
+def test_a_case_that_never_passes_fails_although_it_never_passes_in_turn_on_the_base_either(bot: Path) -> None:
+    """It is no regression, but a change could have seen to it on both sides; the base's report has that it passes."""
     commit(bot)
 
-    beside_base(bot, drifted="greet")
+    assert beside_base(bot, drifted="greet") == 1
 
     drifted = repeats(bot, "greet")
-    assert (drifted.outcome, set(drifted.base[20:])) == ("unclear", {"f"})
+    assert (drifted.outcome, drifted.passed, len(drifted.runs)) == ("failed", 0, 8), "it is run until `most`"
+    assert drifted.base == "P" * 20 + "f" * 6
+    assert {repeats(bot, name).outcome for name in ("order", "cancel")} == {"passed"}
     assert started(bot) == BOTH
 
 
@@ -201,7 +208,7 @@ def test_a_change_of_data_tests_and_settings_leaves_the_base_to_be_asked(bot: Pa
 
     beside_base(bot, drifted="greet")
 
-    assert repeats(bot, "greet").outcome == "unclear"
+    assert (repeats(bot, "greet").outcome, set(repeats(bot, "greet").base[20:])) == ("failed", {"f"}), "no regression"
     assert started(bot) == BOTH
 
 

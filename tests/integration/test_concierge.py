@@ -5,15 +5,21 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import pty
 import re
 import runpy
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 RUN = EXAMPLES / "concierge" / "run.py"
@@ -52,14 +58,26 @@ def test_a_seed_gives_each_test_its_results_whatever_runs_beside_it(tmp_path: Pa
     assert len({*results[0]}) > 4, "they vary"
 
 
+def what_is_shown(terminal: int) -> Iterator[str]:
+    """Yield what programs write to a terminal, until the last of them has ended."""
+    with suppress(OSError):  # as Linux says that nobody has it open any more
+        while part := os.read(terminal, 1 << 16):
+            yield part.decode(errors="replace")
+
+
 @pytest.mark.slow
 def test_what_was_measured_is_kept_if_it_is_interrupted(tmp_path: Path) -> None:
     command = [sys.executable, str(RUN), "--repeats", "first: 20, turns: 100000", "--out", str(tmp_path / "out")]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
-        assert process.stderr is not None
-        said = next((line for line in process.stderr if " left" in line), "")
-        os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C does: everything that was started gets it
-        said += process.stderr.read()
+    terminal, stderr = pty.openpty()  # where progress is said after each case, not every ten seconds
+    with subprocess.Popen(command, stderr=stderr, start_new_session=True) as process:
+        os.close(stderr)
+        said, is_interrupted = "", False
+        for part in what_is_shown(terminal):
+            said += part
+            if " left" in said and not is_interrupted:
+                os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C does: everything that was started gets it
+                is_interrupted = True
+    os.close(terminal)
     assert process.returncode == 130, said
     assert "Traceback" not in said
     assert (tmp_path / "out" / "report.json").exists()
