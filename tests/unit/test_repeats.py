@@ -709,6 +709,15 @@ def test_rounds_in_turn_are_runs_of_undecided_cases_as_well() -> None:
         assert min(map(len, failed_before)) > 2
 
 
+def test_where_all_cannot_be_run_again_what_failed_has_the_budget() -> None:
+    rates = {"dead": 1.0, **{f"steady {number}": 0.0 for number in range(39)}}
+    base = with_base(evaluated(dict.fromkeys(rates, 0.0)), "P" * 20)
+    rules = RepeatRules(turns=3 * len(rates))
+    section = evaluated(rates, base, rules=rules, on_base=base_of(dict.fromkeys(rates, 0.0)))
+    assert of(section, "dead").outcome == "regressed"
+    assert {len(of(section, name).runs) for name in rates if name != "dead"} == {2}
+
+
 def test_an_interrupt_while_the_base_starts_keeps_what_was_run() -> None:
     def interrupted() -> Coins:
         raise KeyboardInterrupt

@@ -61,7 +61,7 @@ class AllTogether(Generic[Answer]):
         """
         self.in_turn = in_turn
         tests = self.members
-        if not any(test.failed for test in tests):
+        if not (self.share.suffices_for_all and any(test.failed for test in tests)):
             return
         if not in_turn:
             self.is_open = True

@@ -120,13 +120,15 @@ class RepeatedRuns(Struct, frozen=True):
 class Share(Struct, frozen=True):
     """What some tests of a run may cost: their share of the budget.
 
-    ``tests``: how many share the false alarms, and ``kinds``: of how many kinds they are.
+    ``tests``: how many share the false alarms, and ``kinds``: of how many kinds they are. ``suffices_for_all``: whether
+    it is enough to run all again: else only those that fail are.
     """
 
     turns: int
     seconds: float
     tests: int
     kinds: int = 1
+    suffices_for_all: bool = True
 
 
 @dataclass(eq=False)

@@ -21,7 +21,7 @@ from turncheck.process.screen import duration
 from turncheck.report.repeats import MOST_ERRORS, RUNS_FOR_AN_ERROR, HowRepeated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from concurrent.futures import Future
 
     from turncheck.evaluation.on_base import OnBase
@@ -265,7 +265,7 @@ class Rounds(Generic[Answer]):
         while not (self.lost or self.interrupt is not None or self._out_of_budget):
             if self.all.in_turn and self.on_base is None:
                 self.all.begin(in_turn=False, must_pass=self.must_pass)
-            if self.turns >= turns:
+            if self.turns >= turns or self.turns + self._turns_of(self.all.wanted) > self._allowed.turns:
                 self.all.cut_off()
             if not self.all.is_open:
                 self._judge_late()
@@ -288,6 +288,10 @@ class Rounds(Generic[Answer]):
         if self.lost_in_turn or self.all.is_cut_off:  # what is left is no fair sample: a side could choose what counts
             for test in self.tests:
                 test.in_turn = ""
+
+    def _turns_of(self, wanted: Iterable[Repeated[Answer]]) -> int:
+        """Return what it takes to run each of these once more, on the base as well if that is asked."""
+        return sum((2 if self._is_run_beside(test) else 1) * test.turns for test in wanted)
 
     def _judge_late(self) -> None:
         """Judge those that failed when all were run again; if these are not few, each is a question of its own."""

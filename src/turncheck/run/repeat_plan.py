@@ -59,7 +59,8 @@ class RepeatPlan:
         rest = max(0, self._turns_here - self.turns - sum(left.values()))
         seconds = max(0.0, self.rules.seconds - self.seconds)
         number = sum(tests.number for tests in self.tests.values())
-        return Share(left[evaluation] + int(rest * part), float(seconds * part), number, len(self.tests))
+        for_all = evaluation == "e2e" or not self.too_many
+        return Share(left[evaluation] + int(rest * part), float(seconds * part), number, len(self.tests), for_all)
 
     @cached_property
     def _turns_here(self) -> int:

@@ -131,8 +131,11 @@ def _as_on_the_base(faults: Sequence[Skipped], comparison: Comparison | None) ->
 
 
 def _nothing_tested(report: Report) -> str:
-    """``nothing was tested``, and why, if all that there is was not run for one reason."""
-    reasons = {skipped.reason for skipped in report.skipped_to_report if not skipped.no_tests}
+    """``nothing was tested``, and why, if all that there is was not run for one reason; what ran is unclear."""
+    if any(section is not None for section in (report.nlu, report.core, report.e2e, report.batch)):
+        return "nothing was tested"
+    asked = [skipped for skipped in report.skipped_to_report if skipped.cause != "not requested"]
+    reasons = {skipped.reason for skipped in asked if not skipped.no_tests}
     why = reasons.pop().partition(" (")[0] if len(reasons) == 1 else ""
     return f"nothing was tested: {cut(why)}" if why else "nothing was tested"
 
