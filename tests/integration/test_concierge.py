@@ -123,7 +123,7 @@ def test_the_workflow_keeps_the_two_sides_apart() -> None:
     for flag in (
         '--network "$1"',
         "--user 65534:65534",
-        '--volume "$2:/work:ro"',
+        '--volume "$2:/checkout:ro"',
         "--cap-drop ALL",
         "no-new-privileges",
     ):

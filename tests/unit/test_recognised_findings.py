@@ -172,6 +172,7 @@ def test_whatever_makes_a_finding_about_names_gives_them() -> None:
 MADE_WITH_A_VARIABLE_CODE = {
     *("mapping-form-undefined", "mapping-slot-not-required"),
     *("test-action-undefined", "test-intent-undefined", "test-name-undefined"),
+    *("lookup-entry-unseen", "lookup-entry-never-found"),
 }
 """The code depends on what is found; the examples below have them."""
 

@@ -43,7 +43,7 @@ Fold = int | None
 
 
 class _Sentence(Struct, frozen=True):
-    """A sentence that both sides judged, whether it is wrong about an intent on each, and what it is mistaken for."""
+    """A sentence that both sides judged: on which side an intent is wrong, and which intent was predicted instead."""
 
     text: str
     expected: str
@@ -90,7 +90,7 @@ def dropped_intents_of(comparison: Comparison) -> list[str]:
 def _about(
     intent: str, pairs: Iterable[tuple[NluPrediction, NluPrediction]], called: Callable[[str], str]
 ) -> list[_Sentence]:
-    """The sentences of an intent, and those that are taken for it on any side."""
+    """The sentences of an intent, and those for which either side predicts it."""
     found = []
     for before, now in pairs:
         expected, was, is_now = now.expected.intent or "", called(before.predicted.intent or ""), now.predicted.intent

@@ -42,7 +42,7 @@ class TestSentences(Struct, frozen=True):
     unscored: AbstractSet[str] = PRETRAINED_EXTRACTORS
 
     def outcomes(self, nlu: NluEngine, wanted: Collection[Key]) -> Iterator[tuple[Key, str]]:
-        """Yield how those that are wanted end: ``passed`` or ``failed``; a text in two places of a file ends twice."""
+        """Yield the outcome of each wanted sentence, ``passed`` or ``failed``; one that is twice in a file has two."""
         places = {(name, path) for kind, name, path in wanted if kind in {"intents", "entities", "responses"}}
         examples = tuple(one for one in self.examples if (one.text, one.location.path) in places)
         utterances = {(name, path) for kind, name, path in wanted if kind == "batch"}

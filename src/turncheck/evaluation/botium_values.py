@@ -28,7 +28,7 @@ MOST_DIGITS: Final = 1000
 LONGEST_TEXT: Final = 1_000_000
 """No text with its values has more characters."""
 MOST_VARIABLES: Final = 100
-"""From a text with more variables than this, none takes a value."""
+"""An expected message with more variables than this gives none of them a value."""
 _DATE: Final = "M/D/YYYY"
 _TIME: Final = "h:mm:ss A"
 _PATTERNS: Final = {
@@ -108,9 +108,11 @@ class Values(Struct, frozen=True):
 
 
 def _ensure_short(length: int) -> None:
-    """Refuse a text that its values make very long: each may hold others twice."""
+    """Refuse a message that grows beyond the limit as values are filled in: each may hold others twice."""
     if length > LONGEST_TEXT:
-        raise CannotCompareError(f"with the values of its variables, a text has more than {LONGEST_TEXT:,} characters")
+        raise CannotCompareError(
+            f"the message has more than {LONGEST_TEXT:,} characters once its variables are filled in"
+        )
 
 
 def _digits(written_number: str) -> str:

@@ -62,7 +62,7 @@ def _digest_of_plain(content: Any) -> str:
 # End-to-end cases.
 
 _OF_SETTINGS: Final = ("$cap", "$projectname", "$testsessionname", "CAPABILITY_VALUE_BASED")
-"""What stands for a setting of ``botium.json`` by its name; in a text or in the name of a condition."""
+"""What stands for a setting of ``botium.json`` by its name, in what is said or in the name of a condition."""
 
 
 def resolved_case(case: E2ECase, slot_order: SlotOrder) -> Resolved:

@@ -47,7 +47,7 @@ def first_line(text: str) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a text of at most so many characters: whole clauses if they are half of that, else words and an ellipsis.
+    """Shorten to at most so many characters: whole clauses if they fill half of that, else words and an ellipsis.
 
     A name in quotes is not torn.
 

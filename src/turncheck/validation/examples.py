@@ -322,18 +322,22 @@ def check_lookups(facts: Facts) -> Iterator[Finding]:
         words = normalised(example.text)
         for start in range(len(words)):
             phrases.update(words[start : start + size] for size in range(1, min(longest, 6) + 1))
-    for name, tables in gathered((table.name, table) for table in project.nlu.lookups).items():
+    for tables in gathered((table.name, table) for table in project.nlu.lookups).values():
         entries = [element for table in tables for element in table.elements]
         unseen = sorted(e for e in entries if 0 < len(normalised(e)) <= 6 and normalised(e) not in phrases)
         if unseen:
-            yield _never_seen(name, tables, entries, unseen)
+            yield _about_entries("lookup-entry-unseen", "occur in no example", tables, entries, unseen)
 
 
-def _never_seen(name: str, tables: Sequence[Lookup], entries: Sequence[str], unseen: Sequence[str]) -> Finding:
+def _about_entries(
+    code: str, fault: str, tables: Sequence[Lookup], entries: Sequence[str], faulty: Sequence[str]
+) -> Finding:
+    """A fault of some entries of a lookup table, which may stand in several places."""
+    name = tables[0].name
     return found(
-        "lookup-entry-unseen",
-        f"{len(unseen)} of {len(entries)} entries of the lookup '{name}' occur in no example:"
-        f" {', '.join(unseen[:3])}{' …' if len(unseen) > 3 else ''}.",
+        code,
+        f"{len(faulty)} of {len(entries)} entries of the lookup '{name}' {fault}:"
+        f" {', '.join(faulty[:3])}{' …' if len(faulty) > 3 else ''}.",
         tables[0].location,
         others=places_of(tables[1:]),
         subject=name,
@@ -352,19 +356,12 @@ def _never_found(project: Project) -> Iterator[Finding]:
     readers = [one for one in pipeline if short_name(one.name) in _READ_TABLES]
     if _within_words(project) or not any(one.parameters.get("use_lookup_tables") is not False for one in readers):
         return
-    for name, tables in gathered((table.name, table) for table in project.nlu.lookups).items():
+    for tables in gathered((table.name, table) for table in project.nlu.lookups).values():
         entries = [element for table in tables for element in table.elements]
         lost = sorted(entry for entry in entries if entry.strip() and not _BORDERED.fullmatch(entry.strip()))
         if lost:
-            yield found(
-                "lookup-entry-never-found",
-                f"{len(lost)} of {len(entries)} entries of the lookup '{name}' are never found as words, since they"
-                f" begin or end with a sign: {', '.join(lost[:3])}{' …' if len(lost) > 3 else ''}.",
-                tables[0].location,
-                others=places_of(tables[1:]),
-                subject=name,
-                about=(Name("lookup", name),),
-            )
+            fault = "are never found as words, since they begin or end with a sign"
+            yield _about_entries("lookup-entry-never-found", fault, tables, entries, lost)
 
 
 def _within_words(project: Project) -> bool:
@@ -376,11 +373,11 @@ def _within_words(project: Project) -> bool:
 def _unseen_within(project: Project) -> Iterator[Finding]:
     """Yield the same where an entry may be anywhere in an example."""
     text = "\n".join(example.text.casefold() for example in project.nlu.examples)
-    for name, tables in gathered((table.name, table) for table in project.nlu.lookups).items():
+    for tables in gathered((table.name, table) for table in project.nlu.lookups).values():
         entries = [element for table in tables for element in table.elements]
         unseen = sorted(entry for entry in entries if entry.strip() and entry.casefold() not in text)
         if unseen:
-            yield _never_seen(name, tables, entries, unseen)
+            yield _about_entries("lookup-entry-unseen", "occur in no example", tables, entries, unseen)
 
 
 # Misspelt annotations: Rasa reads them as plain text, and the entity is lost.
