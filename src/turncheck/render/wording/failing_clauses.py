@@ -43,6 +43,7 @@ class Clause(Struct, frozen=True):
 
 
 def cut(text: str) -> str:
+    """Shorten what a clause quotes."""
     return shortened(text, _LONGEST)
 
 
@@ -88,6 +89,7 @@ def failing_clauses(failing: Sequence[Judged], report: Report, comparison: Compa
 
 
 def and_more(clauses: list[Clause], most: int) -> list[Clause]:
+    """Keep so many clauses; the last one counts the others."""
     more = len(clauses) - most
     if more <= 0:
         return clauses
