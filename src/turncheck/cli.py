@@ -127,11 +127,20 @@ def _end_with(error: Exception) -> int:
         return EXIT_NOT_DONE
     if isinstance(error, ImportError) and any(sign in str(error) for sign in _NO_MEMORY):
         return _out_of_memory()
+    if isinstance(error, SystemError) and _memory_is_limited():  # Python's imports lose a MemoryError on the way
+        return _out_of_memory()
     try:
         _show_fault(error)
     except MemoryError:
         return _out_of_memory()
     return EXIT_NOT_DONE
+
+
+def _memory_is_limited() -> bool:
+    """Whether the process may have only so much memory (``ulimit -v``), whatever the machine has."""
+    import resource  # only where something went wrong
+
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
 def _say(text: str) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,6 +30,14 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     signal.signal(signal.SIGINT, before)
 
 
+def _comes(heard: list[int]) -> bool:
+    """Whether a signal to this process comes: another thread may get it, and the handler is called a little later."""
+    until = time.monotonic() + 10
+    while not heard and time.monotonic() < until:
+        time.sleep(0.01)
+    return heard == [signal.SIGINT]
+
+
 def test_a_library_that_interrupts_its_own_process_lacks_memory(heard: list[int], golden: Golden) -> None:
     with pytest.raises(MemoryError) as refused, telling_own_interrupts():
         signal.raise_signal(signal.SIGINT)
@@ -43,7 +52,7 @@ def test_an_interrupt_of_somebody_else_stays_one(heard: list[int]) -> None:
     with telling_own_interrupts():
         subprocess.run([sys.executable, "-c", kill], check=True)
 
-    assert heard == [signal.SIGINT]
+    assert _comes(heard)
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 
@@ -53,7 +62,7 @@ def test_an_interrupt_that_is_repeated_stays_one(heard: list[int], monkeypatch: 
     with telling_own_interrupts():
         os.kill(os.getpid(), signal.SIGINT)
 
-    assert heard == [signal.SIGINT]
+    assert _comes(heard)
 
 
 def test_an_error_of_the_library_stays_that_error(heard: list[int]) -> None:
