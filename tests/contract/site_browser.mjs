@@ -70,7 +70,7 @@ async function looked(page, note) {
 async function searched(page, note) {
   const results = page.locator(".md-search-result__link");
   let found = false;
-  for (let times = 0; times < 10 && !found; times++) {
+  for (let times = 0; times < 30 && !found; times++) {
     // What is typed before the index is there is lost, and nothing on the page says when it is.
     await page.locator("input[name=query]").fill("");
     await page.locator("input[name=query]").fill("misunderstood");
