@@ -29,9 +29,9 @@ from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Present
 from turncheck.engines.action_server.server import NoActionServer
 from turncheck.engines.embedded.engines import engine_of
-from turncheck.evaluation.e2e import evaluate_cases
-from turncheck.evaluation.e2e_case import CaseRun
-from turncheck.evaluation.stories import evaluate_stories
+from turncheck.evaluations.core.judging import evaluate_stories
+from turncheck.evaluations.e2e.case import CaseRun
+from turncheck.evaluations.e2e.judging import evaluate_cases
 from turncheck.evaluations.strength.faults import mutants_of
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location

@@ -27,8 +27,8 @@ from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
-from turncheck.evaluation.nlu import cross_validate
-from turncheck.evaluation.splits import stable_folds
+from turncheck.evaluations.nlu.judging import cross_validate
+from turncheck.evaluations.nlu.splits import stable_folds
 from turncheck.project.reader import read_project
 from turncheck.report.codec import encode
 from turncheck.report.model import ProjectInfo, Report, Tool

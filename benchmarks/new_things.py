@@ -22,8 +22,8 @@ from msgspec.structs import replace
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Present
 from turncheck.engines.embedded.engines import engine_of
-from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites
-from turncheck.evaluation.nlu import cross_validate
+from turncheck.evaluations.batch.suites import SuiteRun, evaluate_suites
+from turncheck.evaluations.nlu.judging import cross_validate
 from turncheck.messages.finding import Location
 from turncheck.process.screen import Console
 from turncheck.project.batch.known import known_names

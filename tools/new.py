@@ -361,7 +361,7 @@ class {section}(Part, frozen=True, kw_only=True):
         ),
         (
             "What an engine lacks for it, if anything: the field of `Capabilities`, as `capability` of its kind.",
-            "For shards: how its section is written, in `evaluation/written_answers.py`.",
+            "For shards: how its section is written, in `evaluations/written_answers.py`.",
             "For a section of the comment: `render/content.py`; for a row at the top: `render/main_metrics.py`.",
             "Write the schemas: python tools/write_schemas.py; name its metrics in the table of docs/gates.md.",
         ),
@@ -387,7 +387,7 @@ def _metric(name: str) -> Skeleton:
             Insertion(metrics, r"def _figures\(report", value, after=True),
         ),
         (
-            "What the report has to hold for it: a field of its section in `report/`, computed in `evaluation/`.",
+            "What the report has to hold for it: a field of its section in `report/`, computed in the folder of its evaluation below `evaluations/`.",
             "For a row in the comment: a `label` here, its name in `_ROWS` of `render/main_metrics.py`.",
             "Write the schemas: python tools/write_schemas.py; name it in the table of docs/gates.md.",
         ),

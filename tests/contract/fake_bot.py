@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from turncheck.engines.http.callback import listening
 from turncheck.engines.http.client import Access, BotClient
 from turncheck.engines.http.conversation import BotConversations
-from turncheck.evaluation.e2e import evaluate_cases
-from turncheck.evaluation.e2e_case import CaseRun
+from turncheck.evaluations.e2e.case import CaseRun
+from turncheck.evaluations.e2e.judging import evaluate_cases
 from turncheck.project.e2e.cases import read_cases
 from turncheck.report.model import EngineInfo
 from turncheck.settings.file import read_settings_file

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from node_tools import node_folder, npm_package
 
-from turncheck.evaluation.botium_texts import found
+from turncheck.evaluations.e2e.botium.texts import found
 from turncheck.project.botium.patterns import as_pattern, as_searched, why_not_read
 from turncheck.yaml_tree.shapes import pattern_problem
 

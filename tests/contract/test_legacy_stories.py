@@ -12,7 +12,7 @@ import pytest
 from turncheck.cli import run_command_line
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.engines.embedded.policies.trainer import train_ensemble
-from turncheck.evaluation.stories import evaluate_stories
+from turncheck.evaluations.core.judging import evaluate_stories
 from turncheck.messages.errors import TrainingRefusedError
 from turncheck.project.folder import ProjectFolder
 from turncheck.project.formats.markdown_stories import read_markdown_stories

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from turncheck.cli import run_command_line
-from turncheck.evaluation.scores import EntityCase, score_extractors
+from turncheck.evaluations.nlu.scores import EntityCase, score_extractors
 from turncheck.render.pictures import Histogram
 from turncheck.report.model import EntitySpan
 from turncheck.report.understanding import token_labels

@@ -26,10 +26,10 @@ from turncheck.engines.rasa_server.client import (
 )
 from turncheck.engines.rasa_server.conversation import RasaConversations, RasaNlu, RasaPolicies, describe
 from turncheck.engines.remote import ServerError, UnreadableError
-from turncheck.evaluation.e2e import evaluate_cases
-from turncheck.evaluation.e2e_case import CaseRun
-from turncheck.evaluation.nlu import evaluate_held_out
-from turncheck.evaluation.stories import evaluate_stories
+from turncheck.evaluations.core.judging import evaluate_stories
+from turncheck.evaluations.e2e.case import CaseRun
+from turncheck.evaluations.e2e.judging import evaluate_cases
+from turncheck.evaluations.nlu.judging import evaluate_held_out
 from turncheck.messages.errors import CutShortError, EngineError
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_nlu, read_project, read_stories

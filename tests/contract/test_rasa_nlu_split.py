@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from turncheck.commands.split import needed_responses
-from turncheck.evaluation.splits import _Message, split_as_rasa
+from turncheck.evaluations.nlu.splits import _Message, split_as_rasa
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml, write_responses_yaml
 from turncheck.project.reader import read_nlu, read_nlu_responses
 

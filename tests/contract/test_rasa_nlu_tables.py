@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from turncheck.engines.conversation import Parse, PredictedEntity, PredictedIntent, SelectedResponse
-from turncheck.evaluation.nlu import evaluate_held_out
+from turncheck.evaluations.nlu.judging import evaluate_held_out
 from turncheck.project.model import Project
 from turncheck.project.nlu_data import EntityAnnotation, Example, NluData
 from turncheck.render.rasa_files import nlu_files

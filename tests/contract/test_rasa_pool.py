@@ -13,8 +13,8 @@ from turncheck.engines.rasa_server.client import Access, RasaClient
 from turncheck.engines.rasa_server.conversation import RasaConversations, RasaNlu, describe
 from turncheck.engines.rasa_server.process import RasaPool
 from turncheck.engines.remote import ServerError
-from turncheck.evaluation.e2e import evaluate_cases
-from turncheck.evaluation.e2e_case import CaseRun
+from turncheck.evaluations.e2e.case import CaseRun
+from turncheck.evaluations.e2e.judging import evaluate_cases
 from turncheck.messages.errors import EngineError
 from turncheck.project.e2e.cases import read_cases
 from turncheck.report.model import EndToEnd

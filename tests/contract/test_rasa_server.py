@@ -28,7 +28,7 @@ from turncheck.engines.rasa_server.conversation import (
     describe,
 )
 from turncheck.engines.remote import CutError, ServerError, SlowAnswerError
-from turncheck.evaluation.e2e_steps import Exercised
+from turncheck.evaluations.e2e.steps import Exercised
 from turncheck.messages.errors import CutShortError, EngineError, PassingError, UserError
 from turncheck.project.reader import read_project
 from turncheck.report.model import EngineInfo

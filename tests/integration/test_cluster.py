@@ -21,7 +21,7 @@ from test_strength import CASES, STORIES, small_bot
 from timing import Timing
 
 from turncheck.cli import run_command_line
-from turncheck.evaluation.splits import FoldRun, Folds, run_folds, stable_folds
+from turncheck.evaluations.nlu.splits import FoldRun, Folds, run_folds, stable_folds
 from turncheck.messages.errors import CutShortError, EngineError, UserError
 from turncheck.process.cache import Cache, software
 from turncheck.process.screen import Console

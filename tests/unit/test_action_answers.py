@@ -17,8 +17,8 @@ from turncheck.commands.parse import message_lines
 from turncheck.engines.action_server.server import CallFailedError, Reply, read_reply
 from turncheck.engines.embedded.actions.base import ActionRejectedError
 from turncheck.engines.embedded.engines import EmbeddedEngine
-from turncheck.evaluation.e2e import evaluate_cases
-from turncheck.evaluation.e2e_case import CaseRun
+from turncheck.evaluations.e2e.case import CaseRun
+from turncheck.evaluations.e2e.judging import evaluate_cases
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_project
 from turncheck.render.dialogue_text import e2e_text

@@ -15,7 +15,7 @@ from turncheck.comparison.engines import agreements_of, compared_sentences, conf
 from turncheck.comparison.gates import judge_regression
 from turncheck.comparison.judged import read_rules
 from turncheck.comparison.model import Present
-from turncheck.evaluation.predictions import Judgement, with_fallbacks
+from turncheck.evaluations.nlu.predictions import Judgement, with_fallbacks
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import NOWHERE, Location
 from turncheck.project.calibration import CALIBRATION_FILE, digest_of, read_calibration, trust_in

@@ -16,7 +16,7 @@ from timing import Timing
 
 from turncheck.engines.base import Capabilities, UtteranceAnswer
 from turncheck.engines.conversation import Parse, PredictedIntent
-from turncheck.evaluation.batch.judging import (
+from turncheck.evaluations.batch.judging import (
     as_composite,
     classify,
     flatten,
@@ -25,7 +25,7 @@ from turncheck.evaluation.batch.judging import (
     judged_case,
     shown_value,
 )
-from turncheck.evaluation.batch.suites import answer_of, intents_of, kinds_of
+from turncheck.evaluations.batch.suites import answer_of, intents_of, kinds_of
 from turncheck.messages.finding import Location
 from turncheck.project.batch.model import ExpectedEntity, KnownIntent, KnownNames, SuiteCase, comparable
 from turncheck.report.batch import BatchCase, BatchNumbers, harmonic, numbers_of

@@ -17,12 +17,12 @@ from report_builder import report
 
 from turncheck.comparison.cases import end_to_end_cases
 from turncheck.engines.conversation import Turn
-from turncheck.evaluation import botium_values
-from turncheck.evaluation.botium_run import ScriptRun
-from turncheck.evaluation.botium_texts import matches
-from turncheck.evaluation.botium_values import values_in
-from turncheck.evaluation.e2e import evaluate_cases
-from turncheck.evaluation.e2e_case import CaseRun, run_case
+from turncheck.evaluations.e2e.botium import values
+from turncheck.evaluations.e2e.botium.conversation import ScriptRun
+from turncheck.evaluations.e2e.botium.texts import matches
+from turncheck.evaluations.e2e.botium.values import values_in
+from turncheck.evaluations.e2e.case import CaseRun, run_case
+from turncheck.evaluations.e2e.judging import evaluate_cases
 from turncheck.project.botium.model import Capabilities
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.e2e.model import E2ECases
@@ -102,7 +102,7 @@ def _in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_a_conversation_ends_as_in_botium(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = RUNS[name]
     if clock := run.get("clock"):
-        monkeypatch.setattr(botium_values, "now", lambda: datetime.fromisoformat(clock))
+        monkeypatch.setattr(values, "now", lambda: datetime.fromisoformat(clock))
     read = _cases(tmp_path, run["files"], run.get("capabilities", {}))
     faults = [finding for finding in read.findings if finding.severity == "error"]
     if "error" in run["outcomes"]:

@@ -11,8 +11,8 @@ from botium_records import ScriptedEngine, written
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from turncheck.evaluation.e2e import evaluate_cases
-from turncheck.evaluation.e2e_case import CaseRun
+from turncheck.evaluations.e2e.case import CaseRun
+from turncheck.evaluations.e2e.judging import evaluate_cases
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.e2e.model import E2ECases
 from turncheck.project.testfiles import find_e2e_cases, find_e2e_cases_not_looked_for, find_files_without_tests

@@ -23,8 +23,8 @@ from test_batch_command import CONFIG, DATA, EXPORTS
 
 from turncheck.cli import run_command_line
 from turncheck.commands.suites import sample_cases
-from turncheck.evaluation.batch.judging import is_intent
-from turncheck.evaluation.batch.suggested import suggest_cases
+from turncheck.evaluations.batch.judging import is_intent
+from turncheck.evaluations.batch.suggested import suggest_cases
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
 from turncheck.platforms.kore.imported import import_batch_csv

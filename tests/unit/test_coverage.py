@@ -7,7 +7,7 @@ from pathlib import Path
 
 from small_project import read
 
-from turncheck.evaluation.coverage import (
+from turncheck.evaluations.coverage import (
     Reached,
     coverage,
     reached_by_conversations,

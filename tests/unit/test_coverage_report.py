@@ -15,8 +15,8 @@ from small_project import write_project
 from turncheck.cli import run_command_line
 from turncheck.commands.coverage_report import table, walked_paths, write_coverage_report
 from turncheck.engines.conversation import Turn
-from turncheck.evaluation.e2e_case import CaseOutcome
-from turncheck.evaluation.e2e_steps import Exercised, with_update
+from turncheck.evaluations.e2e.case import CaseOutcome
+from turncheck.evaluations.e2e.steps import Exercised, with_update
 from turncheck.messages.finding import Location
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import Project

@@ -20,9 +20,9 @@ from timing import Timing
 
 from turncheck.commands.e2e import Progress, results_yaml
 from turncheck.engines.conversation import CustomAction, Turn
-from turncheck.evaluation.e2e import evaluate_cases
-from turncheck.evaluation.e2e_case import NO_JUDGE, CaseRun, judge_assertions
-from turncheck.evaluation.e2e_steps import judge_steps, same
+from turncheck.evaluations.e2e.case import NO_JUDGE, CaseRun, judge_assertions
+from turncheck.evaluations.e2e.judging import evaluate_cases
+from turncheck.evaluations.e2e.steps import judge_steps, same
 from turncheck.messages.errors import CutShortError, UserError
 from turncheck.messages.finding import Location
 from turncheck.project.e2e.cases import read_cases

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from turncheck.dialogue.event_reading import _READERS, ShapeError
 from turncheck.engines.embedded.actions.custom import read_answer
-from turncheck.evaluation.e2e_case import NEEDS_FLOWS, NEEDS_JUDGE
+from turncheck.evaluations.e2e.case import NEEDS_FLOWS, NEEDS_JUDGE
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.e2e.model import STEP_KINDS
 from turncheck.project.e2e.shapes import ASSERTIONS, EVENT_SHAPES, EXPECTATION, MESSAGE_KEYS, schema

@@ -10,8 +10,8 @@ from test_e2e_judging import case as written_case
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Present
 from turncheck.engines.conversation import Turn
-from turncheck.evaluation.e2e_steps import trace_of, within_limits
-from turncheck.evaluation.written_answers import read_answer, write_answer
+from turncheck.evaluations.e2e.steps import trace_of, within_limits
+from turncheck.evaluations.written_answers import read_answer, write_answer
 from turncheck.messages.finding import Location
 from turncheck.report.codec import decode, encode
 from turncheck.report.model import CaseMessage, CaseResult, TurnEvent, TurnTrace

@@ -15,7 +15,7 @@ from turncheck.engines.embedded.nlu.calibration import EntityConfidence
 from turncheck.engines.embedded.nlu.crf import train_taggers
 from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
-from turncheck.evaluation.scores import EntityCase, expected_calibration_error, score_extractors
+from turncheck.evaluations.nlu.scores import EntityCase, expected_calibration_error, score_extractors
 from turncheck.messages.finding import Location
 from turncheck.project.model import Component, Config, Project
 from turncheck.project.nlu_data import EntityAnnotation, Example, NluData

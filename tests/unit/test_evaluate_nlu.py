@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from nlu_fakes import ScriptedEngine, WordTrainer, example_of, fallen_back, project_of
 
 from turncheck.engines.conversation import Parse, PredictedEntity, PredictedIntent, SelectedResponse
-from turncheck.evaluation.nlu import cross_validate, evaluate_held_out, why_not_testable
+from turncheck.evaluations.nlu.judging import cross_validate, evaluate_held_out, why_not_testable
 from turncheck.messages.finding import Location
 from turncheck.project.model import Component, Config
 from turncheck.project.nlu_data import Example, NluData

@@ -14,7 +14,7 @@ from nlu_fakes import ScriptedEngine
 
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.conversation import Decision, Parse, PredictedEntity, PredictedIntent, SelectedResponse
-from turncheck.evaluation.stories import evaluate_stories
+from turncheck.evaluations.core.judging import evaluate_stories
 from turncheck.messages.finding import Location
 from turncheck.project.model import Action, Component, Project, Response, ResponseVariation, StoryEntity, UserStep
 from turncheck.project.nlu_data import EntityAnnotation, Example, NluData

@@ -12,7 +12,7 @@ from turncheck.comparison.understood_differently import same_understanding
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.conversation import Turn
 from turncheck.engines.embedded.conversation import parse_json
-from turncheck.evaluation.misunderstood import as_parse, heard_in, lacks
+from turncheck.evaluations.core.misunderstood import as_parse, heard_in, lacks
 from turncheck.project.reader import read_project
 from turncheck.report.model import EntitySpan, RankedIntent, StoryParse
 

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turncheck.engines.base import SuiteAnswers, UtteranceAnswer
-from turncheck.evaluation.batch.suites import SuiteRun, batch_of, judged_suite
+from turncheck.evaluations.batch.suites import SuiteRun, batch_of, judged_suite
 from turncheck.platforms.kore.engine import answers
 from turncheck.platforms.kore.engine.answers import UnreadableError, read_json
 from turncheck.platforms.kore.engine.client import LIFETIME, WINDOWS, Clock, Pace, Tokens, shown

@@ -13,8 +13,8 @@ from golden_texts import Golden
 from report_builder import report
 
 from turncheck.engines.base import UtteranceAnswer
-from turncheck.evaluation.batch.judging import classify, judged_case
-from turncheck.evaluation.batch.suites import expected_names, kinds_of
+from turncheck.evaluations.batch.judging import classify, judged_case
+from turncheck.evaluations.batch.suites import expected_names, kinds_of
 from turncheck.messages.finding import Location
 from turncheck.platforms.kore.imported import import_batch_csv
 from turncheck.project.batch.model import ExpectedEntity, KnownIntent, KnownNames, SuiteCase, Suites

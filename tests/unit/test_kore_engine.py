@@ -15,9 +15,9 @@ from timing import Timing
 from turncheck.cli import run_command_line
 from turncheck.engines.conversation import Parse, PredictedIntent
 from turncheck.engines.embedded.nlu.batch import NO_INTENT
-from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites
-from turncheck.evaluation.nlu import cross_validate
-from turncheck.evaluation.scores import before_fallback
+from turncheck.evaluations.batch.suites import SuiteRun, evaluate_suites
+from turncheck.evaluations.nlu.judging import cross_validate
+from turncheck.evaluations.nlu.scores import before_fallback
 from turncheck.platforms.kore.model import bot_of
 from turncheck.platforms.kore.stand_in import KoreNluTrainer, StandIn, TraitFinder
 from turncheck.process.screen import Console

@@ -14,7 +14,7 @@ from golden_texts import Golden
 from nlu_fakes import ScriptedEngine, project_of
 
 from turncheck.engines.conversation import Parse, PredictedEntity, PredictedIntent
-from turncheck.evaluation.nlu import evaluate_held_out
+from turncheck.evaluations.nlu.judging import evaluate_held_out
 from turncheck.project.nlu_data import EntityAnnotation, Example, NluData
 from turncheck.render.nlu_text import CurvePoint, draw_curves, nlu_text
 from turncheck.render.plots import matrix_of, nlu_plots

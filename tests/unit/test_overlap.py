@@ -10,9 +10,9 @@ from nlu_fakes import WordTrainer, example_of, project_of
 from report_builder import report, story
 from test_evaluate_nlu import greetings_and_orders
 
-from turncheck.evaluation.nlu import cross_validate
-from turncheck.evaluation.nlu_remarks import overlap_of_folds, overlap_with
-from turncheck.evaluation.splits import Folds
+from turncheck.evaluations.nlu.judging import cross_validate
+from turncheck.evaluations.nlu.remarks import overlap_of_folds, overlap_with
+from turncheck.evaluations.nlu.splits import Folds
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
 from turncheck.render.phrases import overlap_remarks

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from turncheck.evaluation.splits import RunPlan, Score, advise, plan_runs
+from turncheck.evaluations.nlu.splits import RunPlan, Score, advise, plan_runs
 from turncheck.project.nlu_data import Example
 
 EXAMPLES = [Example(f"{intent} {number}", intent) for intent in ("a", "b") for number in range(20)]

@@ -10,7 +10,7 @@ from golden_texts import Golden
 from turncheck.dialogue.rules import Prediction
 from turncheck.engines.embedded.policies.rules import FORM, MAPPING, pick_older
 from turncheck.engines.embedded.policies.trainer import train_ensemble
-from turncheck.evaluation.stories import evaluate_stories
+from turncheck.evaluations.core.judging import evaluate_stories
 from turncheck.messages.errors import TrainingRefusedError
 from turncheck.project.reader import read_project
 from turncheck.validation.before_training import all_unreadable

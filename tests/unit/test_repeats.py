@@ -23,14 +23,14 @@ from turncheck.comparison.model import ManyLosses
 from turncheck.comparison.repeats import RateTest, RunBesideBase, alarms, rate_test, upper_limit, weigh_pairs
 from turncheck.comparison.shares import runs_needed, wilson
 from turncheck.comparison.together import Stratum, p_value_of_losses
-from turncheck.evaluation.answers import LocalAnswers
-from turncheck.evaluation.e2e import evaluate_cases
-from turncheck.evaluation.e2e_case import CaseRun
-from turncheck.evaluation.e2e_repeats import base_runs, evaluate_repeatedly
-from turncheck.evaluation.on_base import OnBase
-from turncheck.evaluation.repeated import BaseRuns, Repeated, Run, Share, Sign
-from turncheck.evaluation.repeats import Rounds
+from turncheck.evaluations.answers import LocalAnswers
+from turncheck.evaluations.e2e.case import CaseRun
+from turncheck.evaluations.e2e.judging import evaluate_cases
 from turncheck.evaluations.kind import share_of_all_passing
+from turncheck.evaluations.varying.attempts import BaseRuns, Repeated, Run, Share, Sign
+from turncheck.evaluations.varying.base_runner import OnBase
+from turncheck.evaluations.varying.e2e import base_runs, evaluate_repeatedly
+from turncheck.evaluations.varying.rounds import Rounds
 from turncheck.messages.errors import CutShortError, EngineError, PassingError, UnansweredError
 from turncheck.messages.finding import Location
 from turncheck.report.model import CaseResult, Repeats

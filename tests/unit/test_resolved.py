@@ -11,7 +11,7 @@ from report_builder import BASE_COMMIT, case, report, story
 
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Present
-from turncheck.evaluation.resolved import resolved_utterance
+from turncheck.evaluations.resolved import resolved_utterance
 from turncheck.messages.finding import Location
 from turncheck.project.batch.model import ExpectedEntity, KnownIntent, KnownNames, SuiteCase
 from turncheck.render.entries import edited

@@ -15,7 +15,7 @@ from turncheck.cli import run_command_line
 from turncheck.dialogue.training import training_trackers
 from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
 from turncheck.engines.embedded.policies.trainer import read_ensemble, train_ensemble, write_ensemble
-from turncheck.evaluation.stories import evaluate_stories
+from turncheck.evaluations.core.judging import evaluate_stories
 from turncheck.messages.errors import EXIT_OK, TrainingRefusedError
 from turncheck.project.reader import read_project
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, classification_report
 
-from turncheck.evaluation import predictions as understood
-from turncheck.evaluation import scores
-from turncheck.evaluation.predictions import Judgement, score_understood
-from turncheck.evaluation.scores import (
+from turncheck.evaluations.nlu import predictions as understood
+from turncheck.evaluations.nlu import scores
+from turncheck.evaluations.nlu.predictions import Judgement, score_understood
+from turncheck.evaluations.nlu.scores import (
     EntityCase,
     expected_calibration_error,
     score_extractors,

@@ -14,11 +14,11 @@ import pytest
 from golden_texts import Golden
 
 from turncheck.engines.conversation import Parse, PredictedIntent
-from turncheck.evaluation.answers import EngineFacts
-from turncheck.evaluation.splits import FoldRun
-from turncheck.evaluation.stories import StoryAnswer
-from turncheck.evaluation.story_run import StoryRun
-from turncheck.evaluation.written_answers import AnswerReader, UnreadableError, write_answer
+from turncheck.evaluations.answers import EngineFacts
+from turncheck.evaluations.core.judging import StoryAnswer
+from turncheck.evaluations.core.story_run import StoryRun
+from turncheck.evaluations.nlu.splits import FoldRun
+from turncheck.evaluations.written_answers import AnswerReader, UnreadableError, write_answer
 from turncheck.messages.errors import UserError
 from turncheck.report.model import Alternative, EngineInfo, StoryStep, Substitution, WrittenStep
 from turncheck.report.understanding import read_tokens, write_tokens

@@ -15,7 +15,7 @@ from timing import Timing
 from turncheck.comparison import resampling
 from turncheck.comparison.paired import Judged, mcnemar_exact
 from turncheck.comparison.resampling import paired_calibration, paired_scores
-from turncheck.evaluation.scores import expected_calibration_error
+from turncheck.evaluations.nlu.scores import expected_calibration_error
 from turncheck.report.understanding import calibration_bin
 
 

@@ -8,7 +8,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.evaluation.splits import stable_folds
+from turncheck.evaluations.nlu.splits import stable_folds
 from turncheck.project.nlu_data import Example
 
 SENTENCES = st.lists(

@@ -13,7 +13,7 @@ from test_strength import small_bot
 
 from turncheck.cli import run_command_line
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
-from turncheck.evaluation import splits
+from turncheck.evaluations.nlu import splits
 from turncheck.evaluations.robustness import robustness as module
 from turncheck.evaluations.robustness.robustness import cross_validate_robustness, evaluate_robustness
 from turncheck.messages.errors import CutShortError, EngineError

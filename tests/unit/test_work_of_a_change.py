@@ -11,11 +11,11 @@ from golden_texts import Golden
 
 from turncheck.clock import evaluating_within, is_over, seconds_left
 from turncheck.engines.base import SuiteAnswers, UtteranceAnswer
-from turncheck.evaluation.batch import suites
-from turncheck.evaluation.botium_message import Message
-from turncheck.evaluation.botium_run import ScriptRun
-from turncheck.evaluation.botium_texts import CannotCompareError, cleaned, word_error_rate
-from turncheck.evaluation.botium_values import Values
+from turncheck.evaluations.batch import suites
+from turncheck.evaluations.e2e.botium.conversation import ScriptRun
+from turncheck.evaluations.e2e.botium.message import Message
+from turncheck.evaluations.e2e.botium.texts import CannotCompareError, cleaned, word_error_rate
+from turncheck.evaluations.e2e.botium.values import Values
 from turncheck.project.batch.model import ExpectedEntity, Suite, SuiteCase
 from turncheck.project.botium.model import Capabilities
 from turncheck.project.e2e.cases import read_cases

@@ -13,8 +13,8 @@ from tools.fuzzing.trial import PLANTED, Trial, as_json, without_network
 from turncheck.commands.parse import message_lines
 from turncheck.engines.action_server.server import choose_server
 from turncheck.engines.embedded.engines import EmbeddedEngine
-from turncheck.evaluation.e2e import evaluate_cases
-from turncheck.evaluation.e2e_case import CaseRun
+from turncheck.evaluations.e2e.case import CaseRun
+from turncheck.evaluations.e2e.judging import evaluate_cases
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
 from turncheck.project.e2e.cases import read_cases

@@ -13,7 +13,7 @@ from tools.fuzzing.mutations import GROWN, mutate, odd_text
 from tools.fuzzing.trial import Trial
 
 from turncheck.engines.conversation import Turn
-from turncheck.evaluation.e2e_case import CaseRun, run_case
+from turncheck.evaluations.e2e.case import CaseRun, run_case
 from turncheck.project.e2e.cases import read_cases
 from turncheck.report.model import EngineInfo
 

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from tools.fuzzing.servers import Answer, answering, mutated
 from tools.fuzzing.trial import PLANTED, Trial, as_json, without_network
 
-from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites
+from turncheck.evaluations.batch.suites import SuiteRun, evaluate_suites
 from turncheck.messages.errors import CutShortError, UserError
 from turncheck.platforms.kore.commands import delete_suite, export_suite, list_suites, print_status, pull_bot, run_suite
 from turncheck.platforms.kore.engine.client import Access, Clock, KoreClient

@@ -10,7 +10,7 @@ from tools.fuzzing.mutations import mutate
 from tools.fuzzing.project_files import ORACLES
 from tools.fuzzing.trial import Trial
 
-from turncheck.evaluation.batch.judging import flatten, how_it_fits
+from turncheck.evaluations.batch.judging import flatten, how_it_fits
 from turncheck.messages.errors import UserError
 from turncheck.platforms.kore.imported import import_batch_csv
 from turncheck.project.batch.reader import HowToRead, decode, read_suites

@@ -18,7 +18,7 @@ from turncheck.causes.search import Taken, Trials
 from turncheck.causes.trials import is_refused
 from turncheck.comparison.significance import paired_predictions
 from turncheck.comparison.training_changes import dropped_intents, intent_of, names_now
-from turncheck.evaluation.scores import before_fallback
+from turncheck.evaluations.nlu.scores import before_fallback
 from turncheck.messages.errors import EngineError, UserError
 from turncheck.process.one_thread import one_thread
 from turncheck.project.story_sentences import with_story_sentences

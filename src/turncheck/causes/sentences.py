@@ -8,11 +8,11 @@ from msgspec import Struct
 
 from turncheck.comparison.cases import entity_spans
 from turncheck.engines.base import Capabilities
-from turncheck.evaluation.batch.judging import judged_case
-from turncheck.evaluation.batch.suites import answer_of
-from turncheck.evaluation.nlu_remarks import without_entities
-from turncheck.evaluation.predictions import Judged, judge
-from turncheck.evaluation.scores import PRETRAINED_EXTRACTORS
+from turncheck.evaluations.batch.judging import judged_case
+from turncheck.evaluations.batch.suites import answer_of
+from turncheck.evaluations.nlu.predictions import Judged, judge
+from turncheck.evaluations.nlu.remarks import without_entities
+from turncheck.evaluations.nlu.scores import PRETRAINED_EXTRACTORS
 from turncheck.project.batch.model import KnownNames
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from msgspec import Struct
 from turncheck.causes.search import Taken, Trials
 from turncheck.causes.sentences import NO_SENTENCES, Key, TestSentences
 from turncheck.engines.action_server.server import NoActionServer
-from turncheck.evaluation.e2e_case import CaseRun, run_case
-from turncheck.evaluation.stories import evaluate_stories
+from turncheck.evaluations.core.judging import evaluate_stories
+from turncheck.evaluations.e2e.case import CaseRun, run_case
 from turncheck.messages.errors import EngineError, UserError
 from turncheck.process.one_thread import one_thread
 from turncheck.project.config import refused

@@ -131,7 +131,7 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
     """
     from msgspec.structs import replace
 
-    from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites, evaluate_suites_times
+    from turncheck.evaluations.batch.suites import SuiteRun, evaluate_suites, evaluate_suites_times
     from turncheck.project.batch.known import known_names, setting_of
     from turncheck.project.batch.reader import find_suites, read_suites
     from turncheck.render.batch_text import batch_text

@@ -24,8 +24,8 @@ from turncheck.comparison.changed_parts import differences, run_the_same
 from turncheck.engines.base import NLU_PARTS
 from turncheck.engines.embedded.model_archive import MemberWriter, write_model
 from turncheck.engines.embedded.models import SUFFIX, has_custom_components
-from turncheck.evaluation.nlu import evaluate_held_out
-from turncheck.evaluation.splits import FEWEST_EXAMPLES, WORTHWHILE, Advice, RunPlan, Score, advise, plan_runs
+from turncheck.evaluations.nlu.judging import evaluate_held_out
+from turncheck.evaluations.nlu.splits import FEWEST_EXAMPLES, WORTHWHILE, Advice, RunPlan, Score, advise, plan_runs
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import plain

@@ -19,7 +19,7 @@ from turncheck.comparison.changed_parts import differences, run_alike
 from turncheck.engines.embedded.configured import policies_of
 from turncheck.engines.embedded.engines import EmbeddedEngine
 from turncheck.engines.embedded.models import SUFFIX
-from turncheck.evaluation.stories import has_annotated_texts
+from turncheck.evaluations.core.judging import has_annotated_texts
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import plain

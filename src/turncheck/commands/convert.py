@@ -572,7 +572,7 @@ def _verdicts(project: Project, tests: Sequence[Path]) -> dict[str, list[StoryRe
     """Judge the training stories by their intents, and test stories with texts end to end."""
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
     from turncheck.engines.embedded.policies.trainer import train_ensemble
-    from turncheck.evaluation.stories import evaluate_stories
+    from turncheck.evaluations.core.judging import evaluate_stories
     from turncheck.project.reader import read_stories
 
     ensemble = train_ensemble(project)

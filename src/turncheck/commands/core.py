@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import Engine, Models, Part
     from turncheck.engines.conversation import NluEngine
-    from turncheck.evaluation.stories import Tokenize
+    from turncheck.evaluations.core.judging import Tokenize
     from turncheck.messages.errors import CutShortError
     from turncheck.process.screen import Console
     from turncheck.project.model import Project, Story
@@ -240,8 +240,8 @@ def evaluate_core(
         UserError: nothing to read or to judge, no model, flags that do not fit together.
         TrainingRefusedError: there was no model, and the project cannot be trained.
     """
-    from turncheck.evaluation.coverage import coverage, reached_by_stories
-    from turncheck.evaluation.stories import has_annotated_texts
+    from turncheck.evaluations.core.judging import has_annotated_texts
+    from turncheck.evaluations.coverage import coverage, reached_by_stories
     from turncheck.project.story_sentences import with_story_sentences
     from turncheck.project.testfiles import code_of_actions
     from turncheck.run.alone import measured_alone
@@ -454,8 +454,8 @@ def judged(
     training: Sequence[Example] = (),
     screen: Console | None = None,
 ) -> Core:
-    """Judge the stories as the flags say; see :func:`turncheck.evaluation.stories.evaluate_stories`."""
-    from turncheck.evaluation.stories import evaluate_stories
+    """Judge the stories as the flags say; see :func:`turncheck.evaluations.core.judging.evaluate_stories`."""
+    from turncheck.evaluations.core.judging import evaluate_stories
 
     return evaluate_stories(
         parts.engines.ensemble,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 import yaml
 from msgspec import Struct
 
-from turncheck.evaluation.coverage import labelled_steps
-from turncheck.evaluation.e2e_steps import Exercised
+from turncheck.evaluations.coverage import labelled_steps
+from turncheck.evaluations.e2e.steps import Exercised
 from turncheck.project.testfiles import COVERAGE_FILES, COVERAGE_FOLDER
 from turncheck.publishing.files import write_all
 from turncheck.render.rendered import Rendered
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from turncheck.evaluation.e2e_case import CaseOutcome
+    from turncheck.evaluations.e2e.case import CaseOutcome
     from turncheck.project.e2e.model import E2ECase
     from turncheck.project.model import Project, Story
 

@@ -19,7 +19,7 @@ from turncheck.settings.bounds import capped_workers
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from turncheck.evaluation.e2e_case import CaseOutcome, CaseRun
+    from turncheck.evaluations.e2e.case import CaseOutcome, CaseRun
     from turncheck.messages.finding import Finding
     from turncheck.process.screen import Console
     from turncheck.project.e2e.model import E2ECase, E2ECases
@@ -102,7 +102,7 @@ def add_test_e2e(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 def _test_e2e(namespace: argparse.Namespace) -> int:
     from turncheck.commands.coverage_report import DEFAULT_FOLDER
-    from turncheck.evaluation.e2e_case import CaseRun
+    from turncheck.evaluations.e2e.case import CaseRun
 
     screen = shared.screen_of(namespace)
     at_once = capped_workers(namespace.workers, screen)
@@ -167,9 +167,9 @@ def run_test_e2e(
     from msgspec.structs import replace
 
     from turncheck.dialogue.domain import DialogueDomain
-    from turncheck.evaluation.coverage import coverage as coverage_of
-    from turncheck.evaluation.coverage import reached_by_conversations
-    from turncheck.evaluation.e2e import evaluate_cases, none_run, of_one_that_answers
+    from turncheck.evaluations.coverage import coverage as coverage_of
+    from turncheck.evaluations.coverage import reached_by_conversations
+    from turncheck.evaluations.e2e.judging import evaluate_cases, none_run, of_one_that_answers
     from turncheck.project.e2e.cases import DEFAULT_PATH, read_cases
     from turncheck.project.testfiles import code_of_actions, find_e2e_cases, find_e2e_cases_not_looked_for
     from turncheck.publishing.files import write_report

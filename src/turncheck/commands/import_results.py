@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from msgspec import Struct
 
-    from turncheck.evaluation.imported_nlu import Results
+    from turncheck.evaluations.nlu.imported import Results
     from turncheck.messages.finding import Location
     from turncheck.process.screen import Console
     from turncheck.project.model import Story
@@ -201,7 +201,7 @@ def _file_of_all(project: Path) -> str | None:
 
 
 def _nlu(files: _Files, places: dict[tuple[str, str | None], Location]) -> Nlu | None:
-    from turncheck.evaluation.imported_nlu import RESPONSES, EntityEntry, IntentEntry, ResponseEntry, import_nlu
+    from turncheck.evaluations.nlu.imported import RESPONSES, EntityEntry, IntentEntry, ResponseEntry, import_nlu
 
     named = files.named_reports()
     for found in files.named_entries():
@@ -223,7 +223,7 @@ def _nlu(files: _Files, places: dict[tuple[str, str | None], Location]) -> Nlu |
 
 
 def _core(files: _Files, stories: dict[str, Story]) -> Core | None:
-    from turncheck.evaluation.imported_stories import STORY_REPORT, import_core
+    from turncheck.evaluations.core.imported import STORY_REPORT, import_core
 
     report = files.report(STORY_REPORT)
     failed, passed, warned = (files.text(name) for name in _STORY_FILES)
@@ -288,7 +288,7 @@ class _Files:
 
     def report(self, name: str) -> dict[str, Any] | None:
         """Return the figures of a ``…_report.json``."""
-        from turncheck.evaluation.imported_nlu import ensure_report, read_json
+        from turncheck.evaluations.nlu.imported import ensure_report, read_json
 
         found = self.text(name)
         if found is None:
@@ -300,7 +300,7 @@ class _Files:
 
     def results(self, name: str, shape: type[Struct] | None) -> Results:
         """Return the three files about one thing, whose entries have this shape."""
-        from turncheck.evaluation.imported_nlu import Results
+        from turncheck.evaluations.nlu.imported import Results
 
         return Results(
             report=self.report(f"{name}{_REPORT}"),
@@ -325,7 +325,7 @@ class _Files:
             raise UserError(f"{path} is not UTF-8 text") from None
 
     def _entries(self, name: str, shape: type[Struct] | None) -> list[Any] | None:
-        from turncheck.evaluation.imported_nlu import ensure_entries, read_json
+        from turncheck.evaluations.nlu.imported import ensure_entries, read_json
 
         found = self.text(name)
         if found is None:

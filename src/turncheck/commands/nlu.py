@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from turncheck.engines.base import Models
-    from turncheck.evaluation.nlu import NluMeasurement
+    from turncheck.evaluations.nlu.judging import NluMeasurement
     from turncheck.messages.errors import CutShortError
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
@@ -364,9 +364,9 @@ def evaluate_nlu(
 
 
 def _measurement(bench: Bench, project: Project, options: NluTestOptions, screen: Console) -> NluMeasurement:
-    from turncheck.evaluation.nlu import why_not_testable
-    from turncheck.evaluation.nlu_repeats import ask_times
+    from turncheck.evaluations.nlu.judging import why_not_testable
     from turncheck.evaluations.nlu.measure import measure_by_folds, measure_held_out
+    from turncheck.evaluations.varying.nlu import ask_times
     from turncheck.project.story_sentences import with_story_sentences
 
     settings, engines = options.settings, bench.engine
@@ -561,7 +561,7 @@ def write_older_nlu_files(major: int, report: Report, output: NluOutput, screen:
 
 def _write_as_rasa_0(nlu: Nlu, folder: Path, output: NluOutput) -> None:
     """Write reports, which it only printed unless ``--report`` was named, successes if requested, and errors."""
-    from turncheck.evaluation.imported_nlu import as_rasa_0_counts  # only projects of 0.x
+    from turncheck.evaluations.nlu.imported import as_rasa_0_counts  # only projects of 0.x
     from turncheck.publishing.files import write_all
     from turncheck.render.rasa_files import as_json, intent_errors, intent_successes, nlu_files
 

@@ -299,7 +299,7 @@ def _as_json(sentence: str, answer: UtteranceAnswer | Parse) -> str:
 
 def _as_text(sentence: str, answer: UtteranceAnswer | Parse) -> str:
     from turncheck.engines.conversation import Parse
-    from turncheck.evaluation.batch.judging import shown_value
+    from turncheck.evaluations.batch.judging import shown_value
 
     if isinstance(answer, Parse):
         return _shown(answer)

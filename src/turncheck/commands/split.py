@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator, Mapping
 
-    from turncheck.evaluation.splits import Split
+    from turncheck.evaluations.nlu.splits import Split
     from turncheck.process.screen import Console
     from turncheck.project.model import Response
     from turncheck.project.nlu_data import Example, NluData
@@ -94,7 +94,7 @@ def run_data_split_nlu(
     """
     import random
 
-    from turncheck.evaluation.splits import split_as_rasa
+    from turncheck.evaluations.nlu.splits import split_as_rasa
     from turncheck.project.files import DEFAULT_DATA
     from turncheck.project.reader import read_nlu, read_nlu_responses, read_project
     from turncheck.publishing.files import write_all
@@ -138,7 +138,7 @@ def run_data_split_nlu(
 
 def needed_responses(examples: Iterable[Example], responses: Mapping[str, Response]) -> list[Response]:
     """Return the responses that retrieval examples select, in the order of the examples."""
-    from turncheck.evaluation.splits import response_name
+    from turncheck.evaluations.nlu.splits import response_name
 
     labels = (example.intent for example in examples if example.intent and "/" in example.intent)
     names = dict.fromkeys(response_name(label) for label in labels)

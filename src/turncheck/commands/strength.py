@@ -337,7 +337,7 @@ def run_test_robustness(options: RobustnessOptions, screen: Console) -> int:
             a limit and no rate. Where the engine gave up, what was finished is written before.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
-    from turncheck.evaluation.nlu import why_not_testable
+    from turncheck.evaluations.nlu.judging import why_not_testable
     from turncheck.evaluations.robustness.measure import measure_robustness
     from turncheck.render.strength_text import robustness_text
     from turncheck.run.alone import measured_alone

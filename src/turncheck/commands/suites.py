@@ -461,7 +461,7 @@ def suggested_cases(
     Raises:
         UserError: there are none, or no such intent.
     """
-    from turncheck.evaluation.batch.suggested import suggest_cases  # imports NumPy
+    from turncheck.evaluations.batch.suggested import suggest_cases  # imports NumPy
 
     if intent is not None:
         intent = _known_intent(project, intent)

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from turncheck.engines.action_server.server import HttpActionServer, choose_server, running_action_server
 from turncheck.engines.choice import chosen_engines
-from turncheck.evaluation.e2e_case import DEFAULT_CHANNEL
+from turncheck.evaluations.e2e.case import DEFAULT_CHANNEL
 from turncheck.messages.errors import UserError
 from turncheck.process.environment import FileVariables, for_child
 from turncheck.render.phrases import engine_lines

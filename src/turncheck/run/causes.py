@@ -22,9 +22,9 @@ from turncheck.comparison.causes import key_of
 from turncheck.comparison.training_changes import sentences_of
 from turncheck.engines.action_server.server import NoActionServer
 from turncheck.engines.base import why_no_dialogue
-from turncheck.evaluation.e2e_case import CaseRun
-from turncheck.evaluation.scores import PRETRAINED_EXTRACTORS
-from turncheck.evaluation.splits import stable_folds
+from turncheck.evaluations.e2e.case import CaseRun
+from turncheck.evaluations.nlu.scores import PRETRAINED_EXTRACTORS
+from turncheck.evaluations.nlu.splits import stable_folds
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
 from turncheck.project.batch.known import known_names

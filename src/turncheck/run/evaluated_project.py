@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from turncheck.comparison.judged import read_rules
 from turncheck.comparison.quarantine import with_results
 from turncheck.comparison.understood_differently import Suspects, understood_differently, with_messages
-from turncheck.evaluation.misunderstood import as_parse, lacks, with_neighbours
+from turncheck.evaluations.core.misunderstood import as_parse, lacks, with_neighbours
 from turncheck.evaluations.kinds import KINDS
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.engines.base import Engine
-    from turncheck.evaluation.e2e_steps import SlotOrder
+    from turncheck.evaluations.e2e.steps import SlotOrder
     from turncheck.messages.finding import Location
     from turncheck.process.screen import Console
     from turncheck.project.e2e.model import E2ECase
@@ -100,7 +100,7 @@ class EngineRejudge:
             return {}
 
     def _passing(self, cases: Mapping[int, Sequence[model.CaseMessage]]) -> dict[int, bool]:
-        from turncheck.evaluation.e2e_case import CaseRun, run_case
+        from turncheck.evaluations.e2e.case import CaseRun, run_case
 
         found = {}
         run = CaseRun(slot_order=slot_order_of(self.inputs.settings))
@@ -201,7 +201,7 @@ def coverage_by_tests(  # noqa: PLR0917 - all that reaches something
         sentences = (tests.nlu or project.nlu).examples if nlu else ()
         found: dict[str, model.KindCoverage] = own.coverage(project, sentences, nlu, batch) if nlu or batch else {}
         return found
-    from turncheck.evaluation import coverage
+    from turncheck.evaluations import coverage
     from turncheck.project.testfiles import code_of_actions
 
     reached = coverage.reached_by_stories(tests.stories, core.stories if core else ())

@@ -15,7 +15,7 @@ import msgspec
 from turncheck.ci.base import NO_CHECKOUT, BaseSearch
 from turncheck.ci.git import Checkout, GitError, LinesOfChange, find_checkout
 from turncheck.ci.host import Base, Host
-from turncheck.evaluation.answers import ASKED_HERE, Answers
+from turncheck.evaluations.answers import ASKED_HERE, Answers
 from turncheck.messages.errors import UserError
 from turncheck.process.regular_file import file_and_case, read_regular
 from turncheck.project.folder import MAX_FILE_BYTES, ProjectFolder

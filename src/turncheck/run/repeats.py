@@ -20,12 +20,13 @@ from turncheck.comparison.judged import Regression, Threshold, read_rules
 from turncheck.comparison.losses import without_runs_before_losses
 from turncheck.comparison.repeats import RunBesideBase, alarm_at, rate_test, weigh_pairs
 from turncheck.comparison.shares import runs_needed
-from turncheck.evaluation.answers import units_of
-from turncheck.evaluation.e2e import case_units
-from turncheck.evaluation.e2e_repeats import turns_of
-from turncheck.evaluation.on_base import OnBase
-from turncheck.evaluation.repeats import Repeating
+from turncheck.evaluations.answers import units_of
+from turncheck.evaluations.e2e.judging import case_units
 from turncheck.evaluations.kind import FIGURES_OF_RUNS, OF_ONE, OF_RUNS, OF_THREE, REPEATED, section_of
+from turncheck.evaluations.varying.base_runner import OnBase
+from turncheck.evaluations.varying.e2e import turns_of
+from turncheck.evaluations.varying.plan import RepeatedTests, RepeatPlan
+from turncheck.evaluations.varying.rounds import Repeating
 from turncheck.messages.errors import EngineError, UserError
 from turncheck.messages.finding import shown_path
 from turncheck.messages.phrasing import count
@@ -38,7 +39,6 @@ from turncheck.project.quarantine import QUARANTINE_FILE
 from turncheck.report.model import LONGEST_BASE
 from turncheck.run.assistant import asked_at_base, is_same_bot, opened_engine
 from turncheck.run.reading import read_given, read_tests
-from turncheck.run.repeat_plan import RepeatedTests, RepeatPlan
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.gates import gate_settings
 from turncheck.settings.repeats import AUTO, MOST_RUNS, ONCE, RepeatRules, repeat_rules

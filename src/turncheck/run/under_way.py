@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import structs
 
-from turncheck.evaluation.answers import ASKED_HERE, Answers, DelegatedError, answered
+from turncheck.evaluations.answers import ASKED_HERE, Answers, DelegatedError, answered
 from turncheck.evaluations.kinds import KINDS
+from turncheck.evaluations.varying.plan import RepeatPlan
 from turncheck.messages.errors import INTERRUPTED, BeyondLimitError, CutShortError, UserError
 from turncheck.messages.phrasing import at_paths, first_line
 from turncheck.process.environment import redact
@@ -33,7 +34,6 @@ from turncheck.run.reading import (
     refused_training,
     unreadable,
 )
-from turncheck.run.repeat_plan import RepeatPlan
 from turncheck.run.report_of import now
 from turncheck.validation.before_training import unreadable_parts
 from turncheck.validation.facts import ProjectTests
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.engines.base import Engine
-    from turncheck.evaluation.on_base import OnBase
-    from turncheck.evaluation.repeats import Repeating
     from turncheck.evaluations.kind import EvaluationKind
+    from turncheck.evaluations.varying.base_runner import OnBase
+    from turncheck.evaluations.varying.rounds import Repeating
     from turncheck.messages.finding import Finding, Location
     from turncheck.process.screen import Console
     from turncheck.project.batch.model import KnownNames, Suites
@@ -307,8 +307,8 @@ class SuitesOfRun:
     def evaluate(
         self, screen: Console, answers: Answers = ASKED_HERE, repeating: Repeating[Batch] | None = None
     ) -> Batch:
-        """Judge them; see :func:`turncheck.evaluation.batch.suites.evaluate_suites`."""
-        from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites  # as above
+        """Judge them; see :func:`turncheck.evaluations.batch.suites.evaluate_suites`."""
+        from turncheck.evaluations.batch.suites import SuiteRun, evaluate_suites  # as above
 
         training = {example.text for example in self.project.nlu.examples}
         stands_in = self.engines.capabilities.stands_in

@@ -344,7 +344,7 @@ def _first_suite(project: Project) -> dict[str, str]:
 
     What only the platform can judge is not among them: the first run is one with the engine that stands in for it.
     """
-    from turncheck.evaluation.batch.suggested import suggest_cases  # few projects are exports
+    from turncheck.evaluations.batch.suggested import suggest_cases  # few projects are exports
     from turncheck.project.batch.reader import find_suites
     from turncheck.project.batch.writer import write_suite
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from turncheck.evaluation.answers import LazyPolicies, lazy_nlu
-from turncheck.evaluation.stories import evaluate_stories
+from turncheck.evaluations.answers import LazyPolicies, lazy_nlu
+from turncheck.evaluations.core.judging import evaluate_stories
 from turncheck.messages.phrasing import at_paths, count
 from turncheck.project.model import Story, UserStep
 from turncheck.project.story_sentences import with_story_sentences

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from turncheck.dialogue.domain import DEFAULT_ACTIONS, DialogueDomain
-from turncheck.evaluation.answers import unanswered
-from turncheck.evaluation.e2e import case_units, evaluate_cases, of_one_that_answers, run_elsewhere
-from turncheck.evaluation.e2e_case import CaseRun
-from turncheck.evaluation.e2e_repeats import evaluate_repeatedly
+from turncheck.evaluations.answers import unanswered
+from turncheck.evaluations.e2e.case import CaseRun
+from turncheck.evaluations.e2e.judging import case_units, evaluate_cases, of_one_that_answers, run_elsewhere
+from turncheck.evaluations.varying.e2e import evaluate_repeatedly
 from turncheck.messages.phrasing import at_paths, count
 from turncheck.report.model import EndToEnd, Skipped
 from turncheck.run.assistant import action_server, where_actions_are
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from turncheck.engines.conversation import ConversationEngine
-    from turncheck.evaluation.e2e_case import CaseOutcome
-    from turncheck.evaluation.on_base import OnBase
+    from turncheck.evaluations.e2e.case import CaseOutcome
+    from turncheck.evaluations.varying.base_runner import OnBase
     from turncheck.project.e2e.model import E2ECase
     from turncheck.run.under_way import RunInProgress
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from turncheck.evaluation.answers import ASKED_HERE, Answers, lazy_nlu
-from turncheck.evaluation.nlu import NluMeasurement, cross_validate, evaluate_held_out, why_not_testable
-from turncheck.evaluation.nlu_repeats import repeat_sentences
-from turncheck.evaluation.splits import FoldRun, fold_unit, stable_folds
-from turncheck.evaluation.written_answers import UnreadableError, UnwritableError, read_answer, write_answer
+from turncheck.evaluations.answers import ASKED_HERE, Answers, lazy_nlu
+from turncheck.evaluations.nlu.judging import NluMeasurement, cross_validate, evaluate_held_out, why_not_testable
+from turncheck.evaluations.nlu.splits import FoldRun, fold_unit, stable_folds
+from turncheck.evaluations.varying.nlu import repeat_sentences
+from turncheck.evaluations.written_answers import UnreadableError, UnwritableError, read_answer, write_answer
 from turncheck.messages.phrasing import at_paths, count
 from turncheck.process.cache import MOST_BYTES, Cache
 from turncheck.process.packed import gunzip
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import Engine
     from turncheck.engines.conversation import NluEngine
-    from turncheck.evaluation.nlu import Repeat
+    from turncheck.evaluations.nlu.judging import Repeat
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import NluData
     from turncheck.report.evaluations import Evaluation

@@ -6,8 +6,8 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
-from turncheck.evaluation.answers import ASKED_HERE, Answers
-from turncheck.evaluation.nlu import why_not_testable
+from turncheck.evaluations.answers import ASKED_HERE, Answers
+from turncheck.evaluations.nlu.judging import why_not_testable
 from turncheck.evaluations.nlu.measure import KeptAnswers
 from turncheck.messages.errors import CutShortError
 from turncheck.report.model import Robustness, Skipped

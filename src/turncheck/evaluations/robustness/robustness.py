@@ -13,10 +13,10 @@ from msgspec import Struct, structs
 from msgspec.structs import replace
 
 from turncheck.engines.conversation import InFront, NluEngine, NluTrainer, Parse
-from turncheck.evaluation.answers import ASKED_HERE, Answers, finished_part
-from turncheck.evaluation.predictions import find_neighbours
-from turncheck.evaluation.scores import before_fallback
-from turncheck.evaluation.splits import run_folds, stable_folds
+from turncheck.evaluations.answers import ASKED_HERE, Answers, finished_part
+from turncheck.evaluations.nlu.predictions import find_neighbours
+from turncheck.evaluations.nlu.scores import before_fallback
+from turncheck.evaluations.nlu.splits import run_folds, stable_folds
 from turncheck.evaluations.robustness.families import FAMILIES, Noise, Sentence
 from turncheck.evaluations.robustness.words import base_language, words_for
 from turncheck.messages.errors import CutShortError, EngineError

@@ -12,7 +12,7 @@ from turncheck.dialogue.domain import ACTION_LISTEN, SLOT_REQUESTED
 from turncheck.dialogue.events import ActionExecuted, ActiveLoop, Event, SlotSet
 from turncheck.dialogue.training import training_trackers
 from turncheck.engines.conversation import Conversation, Parse, PredictedEntity, PredictedIntent, SelectedResponse
-from turncheck.evaluation.story_run import run_story
+from turncheck.evaluations.core.story_run import run_story
 from turncheck.messages.errors import UserError
 from turncheck.project import model
 from turncheck.project.story_sentences import with_story_sentences

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final, Literal
 from msgspec import Struct
 
 from turncheck.engines.action_server.server import NoActionServer
-from turncheck.evaluation.coverage import Reached, coverage, reached_by_conversations, reached_by_stories
-from turncheck.evaluation.e2e_case import CaseRun, run_case
-from turncheck.evaluation.predictions import Judged
-from turncheck.evaluation.stories import evaluate_stories
+from turncheck.evaluations.core.judging import evaluate_stories
+from turncheck.evaluations.coverage import Reached, coverage, reached_by_conversations, reached_by_stories
+from turncheck.evaluations.e2e.case import CaseRun, run_case
+from turncheck.evaluations.nlu.predictions import Judged
 from turncheck.messages.errors import UserError
 from turncheck.project.model import CheckpointStep, Project, Story, UserStep
 from turncheck.validation.names import learnable

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from msgspec import Struct
 
 from turncheck.engines.action_server.server import NoActionServer
-from turncheck.evaluation.coverage import reached_by_stories
-from turncheck.evaluation.e2e_case import run_case
+from turncheck.evaluations.coverage import reached_by_stories
+from turncheck.evaluations.e2e.case import run_case
 from turncheck.evaluations.strength.bench import CASE_RUN, CaseTest, Mutant, StoryTest, labels, outcomes_of_stories
 from turncheck.evaluations.strength.faults import touched_by
 from turncheck.evaluations.strength.suggested import cases_text, stories_text

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import yaml
 from msgspec import Struct
 
-from turncheck.evaluation.predictions import find_neighbours
+from turncheck.evaluations.nlu.predictions import find_neighbours
 from turncheck.process.regular_file import read_regular
 from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.project.formats.rasa_nlu_writer import annotated

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from turncheck.evaluation.coverage import coverage_item, kind_coverage
+from turncheck.evaluations.coverage import coverage_item, kind_coverage
 from turncheck.platforms.kore.model import bot_of
 from turncheck.project.batch.model import comparable
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from turncheck.evaluation.batch.judging import classify, how_it_fits, is_intent
-from turncheck.evaluation.batch.suites import SuiteRun, batch_of, intents_of, kinds_of, outcome_of
+from turncheck.evaluations.batch.judging import classify, how_it_fits, is_intent
+from turncheck.evaluations.batch.suites import SuiteRun, batch_of, intents_of, kinds_of, outcome_of
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.finding import Location, shown_path
 from turncheck.messages.phrasing import count

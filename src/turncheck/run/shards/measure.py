@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck import __version__
 from turncheck.comparison.model import Present
 from turncheck.engines.base import Capabilities, Engine
-from turncheck.evaluation.written_answers import write_answer
+from turncheck.evaluations.written_answers import write_answer
 from turncheck.messages.errors import EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, INTERRUPTED, BeyondLimitError, UserError
 from turncheck.messages.phrasing import count
 from turncheck.process.cache import software

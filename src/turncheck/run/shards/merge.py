@@ -14,8 +14,8 @@ from msgspec import Struct, structs
 from turncheck import __version__
 from turncheck.ci.hosts import find_host
 from turncheck.engines.base import Capabilities, Engine, Part
-from turncheck.evaluation.answers import UnfitAnswerError
-from turncheck.evaluation.written_answers import ANSWER_TYPES, AnswerReader, UnreadableError
+from turncheck.evaluations.answers import UnfitAnswerError
+from turncheck.evaluations.written_answers import ANSWER_TYPES, AnswerReader, UnreadableError
 from turncheck.messages.errors import BeyondLimitError, UserError
 from turncheck.messages.finding import Location
 from turncheck.messages.phrasing import count

@@ -9,14 +9,14 @@ from msgspec import Struct, UnsetType, structs
 
 from turncheck.comparison.cases import batch_expectation
 from turncheck.engines.base import Engine, SuiteAnswers, UtteranceAnswer
-from turncheck.evaluation import repeated
-from turncheck.evaluation.answers import UnfitAnswerError, asked_twice
+from turncheck.evaluations.answers import UnfitAnswerError, asked_twice
+from turncheck.evaluations.varying import attempts
 from turncheck.messages.phrasing import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
-    from turncheck.evaluation.repeats import Repeating
+    from turncheck.evaluations.varying.rounds import Repeating
     from turncheck.messages.errors import EngineError
     from turncheck.project.batch.model import Suite, SuiteCase
     from turncheck.report.batch import Batch, BatchCase
@@ -34,7 +34,7 @@ class RepeatedSuite(Struct, frozen=True):
     """
 
     first: SuiteAnswers
-    utterances: tuple[repeated.RepeatedRuns, ...] = ()
+    utterances: tuple[attempts.RepeatedRuns, ...] = ()
 
 
 class BatchRepetition(NamedTuple):
@@ -82,38 +82,38 @@ def repeat_utterances(
     places = [(index, place) for index, suite in enumerate(suites) for place in range(len(suite.cases))]
     single = [replace(suites[index], cases=(suites[index].cases[place],)) for index, place in places]
 
-    def told(number: int, answer: UtteranceAnswer) -> repeated.Run[_Told]:
+    def told(number: int, answer: UtteranceAnswer) -> attempts.Run[_Told]:
         case = judge(single[number].cases[0], answer)
         is_unknown = case.result == "not-evaluated"
-        sign: repeated.Sign = "error" if is_unknown else "passed" if case.passed else "failed"
-        return repeated.Run(_Told(answer, case), sign, why=first_line(answer.error or ""))
+        sign: attempts.Sign = "error" if is_unknown else "passed" if case.passed else "failed"
+        return attempts.Run(_Told(answer, case), sign, why=first_line(answer.error or ""))
 
-    def ask(asked: Engine, number: int) -> repeated.Run[_Told]:
+    def ask(asked: Engine, number: int) -> attempts.Run[_Told]:
         answer, why = asked_twice(lambda: ask_one(asked, single[number]))
         return told(number, answer or UtteranceAnswer(error=why or NO_ANSWER.error))
 
-    def test_of(number: int, index: int, place: int) -> repeated.Repeated[_Told]:
+    def test_of(number: int, index: int, place: int) -> attempts.Repeated[_Told]:
         suite = here[index]
         if suite.utterances:
             known = suite.utterances[place]
             runs = [told(number, answer)._replace(base=run.base) for run, answer in _answers(suites[index], known)]
-            return repeated.Repeated(
+            return attempts.Repeated(
                 number, known=runs, why_known=known.why, in_turn=known.in_turn, known_usual=known.usual
             )
-        test: repeated.Repeated[_Told] = repeated.Repeated(number, asked=1)
+        test: attempts.Repeated[_Told] = attempts.Repeated(number, asked=1)
         test.add(told(number, suite.first.answers[place]), usual=True)
         return test
 
     tests = {where: test_of(number, *where) for number, where in enumerate(places) if where[0] in here}
 
-    def find_base(_: Sequence[repeated.Repeated[_Told]]) -> None:
+    def find_base(_: Sequence[attempts.Repeated[_Told]]) -> None:
         keys = [
             _key(tests[index, place].answers[0].answer.case)
             if (index, place) in tests
             else _key(judge(suites[index].cases[place], NO_ANSWER))
             for index, place in places
         ]
-        for where, found in zip(places, repeated.by_key(keys, _runs_of_base(how.base())), strict=True):
+        for where, found in zip(places, attempts.by_key(keys, _runs_of_base(how.base())), strict=True):
             if where in tests:
                 tests[where].base = found
 
@@ -135,27 +135,27 @@ def repeat_utterances(
     return BatchRepetition(cases, written, rounds.how, rounds.stopped)
 
 
-def _answer(run: repeated.Run[_Told]) -> UtteranceAnswer:
+def _answer(run: attempts.Run[_Told]) -> UtteranceAnswer:
     return run.answer.answer
 
 
-def _answers(suite: Suite, known: repeated.RepeatedRuns) -> list[tuple[repeated.RepeatedRun, UtteranceAnswer]]:
+def _answers(suite: Suite, known: attempts.RepeatedRuns) -> list[tuple[attempts.RepeatedRun, UtteranceAnswer]]:
     if not all(isinstance(run.answer, UtteranceAnswer) for run in known.runs) or not known.runs:
         raise UnfitAnswerError(f"suite:{suite.name}")
     return [(run, run.answer) for run in known.runs if isinstance(run.answer, UtteranceAnswer)]
 
 
-def _runs_of_base(known: Batch | None) -> Iterator[tuple[Hashable, repeated.BaseRuns]]:
+def _runs_of_base(known: Batch | None) -> Iterator[tuple[Hashable, attempts.BaseRuns]]:
     for case in known.cases if known is not None else ():
         if case.result != "not-evaluated" or not isinstance(case.repeats, UnsetType):
-            yield _key(case), repeated.base_runs(case.repeats, case.attempts, passed=case.passed)
+            yield _key(case), attempts.base_runs(case.repeats, case.attempts, passed=case.passed)
 
 
 def _key(case: BatchCase) -> Hashable:
     return case.text, batch_expectation(case)
 
 
-def _result(test: repeated.Repeated[_Told], why_unclear: str) -> BatchCase:
+def _result(test: attempts.Repeated[_Told], why_unclear: str) -> BatchCase:
     """Return a case's result: that of the first run that shows what became of it, with all of its runs.
 
     One whose runs end in errors could not be evaluated: an assistant that is gone must not pass for a chance.

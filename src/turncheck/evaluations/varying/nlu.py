@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import UNSET, UnsetType
 
 from turncheck.engines.conversation import Parse, PredictedIntent
-from turncheck.evaluation.answers import (
+from turncheck.evaluations.answers import (
     Answers,
     DelegatedError,
     UnfitAnswerError,
@@ -18,8 +18,8 @@ from turncheck.evaluation.answers import (
     first_answers,
     units_of,
 )
-from turncheck.evaluation.predictions import Judged, shortened
-from turncheck.evaluation.repeated import BaseRuns, Repeated, RepeatedRuns, Run, base_runs, by_key
+from turncheck.evaluations.nlu.predictions import Judged, shortened
+from turncheck.evaluations.varying.attempts import BaseRuns, Repeated, RepeatedRuns, Run, base_runs, by_key
 from turncheck.messages.errors import CutShortError
 from turncheck.messages.phrasing import count
 from turncheck.report.model import Attempt
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from turncheck.engines.base import Engine
-    from turncheck.evaluation.repeats import Repeating
+    from turncheck.evaluations.varying.rounds import Repeating
     from turncheck.messages.errors import EngineError
     from turncheck.project.nlu_data import Example
     from turncheck.report.model import HowRepeated, Nlu, Repeats

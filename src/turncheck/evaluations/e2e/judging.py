@@ -10,9 +10,9 @@ from msgspec import Struct, UnsetType
 from msgspec.structs import replace
 
 from turncheck.engines.base import Workers
-from turncheck.evaluation.answers import ASKED_HERE, Answers, DelegatedError, answers_here, unanswered, units_of
-from turncheck.evaluation.e2e_case import CaseOutcome, CaseRun, run_case, skipped_case
-from turncheck.evaluation.e2e_steps import Exercised, within_limits
+from turncheck.evaluations.answers import ASKED_HERE, Answers, DelegatedError, answers_here, unanswered, units_of
+from turncheck.evaluations.e2e.case import CaseOutcome, CaseRun, run_case, skipped_case
+from turncheck.evaluations.e2e.steps import Exercised, within_limits
 from turncheck.messages.errors import INTERRUPTED, CutShortError, EngineError, PassingError
 from turncheck.messages.phrasing import count
 from turncheck.report.model import Attempt, CaseResult, EndToEnd

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from turncheck.evaluation.repeated import Share
+from turncheck.evaluations.varying.attempts import Share
 from turncheck.settings.repeats import ONCE, RepeatRules
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ from turncheck.dialogue.events import UserUttered
 from turncheck.dialogue.training import StoryTracker, trackers_of
 from turncheck.engines.base import ask_all
 from turncheck.engines.conversation import Decision, NluEngine, Parse, Policies, PredictedIntent, read_direct_message
-from turncheck.evaluation.annotated import AnnotatedText, Entity, annotation, score_policy_entities
-from turncheck.evaluation.answers import ASKED_HERE, Answers, LazyNlu, LazyPolicies, answered, finished_part, units_of
-from turncheck.evaluation.misunderstood import misunderstandings
-from turncheck.evaluation.resolved import resolved_story
-from turncheck.evaluation.scores import score_pairs
-from turncheck.evaluation.story_run import Shows, StoryRun, passes_as_written, run_story
+from turncheck.evaluations.answers import ASKED_HERE, Answers, LazyNlu, LazyPolicies, answered, finished_part, units_of
+from turncheck.evaluations.core.annotated import AnnotatedText, Entity, annotation, score_policy_entities
+from turncheck.evaluations.core.misunderstood import misunderstandings
+from turncheck.evaluations.core.story_run import Shows, StoryRun, passes_as_written, run_story
+from turncheck.evaluations.nlu.scores import score_pairs
+from turncheck.evaluations.resolved import resolved_story
 from turncheck.messages.errors import CutShortError, EngineError
 from turncheck.messages.phrasing import count
 from turncheck.project.model import Story, UserStep

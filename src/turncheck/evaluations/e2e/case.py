@@ -8,11 +8,11 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from turncheck.clock import evaluating_within
-from turncheck.evaluation import e2e_steps
-from turncheck.evaluation.botium_run import ScriptRun
-from turncheck.evaluation.coverage import digest_of
-from turncheck.evaluation.misunderstood import heard_in
-from turncheck.evaluation.resolved import Resolved, resolved_case
+from turncheck.evaluations.core.misunderstood import heard_in
+from turncheck.evaluations.coverage import digest_of
+from turncheck.evaluations.e2e import steps
+from turncheck.evaluations.e2e.botium.conversation import ScriptRun
+from turncheck.evaluations.resolved import Resolved, resolved_case
 from turncheck.messages.errors import EngineError, UnansweredError, UserError
 from turncheck.project.e2e.model import Assertion, CaseTurn, E2ECase, FlowsAsserted, MessageAsserted, SlotAsserted
 from turncheck.report.model import CaseMessage, CaseResult, CaseStep, Outcome, StepOutcome, StoryParse, TurnTrace
@@ -53,13 +53,13 @@ class _NotMet(Struct, frozen=True):
 
 def judge_assertions(
     assertions: Sequence[Assertion], turn: Turn, *, ordered: bool, has_flows: bool = False
-) -> list[e2e_steps.Judged]:
+) -> list[steps.Judged]:
     """Judge the assertions in their order; after the first that fails, the others count as not run.
 
     With ``ordered``, each must be met by an event after that of the previous one. ``has_flows``: the assistant runs
     flows.
     """
-    judged: list[e2e_steps.Judged] = []
+    judged: list[steps.Judged] = []
     position = 0
     failed = False
     for assertion in assertions:
@@ -94,14 +94,14 @@ def _why_not(kind: str, *, has_flows: bool) -> str | None:
     return NOT_IN_TRACKER if kind == CLARIFICATION_CONTAINS else None
 
 
-def _not_run(assertion: Assertion, reason: str) -> e2e_steps.Judged:
+def _not_run(assertion: Assertion, reason: str) -> steps.Judged:
     return _judged(assertion, "skipped", reason)
 
 
 def _said_by(events: Events, met: _Met) -> str | None:
     """The response of the event that met the assertion, if it is a message."""
     event = events[met.place] if met.place is not None else None
-    return e2e_steps.response_name(event) if event is not None and event["event"] == "bot" else None
+    return steps.response_name(event) if event is not None and event["event"] == "bot" else None
 
 
 def _judged(
@@ -110,8 +110,8 @@ def _judged(
     reason: str | None,
     actual: tuple[str, ...] = (),
     response: str | None = None,
-) -> e2e_steps.Judged:
-    expected = e2e_steps.json_text(assertion.value)
+) -> steps.Judged:
+    expected = steps.json_text(assertion.value)
     step = CaseStep(
         kind=assertion.kind,
         expected=expected,
@@ -124,11 +124,11 @@ def _judged(
     line = f"{assertion.kind}: {expected}"
     match outcome:
         case "passed":
-            return e2e_steps.Judged(step, (f"  {line}",))
+            return steps.Judged(step, (f"  {line}",))
         case "failed":
-            return e2e_steps.Judged(step, (*(f"- {one}" for one in actual), f"+ {line}"))
+            return steps.Judged(step, (*(f"- {one}" for one in actual), f"+ {line}"))
         case _:
-            return e2e_steps.Judged(step, ())
+            return steps.Judged(step, ())
 
 
 def _check(assertion: Assertion, events: Events, position: int) -> _Met | _NotMet:
@@ -141,9 +141,7 @@ def _check(assertion: Assertion, events: Events, position: int) -> _Met | _NotMe
                 return _bot_uttered(wanted, events, position)
             return _bot_did_not_utter(wanted, events)
         except EndlessSearchError:
-            taken = (
-                f"the pattern {e2e_steps.json_text(wanted.text_matches)} took longer than {SEARCH_SECONDS:g} seconds"
-            )
+            taken = f"the pattern {steps.json_text(wanted.text_matches)} took longer than {SEARCH_SECONDS:g} seconds"
             return _NotMet(f"{taken} to be searched for: it can be matched in too many ways")
     if isinstance(wanted, FlowsAsserted):
         return _flows(assertion.kind, wanted, events, position)
@@ -182,9 +180,9 @@ def _slots_set(wanted: Sequence[SlotAsserted], events: Events, position: int) ->
     for slot in wanted:
         place = _find(events, position, lambda event: _is_set(event, slot))  # noqa: B023 - used at once
         if place is None:
-            set_to = [e2e_steps.json_text(event["value"]) for event in events if _is_of(event, slot)]
+            set_to = [steps.json_text(event["value"]) for event in events if _is_of(event, slot)]
             actual = tuple(f"slot_was_set: {slot.name}: {value}" for value in set_to)
-            value = f" to {e2e_steps.json_text(slot.value)}" if slot.has_value else ""
+            value = f" to {steps.json_text(slot.value)}" if slot.has_value else ""
             if any(_is_set(event, slot) for event in events):
                 return _NotMet(_too_early(f"the slot '{slot.name}' was set{value}"), actual)
             values = f"; its values in this turn: {', '.join(set_to)}" if set_to else " in this turn"
@@ -198,7 +196,7 @@ def _slots_not_set(wanted: Sequence[SlotAsserted], events: Events) -> _Met | _No
     for slot in wanted:
         for event in events:
             if _is_set(event, slot) and (slot.has_value or event["value"] is not None):
-                value = e2e_steps.json_text(event["value"])
+                value = steps.json_text(event["value"])
                 return _NotMet(f"the slot '{slot.name}' was set to {value}", (f"slot_was_set: {slot.name}: {value}",))
     return _Met()
 
@@ -208,7 +206,7 @@ def _is_of(event: Mapping[str, Any], slot: SlotAsserted) -> bool:
 
 
 def _is_set(event: Mapping[str, Any], slot: SlotAsserted) -> bool:
-    return _is_of(event, slot) and (not slot.has_value or e2e_steps.same(slot.value, event["value"]))
+    return _is_of(event, slot) and (not slot.has_value or steps.same(slot.value, event["value"]))
 
 
 # --- flows ------------------------------------------------------------------------------------------------------------
@@ -261,7 +259,7 @@ def _is_said(event: Mapping[str, Any], wanted: MessageAsserted) -> bool:
     """Whether this is a message and matches all that is written: response, text, buttons in order."""
     if event["event"] != "bot":
         return False
-    if wanted.utter_name is not None and e2e_steps.response_name(event) != wanted.utter_name:
+    if wanted.utter_name is not None and steps.response_name(event) != wanted.utter_name:
         return False
     if wanted.buttons is not None and not _has_buttons(event, wanted.buttons):
         return False
@@ -286,12 +284,12 @@ def _has_buttons(event: Mapping[str, Any], wanted: Sequence[Mapping[str, str]]) 
 def _shown(event: Mapping[str, Any], wanted: MessageAsserted) -> str:
     """Return a message as a line of the difference: its text and response, and its buttons if the assertion has any."""
     message: dict[str, Any] = {}
-    if (name := e2e_steps.response_name(event)) is not None:
+    if (name := steps.response_name(event)) is not None:
         message["utter_name"] = name
     message["text"] = event["text"]
     if wanted.buttons is not None:
         message["buttons"] = [_shown_button(button) for button in _buttons(event)]
-    return f"bot_uttered: {e2e_steps.json_text(message)}"
+    return f"bot_uttered: {steps.json_text(message)}"
 
 
 def _shown_button(button: Any) -> Any:
@@ -310,7 +308,7 @@ _REASONED: Final = ("ran", "stubbed", "failed", "timed out")
 class CaseRun(Struct, frozen=True):
     """How cases are run. ``workers``: number of parallel conversations; ``repeat``: how often each case is run."""
 
-    slot_order: e2e_steps.SlotOrder = "strict"
+    slot_order: steps.SlotOrder = "strict"
     fail_fast: bool = False
     workers: int = 1
     repeat: int = 1
@@ -325,7 +323,7 @@ class CaseOutcome(Struct, frozen=True):
     """
 
     result: CaseResult
-    exercised: e2e_steps.Exercised
+    exercised: steps.Exercised
     seconds: float | None = None
     left_out: bool = False
 
@@ -348,7 +346,7 @@ def run_case(
         )
         first_message = next((turn for turn in case.turns if turn.user is not None), None)
         opening = conversation.open(first_message.metadata if first_message else None)
-        talk.opening = e2e_steps.trace_of(opening)
+        talk.opening = steps.trace_of(opening)
         turns = case.turns
         if turns[0].user is None:
             talk.take(turns[0], opening, run)
@@ -383,14 +381,14 @@ class _Talk:
         self.resolved = resolved
         self.has_flows = has_flows
         self.script = None if case.script is None else ScriptRun(case.script)
-        self.judged: list[tuple[CaseTurn, list[e2e_steps.Judged]]] = []
+        self.judged: list[tuple[CaseTurn, list[steps.Judged]]] = []
         self.heard: dict[int, StoryParse] = {}
         """What was understood, by turn index."""
         self.opening: TurnTrace | None = None
         self.traces: dict[int, TurnTrace | None] = {}
         """What the assistant did, by turn index."""
         self.actions: list[CustomAction] = []
-        self.exercised = e2e_steps.Exercised()
+        self.exercised = steps.Exercised()
         self.missing: str | None = None
         self.remarks: list[str] = []
         self.error: str | None = None
@@ -426,11 +424,11 @@ class _Talk:
         with evaluating_within(run.turn_timeout):
             self._take(expected, turn, run.slot_order)
 
-    def _take(self, expected: CaseTurn, turn: Turn, slot_order: e2e_steps.SlotOrder) -> None:
+    def _take(self, expected: CaseTurn, turn: Turn, slot_order: steps.SlotOrder) -> None:
         self.note(turn)
         if (story_parse := heard_in(turn)) is not None:
             self.heard[len(self.judged)] = story_parse
-        self.traces[len(self.judged)] = e2e_steps.trace_of(turn)
+        self.traces[len(self.judged)] = steps.trace_of(turn)
         if self._lacks_action:
             self.leave_out(expected)
             return
@@ -439,7 +437,7 @@ class _Talk:
         elif expected.assertions:
             judged = judge_assertions(expected.assertions, turn, ordered=expected.ordered, has_flows=self.has_flows)
         else:
-            judged = e2e_steps.judge_steps(expected.expectations, turn, slot_order)
+            judged = steps.judge_steps(expected.expectations, turn, slot_order)
         self.judged.append((expected, [_explained(one, turn) for one in judged]))
 
     def note(self, turn: Turn) -> None:
@@ -460,7 +458,7 @@ class _Talk:
 
     def leave_out(self, expected: CaseTurn) -> None:
         """Record the expectations of a turn that was not judged."""
-        steps = [e2e_steps.not_judged(expectation) for expectation in expected.expectations]
+        steps = [steps.not_judged(expectation) for expectation in expected.expectations]
         steps += [_judged(assertion, "skipped", None) for assertion in expected.assertions]
         if self.script is not None and expected.part is not None:
             steps += self.script.left_out(expected.part)
@@ -529,7 +527,7 @@ class _Talk:
         end = 0
         for turn, judged in self.judged:
             if turn.user is not None:
-                lines.append(f"  user: {e2e_steps.one_line(turn.user)}")
+                lines.append(f"  user: {steps.one_line(turn.user)}")
             for step in judged:
                 lines += step.lines
                 if step.failed:
@@ -537,7 +535,7 @@ class _Talk:
         return tuple(lines[:end] if end else lines)
 
 
-def _explained(judged: e2e_steps.Judged, turn: Turn) -> e2e_steps.Judged:
+def _explained(judged: steps.Judged, turn: Turn) -> steps.Judged:
     """Say with a message that did not come why the turn has none, if the engine knows."""
     step, why = judged.step, turn.stopped or "; ".join(turn.remarks)
     if not (why and judged.failed and step.actual is None and step.kind in _MESSAGES):

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turncheck.evaluation import botium_texts
-from turncheck.evaluation.botium_conditions import Group, conditions_of, ends_group, is_met
-from turncheck.evaluation.botium_message import Message, as_text
-from turncheck.evaluation.botium_values import Values, values_in
-from turncheck.evaluation.e2e_steps import Judged, compared_lines, near_miss, one_line, response_name
+from turncheck.evaluations.e2e.botium import texts
+from turncheck.evaluations.e2e.botium.conditions import Group, conditions_of, ends_group, is_met
+from turncheck.evaluations.e2e.botium.message import Message, as_text
+from turncheck.evaluations.e2e.botium.values import Values, values_in
+from turncheck.evaluations.e2e.steps import Judged, compared_lines, near_miss, one_line, response_name
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
 from turncheck.project.botium import vocabulary
@@ -76,7 +76,7 @@ class ScriptRun:
             return turn
         try:
             return replace(turn, user=self._filled(turn.user))
-        except botium_texts.CannotCompareError as error:
+        except texts.CannotCompareError as error:
             raise UserError(str(error), location=turn.location) from None
 
     def judge(self, part: Part, turn: Turn, location: Location) -> list[Judged]:
@@ -120,7 +120,7 @@ class ScriptRun:
             try:
                 message = self._prepared(reply, self._waiting[0])
                 choice = self._choice(group, reply, replies[number:], message)
-            except botium_texts.CannotCompareError as error:
+            except texts.CannotCompareError as error:
                 self._waiting.popleft()
                 judged += self._not_met(reply, str(error))
                 continue
@@ -154,7 +154,7 @@ class ScriptRun:
                 for hook in conditions:  # of several, the last one counts
                     args = [self._filled(arg, message=message) for arg in hook.args]
                     applies = is_met(hook, args, message, self._given)
-            except botium_texts.NotJudgedError as error:
+            except texts.NotJudgedError as error:
                 steps.append(_step_of(conditions[0]).skipped(str(error)))
                 group.is_met = True
         ends = ends_group(reply, following)
@@ -179,9 +179,9 @@ class ScriptRun:
                 args = tuple(self._filled(arg, message=message) for arg in hook.args)
                 value = message.assigned(_argument(hook.name, args, 1))
                 self._memory[f"${args[0]}"] = value
-            except botium_texts.NotJudgedError as error:
+            except texts.NotJudgedError as error:
                 lacking.append(_step_of(hook).skipped(str(error)))
-            except botium_texts.CannotCompareError as error:
+            except texts.CannotCompareError as error:
                 lacking.append(_step_of(hook).failed(None, str(error)))
         return lacking
 
@@ -190,8 +190,8 @@ class ScriptRun:
         if not self._settings.memory or not reply.texts:
             return {}
         is_list = reply.texts != (reply.section.text,)
-        texts = reply.texts if is_list else [botium_texts.cleaned(text, self._settings) for text in reply.texts]
-        return values_in(botium_texts.cleaned(message.text, self._settings), texts, self._settings)
+        of_reply = reply.texts if is_list else [texts.cleaned(text, self._settings) for text in reply.texts]
+        return values_in(texts.cleaned(message.text, self._settings), of_reply, self._settings)
 
     def _not_met(self, reply: Reply, why: str) -> list[Judged]:
         """Return the steps of a section whose message there is not."""
@@ -207,20 +207,18 @@ class ScriptRun:
 
     def _text(self, reply: Reply, message: Message, memory: Mapping[str, str]) -> Judged:
         step, response = _text_step(reply), response_name(message.event)
-        said = botium_texts.cleaned(message.text, self._settings)
-        wanted = [botium_texts.cleaned(text, self._settings) for text in reply.texts]
+        said = texts.cleaned(message.text, self._settings)
+        wanted = [texts.cleaned(text, self._settings) for text in reply.texts]
         actual = f"bot: {one_line(message.text)}"
         try:
             if self._settings.memory:
                 wanted = [self._filled(text, memory, message) for text in wanted]
                 if reply.texts == (reply.section.text,):
                     step = step.with_values(self._filled(step.expected, memory, message))
-            fits = not wanted or any(
-                botium_texts.matches(said, text, reply.matching, reply.word_errors) for text in wanted
-            )
-        except botium_texts.CannotCompareError as error:
+            fits = not wanted or any(texts.matches(said, text, reply.matching, reply.word_errors) for text in wanted)
+        except texts.CannotCompareError as error:
             return step.failed(message.text, str(error), [f"- {actual}", f"+ bot: {one_line(step.shown)}"])
-        except botium_texts.NotJudgedError as error:
+        except texts.NotJudgedError as error:
             return step.skipped(str(error))
         if not wanted or fits is not reply.section.negated:
             return step.passed(response)
@@ -240,9 +238,9 @@ class ScriptRun:
             fits, actual = self._fits(one.name, args, message, negated=one.negated)
             if one.name in vocabulary.SHOWN and one.negated:
                 fits = self._some(one.name, args, message)
-        except botium_texts.NotJudgedError as error:
+        except texts.NotJudgedError as error:
             return step.skipped(str(error))
-        except botium_texts.CannotCompareError as error:
+        except texts.CannotCompareError as error:
             return step.failed(None, str(error))
         if fits is not one.negated:
             return step.passed()
@@ -251,9 +249,7 @@ class ScriptRun:
     def _fits(self, name: str, args: tuple[str, ...], message: Message, *, negated: bool) -> tuple[bool, str]:
         """Return whether an asserter is met, and what there is instead."""
         if name in vocabulary.TEXTS:
-            return self._text_fits(name, args, botium_texts.cleaned(message.text, self._settings)), one_line(
-                message.text
-            )
+            return self._text_fits(name, args, texts.cleaned(message.text, self._settings)), one_line(message.text)
         if name in vocabulary.NLU:
             return self._heard_fits(name, args, message)
         if name in vocabulary.COUNTS:
@@ -266,8 +262,8 @@ class ScriptRun:
             number = len(self._waiting) - 1
             return _count_fits(number, _count_of(name, args)), str(number)
         if name == "TEXT_WER":
-            rate = botium_texts.word_error_rate(message.text, _argument(name, args, 0))
-            limit = botium_texts.accepted_errors(_argument(name, args, 1))
+            rate = texts.word_error_rate(message.text, _argument(name, args, 0))
+            limit = texts.accepted_errors(_argument(name, args, 1))
             # Botium takes a rate of exactly the limit for few enough, and with `!` for too many.
             fits = rate < limit if negated else rate <= limit
             return fits, f"{rate:.0%} of the words differ: {message.text}"
@@ -278,7 +274,7 @@ class ScriptRun:
 
     def _selected_fits(self, name: str, args: tuple[str, ...], message: Message) -> tuple[bool, str]:
         if not 1 <= len(args) <= 2:
-            raise botium_texts.CannotCompareError(f"{name} has {count(len(args), 'argument')}; expected 1 or 2")
+            raise texts.CannotCompareError(f"{name} has {count(len(args), 'argument')}; expected 1 or 2")
         values = message.selected(args[0])
         if name == "JSON_PATH_COUNT":
             number = len(values[0]) if values and isinstance(values[0], (str, list, tuple)) else 0
@@ -293,11 +289,11 @@ class ScriptRun:
         if not args:
             return bool(said) if mode == "equals" else True
         mode += "IgnoreCase" if any_case else ""
-        fits = [botium_texts.matches(said, botium_texts.cleaned(arg, self._settings), mode) for arg in args]
+        fits = [texts.matches(said, texts.cleaned(arg, self._settings), mode) for arg in args]
         return all(fits) if plain in vocabulary.TEXTS_ALL else any(fits)
 
     def _same(self, actual: str, wanted: str) -> bool:
-        return botium_texts.matches(actual, wanted, self._settings.matching, self._settings.word_errors)
+        return texts.matches(actual, wanted, self._settings.matching, self._settings.word_errors)
 
     def _has(self, name: str, wanted: str, message: Message) -> bool:
         if name == "MEDIA":
@@ -306,15 +302,13 @@ class ScriptRun:
             start = wanted.lower()
             names = [own.lower() for own, _ in message.forms]
             return start in names or any(label.lower().startswith(start) for _, label in message.forms if label)
-        wanted = botium_texts.cleaned(wanted, self._settings)
+        wanted = texts.cleaned(wanted, self._settings)
         if name == "CARDS":
             return any(
-                self._same(botium_texts.cleaned(text, self._settings), wanted)
-                for card in message.all_cards
-                for text in card
+                self._same(texts.cleaned(text, self._settings), wanted) for card in message.all_cards for text in card
             )
         buttons = message.all_buttons
-        titles = [botium_texts.cleaned(str(one.get("title") or ""), self._settings) for one in buttons]
+        titles = [texts.cleaned(str(one.get("title") or ""), self._settings) for one in buttons]
         payloads = [_payload(one.get("payload")) for one in buttons]
         return any(self._same(text, wanted) for text in (*titles, *payloads))
 
@@ -330,20 +324,20 @@ class ScriptRun:
     def _heard_fits(self, name: str, args: tuple[str, ...], message: Message) -> tuple[bool, str]:
         what = ENTITIES if name.startswith("ENTIT") else INTENT
         if what in message.unseen:
-            raise botium_texts.NotJudgedError(message.unseen[what])
+            raise texts.NotJudgedError(message.unseen[what])
         if not isinstance(message.heard, dict):
-            raise botium_texts.NotJudgedError(NOT_HEARD)
+            raise texts.NotJudgedError(NOT_HEARD)
         intent = message.heard.get("intent") or {}
         confidence = intent.get("confidence")
         if name == "INTENT_CONFIDENCE" and confidence is None and intent.get("name") is not None:
-            raise botium_texts.NotJudgedError(NOT_SURE)
+            raise texts.NotJudgedError(NOT_SURE)
         if name == "INTENT_UNIQUE" and message.heard.get("intent_ranking") is None:
-            raise botium_texts.NotJudgedError(NOT_RANKED)
+            raise texts.NotJudgedError(NOT_RANKED)
         entities = [one for one in message.heard.get("entities") or () if isinstance(one, dict)]
         match name:
             case "INTENT":
                 if len(args) != 1:
-                    raise botium_texts.CannotCompareError(f"{name} has {len(args)} arguments; expected 1")
+                    raise texts.CannotCompareError(f"{name} has {len(args)} arguments; expected 1")
                 return intent.get("name") == args[0], str(intent.get("name"))
             case "INTENT_CONFIDENCE":
                 least = _number(name, _argument(name, args, 0))
@@ -388,7 +382,7 @@ class ScriptRun:
             if _count_fits(number, _count_of(check.name, check.args)) is not check.negated:
                 return step.passed()
             reason = None
-        except botium_texts.CannotCompareError as error:
+        except texts.CannotCompareError as error:
             reason = str(error)
         self._has_failed = True
         return step.failed(self._not_read(), reason, [*self._unread_lines(), *step.lines])
@@ -420,10 +414,10 @@ class ScriptRun:
                 continue
             try:
                 args = [self._filled(arg, message=message) for arg in hook.args]
-            except botium_texts.NotJudgedError as error:
+            except texts.NotJudgedError as error:
                 lacking.append(_step_of(hook).skipped(str(error)))
                 continue
-            except botium_texts.CannotCompareError as error:
+            except texts.CannotCompareError as error:
                 lacking.append(_step_of(hook).failed(None, str(error)))
                 continue
             if hook.name == "SET_SCRIPTING_MEMORY" and len(args) == 2:
@@ -466,7 +460,7 @@ def _count_of(name: str, args: Sequence[str]) -> str:
 def _count_fits(number: int, wanted: str) -> bool:
     match = re.match(r"\s*(<=|>=|==|[<>=])?\s*(\d+)", wanted)
     if match is None:
-        raise botium_texts.CannotCompareError(f"'{wanted}' is not a number of things")
+        raise texts.CannotCompareError(f"'{wanted}' is not a number of things")
     limit = int(match[2])
     match match[1]:
         case "<=":
@@ -483,13 +477,13 @@ def _count_fits(number: int, wanted: str) -> bool:
 
 def _argument(name: str, args: Sequence[str], place: int) -> str:
     if place >= len(args):
-        raise botium_texts.CannotCompareError(f"{name} has {len(args)} arguments; expected {place + 1}")
+        raise texts.CannotCompareError(f"{name} has {len(args)} arguments; expected {place + 1}")
     return args[place]
 
 
 def _number(name: str, written: str) -> int:
     if not re.fullmatch(r"\d{1,9}", written, re.ASCII):
-        raise botium_texts.CannotCompareError(f"{name}: '{written}' is not a whole number")
+        raise texts.CannotCompareError(f"{name}: '{written}' is not a whole number")
     return int(written)
 
 

@@ -11,8 +11,7 @@ from msgspec import UNSET, Struct, structs
 from msgspec.structs import replace
 
 from turncheck.engines.conversation import Parse
-from turncheck.evaluation import nlu_remarks, scores
-from turncheck.evaluation.answers import (
+from turncheck.evaluations.answers import (
     ASKED_HERE,
     Answers,
     EngineFacts,
@@ -21,7 +20,8 @@ from turncheck.evaluation.answers import (
     finished_part,
     units_of,
 )
-from turncheck.evaluation.predictions import (
+from turncheck.evaluations.nlu import remarks, scores
+from turncheck.evaluations.nlu.predictions import (
     Judged,
     Neighbours,
     find_neighbours,
@@ -31,7 +31,7 @@ from turncheck.evaluation.predictions import (
     shortened,
     with_fallbacks,
 )
-from turncheck.evaluation.splits import FoldRun, Folds, fold_unit, run_folds, stable_folds
+from turncheck.evaluations.nlu.splits import FoldRun, Folds, fold_unit, run_folds, stable_folds
 from turncheck.messages.errors import CutShortError
 from turncheck.messages.phrasing import count
 from turncheck.project.config import DUCKLING_DIMENSIONS
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from turncheck.engines.conversation import NluEngine, NluTrainer
-    from turncheck.evaluation.nlu_repeats import Repetition
+    from turncheck.evaluations.varying.nlu import Repetition
     from turncheck.project.model import Component, Config, Project
     from turncheck.project.nlu_data import Example, NluData
     from turncheck.report.trust import ConfidenceMap
@@ -118,7 +118,7 @@ def evaluate_held_out(
     """
     if reason := why_not_testable(project, test_data, folds=2):
         raise ValueError(reason)
-    examples = nlu_remarks.without_entities(test_data.examples, unknown_entities)
+    examples = remarks.without_entities(test_data.examples, unknown_entities)
 
     @cache
     def keep_facts() -> None:
@@ -156,13 +156,13 @@ def evaluate_held_out(
         neighbours,
         engine_info=facts.info,
         extractors=facts.extractors,
-        overlap=nlu_remarks.overlap_with([one.example for one in judged], project.nlu.examples, known),
+        overlap=remarks.overlap_with([one.example for one in judged], project.nlu.examples, known),
         repetition=repetition,
         folds=None,
         pretrained=pretrained,
         team_confidences=team_confidences,
     )
-    measurement = _with_remarks(measurement, nlu_remarks.remarks_on_unknown(test_data.examples, unknown_entities))
+    measurement = _with_remarks(measurement, remarks.remarks_on_unknown(test_data.examples, unknown_entities))
     if repetition is not None:
         measurement = _with_remarks(measurement, repetition.remarks)
     if stopped is not None:
@@ -207,7 +207,7 @@ def cross_validate(
     if reason := why_not_testable(project, None, folds=folds):
         raise ValueError(reason)
     annotated = project.nlu.examples
-    examples = nlu_remarks.without_entities(annotated, unknown_entities)
+    examples = remarks.without_entities(annotated, unknown_entities)
     project = dataclasses.replace(project, nlu=replace(project.nlu, examples=examples))
     plan = stable_folds(examples, folds, seed)
     runs, stopped = finished_part(
@@ -221,12 +221,12 @@ def cross_validate(
         find_neighbours(examples, wrong, lambda place, index: plan.fold_of[index] != judged[place].fold),
         engine_info=runs[0].info,
         extractors=_all_extractors(runs),
-        overlap=nlu_remarks.overlap_of_folds(examples, plan),
+        overlap=remarks.overlap_of_folds(examples, plan),
         folds=plan,
         pretrained=pretrained,
         team_confidences=team_confidences,
     )
-    measurement = _with_remarks(measurement, nlu_remarks.remarks_on_unknown(annotated, unknown_entities))
+    measurement = _with_remarks(measurement, remarks.remarks_on_unknown(annotated, unknown_entities))
     if stopped is not None:
         left = f"Not run: {folds - len(runs)} of {count(folds, 'fold')}."
         raise CutShortError(stopped, _with_remarks(measurement, [left]))
@@ -275,7 +275,7 @@ def _measure(
     *,
     engine_info: model.EngineInfo,
     extractors: Sequence[str],
-    overlap: nlu_remarks.Overlap,
+    overlap: remarks.Overlap,
     folds: Folds | None,
     pretrained: bool,
     team_confidences: ConfidenceMap | None,
@@ -323,10 +323,10 @@ def _measure(
         calibration_error=scores.expected_calibration_error(
             (judgement.confidence, judgement.correct) for judgement in map(judgement_of, clear)
         ),
-        insights=nlu_remarks.find_insights(predictions, seen=overlap.all),
+        insights=remarks.find_insights(predictions, seen=overlap.all),
         coverage=_coverage(project, predictions),
         remarks=tuple(
-            nlu_remarks.remarks_on(
+            remarks.remarks_on(
                 project,
                 predictions,
                 no_intents=intents is None,
@@ -350,9 +350,7 @@ def _coverage(project: Project, predictions: Sequence[model.NluPrediction]) -> C
     known = known_names(project)
     judged = {known.canonical(prediction.expected.intent or "") for prediction in predictions}
     entities = {comparable(entity.entity) for prediction in predictions for entity in prediction.expected.entities}
-    return nlu_remarks.covered_intents(
-        known, lambda kind: {"trait": set(), nlu_remarks.ENTITY: entities}.get(kind, judged)
-    )
+    return remarks.covered_intents(known, lambda kind: {"trait": set(), remarks.ENTITY: entities}.get(kind, judged))
 
 
 def _with_dimensions(extractor: str, config: Config, predictions: Sequence[model.NluPrediction]) -> list[str]:

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic
 
 from turncheck.comparison import together
-from turncheck.evaluation.repeated import Answer
+from turncheck.evaluations.varying.attempts import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from turncheck.evaluation.repeated import Repeated, Share
+    from turncheck.evaluations.varying.attempts import Repeated, Share
     from turncheck.settings.repeats import RepeatRules
 
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 from msgspec import UnsetType, structs
 from msgspec.structs import replace
 
-from turncheck.evaluation.answers import ASKED_HERE, DelegatedError, UnfitAnswerError, answers_here
-from turncheck.evaluation.e2e import EXPECTS_NOTHING, case_units, section_of
-from turncheck.evaluation.e2e_case import CaseOutcome, run_case, skipped_case
-from turncheck.evaluation.e2e_steps import Exercised
-from turncheck.evaluation.repeated import NO_RUNS, Asked, BaseRuns, Repeated, RepeatedRuns, Run, Share
-from turncheck.evaluation.repeats import Rounds, raise_if_stopped
+from turncheck.evaluations.answers import ASKED_HERE, DelegatedError, UnfitAnswerError, answers_here
+from turncheck.evaluations.e2e.case import CaseOutcome, run_case, skipped_case
+from turncheck.evaluations.e2e.judging import EXPECTS_NOTHING, case_units, section_of
+from turncheck.evaluations.e2e.steps import Exercised
+from turncheck.evaluations.varying.attempts import NO_RUNS, Asked, BaseRuns, Repeated, RepeatedRuns, Run, Share
+from turncheck.evaluations.varying.rounds import Rounds, raise_if_stopped
 from turncheck.messages.errors import INTERRUPTED, PassingError
 from turncheck.messages.phrasing import first_line
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
     from turncheck.engines.conversation import ConversationEngine
-    from turncheck.evaluation.answers import Answers
-    from turncheck.evaluation.e2e_case import CaseRun
-    from turncheck.evaluation.on_base import OnBase
-    from turncheck.evaluation.repeated import Sign
+    from turncheck.evaluations.answers import Answers
+    from turncheck.evaluations.e2e.case import CaseRun
+    from turncheck.evaluations.varying.attempts import Sign
+    from turncheck.evaluations.varying.base_runner import OnBase
     from turncheck.project.e2e.model import E2ECase
     from turncheck.report.model import CaseResult, EndToEnd, Outcome
     from turncheck.settings.repeats import RepeatRules

@@ -17,7 +17,7 @@ from msgspec import UNSET, UnsetType
 
 from turncheck.dialogue.events import ActionExecuted, ActiveLoop, SlotSet, UserUttered
 from turncheck.dialogue.situation import influences
-from turncheck.evaluation.coverage import digest_of, text_of_content
+from turncheck.evaluations.coverage import digest_of, text_of_content
 from turncheck.project.batch.model import comparable
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.events import Event
     from turncheck.dialogue.training import StoryTracker
-    from turncheck.evaluation.e2e_steps import SlotOrder
+    from turncheck.evaluations.e2e.steps import SlotOrder
     from turncheck.project.batch.model import KnownNames, SuiteCase
     from turncheck.project.botium.model import Script
     from turncheck.project.e2e.model import CaseTurn, E2ECase

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import yaml
 
-from turncheck.evaluation.imported_nlu import Results, accuracy_of, figure
-from turncheck.evaluation.misunderstood import span_written
+from turncheck.evaluations.core.misunderstood import span_written
+from turncheck.evaluations.nlu.imported import Results, accuracy_of, figure
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
 from turncheck.messages.phrasing import count

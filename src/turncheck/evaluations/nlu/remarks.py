@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from turncheck.evaluation.scores import PRETRAINED_EXTRACTORS
+from turncheck.evaluations.nlu.scores import PRETRAINED_EXTRACTORS
 from turncheck.messages.phrasing import count
 from turncheck.project.batch.model import KINDS, KnownNames
 from turncheck.report.model import ConfusedPair, EntityScores, Insights, IntentHarm, NluPrediction
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from turncheck.evaluation.splits import Folds
+    from turncheck.evaluations.nlu.splits import Folds
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import Example
 

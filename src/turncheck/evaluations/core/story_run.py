@@ -17,8 +17,8 @@ from turncheck.dialogue.domain import ACTION_LISTEN, ACTION_SESSION_START, ACTIO
 from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, ActiveLoop, SlotSet, UserUttered
 from turncheck.dialogue.tracker import Tracker
 from turncheck.engines.conversation import Decision, Parse, Policies, PredictedIntent, SelectedResponse
-from turncheck.evaluation import annotated
-from turncheck.evaluation.annotated import found, predicted_intent
+from turncheck.evaluations.core import annotated
+from turncheck.evaluations.core.annotated import found, predicted_intent
 from turncheck.report.model import Alternative, StoryStep, WrittenStep
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 
 from turncheck.clock import evaluating_within
 from turncheck.engines.base import Capabilities, Engine, SuiteAnswers, UtteranceAnswer
-from turncheck.evaluation.answers import (
+from turncheck.evaluations.answers import (
     ASKED_HERE,
     Answers,
     DelegatedError,
@@ -18,9 +18,9 @@ from turncheck.evaluation.answers import (
     first_answers,
     units_of,
 )
-from turncheck.evaluation.batch.judging import judged_case
-from turncheck.evaluation.batch.repeats import NO_ANSWER, RepeatedSuite, repeat_utterances
-from turncheck.evaluation.nlu_remarks import ENTITY, covered_intents
+from turncheck.evaluations.batch.judging import judged_case
+from turncheck.evaluations.nlu.remarks import ENTITY, covered_intents
+from turncheck.evaluations.varying.batch import NO_ANSWER, RepeatedSuite, repeat_utterances
 from turncheck.messages.errors import CutShortError, EngineError
 from turncheck.messages.phrasing import count, first_line
 from turncheck.project.batch.model import KnownNames, Suite, SuiteCase, comparable
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from turncheck.engines.conversation import NluEngine, Parse
-    from turncheck.evaluation.repeats import Repeating
+    from turncheck.evaluations.varying.rounds import Repeating
     from turncheck.process.screen import Console
     from turncheck.report.understanding import CoveredIntents
 

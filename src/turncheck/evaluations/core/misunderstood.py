@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from turncheck.engines.conversation import Parse, PredictedEntity, PredictedIntent, SelectedResponse, Turn
-from turncheck.evaluation.predictions import RANKING_LENGTH, find_neighbours, ranked, span_found
-from turncheck.evaluation.scores import before_fallback
+from turncheck.evaluations.nlu.predictions import RANKING_LENGTH, find_neighbours, ranked, span_found
+from turncheck.evaluations.nlu.scores import before_fallback
 from turncheck.messages.finding import Location
 from turncheck.report.conversations import FALLBACK
 from turncheck.report.model import EntitySpan, ExpectedParse, Misunderstanding, NearSentence, RankedIntent, StoryParse
 
 if TYPE_CHECKING:
-    from turncheck.evaluation.story_run import MisparsedMessage
+    from turncheck.evaluations.core.story_run import MisparsedMessage
     from turncheck.project.nlu_data import Example
 
 

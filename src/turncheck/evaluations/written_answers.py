@@ -17,15 +17,15 @@ from msgspec import UNSET
 from turncheck.dialogue.events import UserUttered
 from turncheck.engines.base import SuiteAnswers, UtteranceAnswer
 from turncheck.engines.conversation import Parse, PredictedEntity, PredictedIntent, SelectedResponse
-from turncheck.evaluation.annotated import AnnotatedText, Entity
-from turncheck.evaluation.answers import EngineFacts
-from turncheck.evaluation.batch.repeats import RepeatedSuite
-from turncheck.evaluation.e2e_case import CaseOutcome
-from turncheck.evaluation.e2e_steps import Exercised
-from turncheck.evaluation.repeated import RepeatedRun, RepeatedRuns
-from turncheck.evaluation.splits import FoldRun
-from turncheck.evaluation.stories import StoryAnswer
-from turncheck.evaluation.story_run import MisparsedMessage, StoryRun
+from turncheck.evaluations.answers import EngineFacts
+from turncheck.evaluations.core.annotated import AnnotatedText, Entity
+from turncheck.evaluations.core.judging import StoryAnswer
+from turncheck.evaluations.core.story_run import MisparsedMessage, StoryRun
+from turncheck.evaluations.e2e.case import CaseOutcome
+from turncheck.evaluations.e2e.steps import Exercised
+from turncheck.evaluations.nlu.splits import FoldRun
+from turncheck.evaluations.varying.attempts import RepeatedRun, RepeatedRuns
+from turncheck.evaluations.varying.batch import RepeatedSuite
 from turncheck.messages.finding import Location
 from turncheck.messages.value_classes import field_names
 from turncheck.report import model

@@ -9,8 +9,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from turncheck.clock import seconds_left
-from turncheck.evaluation.botium_texts import CannotCompareError, NotJudgedError
-from turncheck.evaluation.e2e_steps import json_text
+from turncheck.evaluations.e2e.botium.texts import CannotCompareError, NotJudgedError
+from turncheck.evaluations.e2e.steps import json_text
 from turncheck.project.botium.patterns import OtherwiseReadError, as_pattern, as_searched, joined
 from turncheck.project.botium.vocabulary import ORDERED_LIST
 from turncheck.web.json_path import JsonPath, PathError

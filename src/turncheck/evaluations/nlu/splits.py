@@ -25,8 +25,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from turncheck.comparison.paired import mcnemar_exact
-from turncheck.evaluation.answers import ASKED_HERE, Answers, UnfitAnswerError, answered
-from turncheck.evaluation.predictions import shortened
+from turncheck.evaluations.answers import ASKED_HERE, Answers, UnfitAnswerError, answered
+from turncheck.evaluations.nlu.predictions import shortened
 from turncheck.messages.errors import CutShortError, EngineError
 from turncheck.process.one_thread import one_thread
 from turncheck.report.model import EngineInfo, UnjudgedIntent

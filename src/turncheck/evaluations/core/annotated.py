@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from turncheck.dialogue.events import ActionExecuted, SlotSet, UserUttered
-from turncheck.evaluation.scores import score_pairs
+from turncheck.evaluations.nlu.scores import score_pairs
 from turncheck.report.model import Confusion, EntitySpan, PolicyEntities
 from turncheck.report.understanding import NO_ENTITY, Tokens, token_labels
 

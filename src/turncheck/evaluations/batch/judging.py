@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.clock import seconds_left
-from turncheck.evaluation.resolved import resolved_utterance
+from turncheck.evaluations.resolved import resolved_utterance
 from turncheck.project.batch.model import ExpectedEntity, KnownNames, SuiteCase, comparable
 from turncheck.project.batch.rules import components_of, items_of
 from turncheck.report.batch import BATCH_KINDS, BatchCase, BatchEntity, BatchKindName, BatchOrder, BatchResult, MatchWay

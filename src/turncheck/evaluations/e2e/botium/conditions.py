@@ -12,11 +12,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from msgspec import Struct
 
-from turncheck.evaluation import botium_values
-from turncheck.evaluation.botium_dates import written
-from turncheck.evaluation.botium_message import Message, selected
-from turncheck.evaluation.botium_texts import CannotCompareError, NotJudgedError
-from turncheck.evaluation.e2e_steps import same
+from turncheck.evaluations.e2e.botium import values
+from turncheck.evaluations.e2e.botium.dates import written
+from turncheck.evaluations.e2e.botium.message import Message, selected
+from turncheck.evaluations.e2e.botium.texts import CannotCompareError, NotJudgedError
+from turncheck.evaluations.e2e.steps import same
 from turncheck.project.botium.vocabulary import CONDITION
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ def is_met(hook: Called, args: Sequence[str], message: Message, settings: Mappin
             return _is_set(hook.name, given, settings)
         case _:
             path = given.get("jsonPath")
-            values = message.at(path) if isinstance(path, str) and path else []
-            return any(same(given.get("value"), value) for value in values)
+            found = message.at(path) if isinstance(path, str) and path else []
+            return any(same(given.get("value"), value) for value in found)
 
 
 _EXAMPLES: Final = {
@@ -90,9 +90,9 @@ _EXAMPLES: Final = {
 def _now(given: Mapping[str, Any]) -> datetime:
     zone = given.get("timeZone")
     if not zone:
-        return botium_values.now()
+        return values.now()
     try:
-        return botium_values.now().astimezone(ZoneInfo(str(zone)))
+        return values.now().astimezone(ZoneInfo(str(zone)))
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise NotJudgedError(f"this machine does not know the time zone '{zone}'") from None
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import UtteranceAnswer
     from turncheck.engines.conversation import Parse
-    from turncheck.evaluation.e2e_case import CaseOutcome
+    from turncheck.evaluations.e2e.case import CaseOutcome
 
 _RUNS_THAT_TELL: Final = 5
 """A test that passes in half of its runs fails in so many of them once in 32 times."""

@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from turncheck.comparison import repeats, together
 from turncheck.engines.base import Engine, Workers
-from turncheck.evaluation.all_together import AllTogether
-from turncheck.evaluation.repeated import Answer, Asked, Repeated, Run, Share
+from turncheck.evaluations.varying.all_together import AllTogether
+from turncheck.evaluations.varying.attempts import Answer, Asked, Repeated, Run, Share
 from turncheck.messages.errors import INTERRUPTED, CutShortError, EngineError
 from turncheck.messages.phrasing import count
 from turncheck.process.screen import duration
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from concurrent.futures import Future
 
-    from turncheck.evaluation.on_base import OnBase
+    from turncheck.evaluations.varying.base_runner import OnBase
     from turncheck.settings.repeats import RepeatRules
 
 _MOST_LOST: Final = 0.1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turncheck.evaluation.scores import before_fallback, judged_selector
+from turncheck.evaluations.nlu.scores import before_fallback, judged_selector
 from turncheck.report import model
 from turncheck.report.understanding import Tokens, words_of, write_tokens
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Struct, field, structs
 
-from turncheck.evaluation.nlu_remarks import find_insights
-from turncheck.evaluation.scores import EntityCase, Pairs, score_every_label, score_spans
+from turncheck.evaluations.nlu.remarks import find_insights
+from turncheck.evaluations.nlu.scores import EntityCase, Pairs, score_every_label, score_spans
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
 from turncheck.project.nlu_data import whitespace_words, word_borders
@@ -203,7 +203,7 @@ def import_nlu(
         places: the places of the project's sentences, by text and intent.
         folder: the folder of the files, used as the place of a sentence whose own place is not known.
 
-    All have the shapes of :mod:`turncheck.evaluation.imported_nlu`.
+    All have the shapes of :mod:`turncheck.evaluations.nlu.imported`.
 
     Raises:
         UserError: a file lists more or fewer sentences than the figures count.

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from turncheck.clock import seconds_left
-from turncheck.evaluation.botium_dates import INVALID, milliseconds, moved, written
-from turncheck.evaluation.botium_message import as_text
-from turncheck.evaluation.botium_texts import CannotCompareError
+from turncheck.evaluations.e2e.botium.dates import INVALID, milliseconds, moved, written
+from turncheck.evaluations.e2e.botium.message import as_text
+from turncheck.evaluations.e2e.botium.texts import CannotCompareError
 from turncheck.project.botium.patterns import OtherwiseReadError, as_pattern, as_searched, joined
 from turncheck.project.botium.vocabulary import ANSWERED, CALL, FUNCTIONS, VARIABLE, arguments
 from turncheck.yaml_tree.shapes import SEARCH_SECONDS, as_re_reads
@@ -21,7 +21,7 @@ from turncheck.yaml_tree.shapes import SEARCH_SECONDS, as_re_reads
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from turncheck.evaluation.botium_message import Message
+    from turncheck.evaluations.e2e.botium.message import Message
     from turncheck.project.botium.model import Capabilities
 
 MOST_DIGITS: Final = 1000

@@ -1,1 +1,0 @@
-"""Judging batch suites: an engine's answers → classes, numbers, tables. Rules: ``docs/kore.md``."""

@@ -1,0 +1,1 @@
+"""How a Botium conversation is run and judged, as BotiumScript says."""
