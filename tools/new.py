@@ -387,7 +387,7 @@ def _metric(name: str) -> Skeleton:
             Insertion(metrics, r"def _figures\(report", value, after=True),
         ),
         (
-            "What the report has to hold for it: a field of its section in `report/`, computed in the folder of its evaluation below `evaluations/`.",
+            "What the report has to hold for it: a field of its section in `report/`, computed below `evaluations/`.",
             "For a row in the comment: a `label` here, its name in `_ROWS` of `render/main_metrics.py`.",
             "Write the schemas: python tools/write_schemas.py; name it in the table of docs/gates.md.",
         ),

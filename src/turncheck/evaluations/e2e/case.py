@@ -458,11 +458,11 @@ class _Talk:
 
     def leave_out(self, expected: CaseTurn) -> None:
         """Record the expectations of a turn that was not judged."""
-        steps = [steps.not_judged(expectation) for expectation in expected.expectations]
-        steps += [_judged(assertion, "skipped", None) for assertion in expected.assertions]
+        left_out = [steps.not_judged(expectation) for expectation in expected.expectations]
+        left_out += [_judged(assertion, "skipped", None) for assertion in expected.assertions]
         if self.script is not None and expected.part is not None:
-            steps += self.script.left_out(expected.part)
-        self.judged.append((expected, steps))
+            left_out += self.script.left_out(expected.part)
+        self.judged.append((expected, left_out))
 
     def result(self) -> CaseResult:
         """Return the result of the case."""
