@@ -60,6 +60,17 @@ def test_its_conversations_end_as_recorded() -> None:
     assert _node("botium_runs.cjs", given=json.dumps(runs)) == {name: run["outcomes"] for name, run in runs.items()}
 
 
+def test_its_dates_are_as_recorded() -> None:
+    dates = _records("dates.json")
+    asked = {
+        "times": [*dates["written"]],
+        "patterns": [*next(iter(dates["written"].values()))],
+        "steps": dates["steps"],
+    }
+
+    assert _node("botium_dates.cjs", given=json.dumps(asked)) == {"written": dates["written"], "moved": dates["moved"]}
+
+
 _ESCAPES = [
     *(f"\\{character}" for character in "dDwWsSbBfnrtvAZzGQEeaqpxucN.-]}/^$+?\\"),
     *(r"\cJ", r"\c!", r"\c1", r"\x5a", r"\x5", r"\u00e9", r"\u00e", r"\u{4}", r"\ud83d", r"\0", r"\07", r"\132", r"\8"),

@@ -76,6 +76,10 @@ def base(made: Report) -> Baseline:
     return Present(with_changes(made, source=replace(made.source, commit=BASE_COMMIT)), "artifact")
 
 
+def ancestor(made: Report) -> Baseline:
+    return Present(with_changes(made, source=replace(made.source, commit=BASE_COMMIT)), "ancestor", BASE_COMMIT)
+
+
 def skipped(*names: str) -> list[CaseResult]:
     reason = "no action server answers at http://localhost:5055/webhook"
     lacking = {"outcome": "skipped", "passed": False, "reason": reason, "actions": {"action_pay": "missing"}}
@@ -144,6 +148,8 @@ SITUATIONS: Final = (
     Situation("the base cannot be read; a test fails", FAILING, BAD),
     Situation("the host does not answer; nothing fails", FINE, DOWN),
     Situation("the host does not answer; a test fails", FAILING, DOWN),
+    Situation("only an ancestor of the base was measured; nothing fails", FINE, ancestor(FINE)),
+    Situation("only an ancestor of the base was measured; a test newly fails", FAILING, ancestor(FINE)),
     Situation(
         "the base did not run its end-to-end cases; one of them fails",
         report(stories=STORIES, cases=BROKEN_CASES),

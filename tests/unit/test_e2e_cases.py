@@ -333,7 +333,7 @@ ASSERTED = "test_cases:\n- test_case: x\n  steps:\n  - user: a\n    assertions:\
         ("generative_response_is_relevant: {threshold: 2}", "'threshold' must be a number from 0 to 1."),
         ("generative_response_is_relevant: {threshold: true}", "'threshold' must be a number from 0 to 1."),
         ("generative_response_is_grounded: {treshold: 1}", "Did you mean 'threshold'?"),
-        ("{action_executed: a, bot_uttered: {utter_name: b}}", "An assertion has one key alone."),
+        ("{action_executed: a, bot_uttered: {utter_name: b}}", "An assertion must have a single key."),
     ],
 )
 def test_a_mistake_in_an_assertion_is_named_with_its_line(tmp_path: Path, assertion: str, fault: str) -> None:

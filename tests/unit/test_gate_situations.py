@@ -17,6 +17,7 @@ from gate_situations import (
     SYNTAX,
     UNREADABLE,
     Situation,
+    ancestor,
     base,
     skipped,
     with_tables,
@@ -124,6 +125,28 @@ def test_a_rule_that_needs_a_baseline_is_not_waived_by_an_outage(
     assert verdict.passed == passes
     assert [one.outcome for one in verdict.gates if one.name.startswith(rule[:8])][:1] in (["not judged"], [])
     assert "not judged" in verdict.summary
+
+
+@pytest.mark.parametrize(("setting", "passes"), [("auto", False), ("pass", True), ("fail", False)])
+@pytest.mark.parametrize("fail_on", ["gone-tests", "test-failures", "new-failures"])
+def test_an_ancestor_does_not_show_which_tests_of_the_base_are_gone(
+    fail_on: str, setting: str, *, passes: bool
+) -> None:
+    """A test that the base added after its ancestor may be gone, and nobody would notice."""
+    settings = GateSettings(fail_on=(fail_on,), not_judged=setting)  # type: ignore[arg-type]  # one of its words
+
+    verdict = Situation("", FINE, ancestor(FINE)).verdict(settings)
+
+    assert verdict.passed == passes
+    assert {one.name for one in verdict.gates if one.outcome == "not judged"} == {"gone-tests"}
+    measured = Situation("", FINE, base(FINE)).verdict(settings)
+    assert measured.passed == (gate(measured, "gone-tests").outcome == "passed") is True
+
+
+def test_what_the_ancestor_has_and_this_change_deletes_is_gone() -> None:
+    verdict = Situation("", report(stories=STORIES[:1], cases=CASES), ancestor(FINE)).verdict(BY_DEFAULT)
+
+    assert gate(verdict, "gone-tests").outcome == "failed"
 
 
 def test_an_unreadable_file_is_one_failure_with_its_consequences(golden: Golden) -> None:

@@ -44,7 +44,16 @@ TEXTS = [text for text, _ in SENTENCES]
 LABELS = [label for _, label in SENTENCES]
 
 
-@pytest.mark.parametrize(("texts", "least"), [(TEXTS, 1), ([*TEXTS[1:] * 70, TEXTS[0]], 2)], ids=["few", "many"])
+@pytest.mark.parametrize(
+    ("texts", "least"),
+    [
+        (TEXTS, 1),
+        ([*TEXTS[1:] * 63, *TEXTS[:7]], 1),
+        ([*TEXTS[1:] * 63, *TEXTS[:8]], 2),
+        ([*TEXTS[1:] * 70, TEXTS[0]], 2),
+    ],
+    ids=["few", "700", "701", "many"],
+)
 def test_features_are_those_of_scikit_learn(texts: list[str], least: int) -> None:
     theirs = make_union(
         TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"\w+"),

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from golden_texts import Golden
+from report_builder import coverage, example, report, training
 from small_project import write_project
 
 from turncheck.comparison.compare import as_compared, compare
 from turncheck.comparison.model import Present
+from turncheck.comparison.renames import renamed_names
 from turncheck.process.screen import Console
 from turncheck.render.console import render_console
 from turncheck.render.links import Links
@@ -195,6 +197,38 @@ def test_an_intent_whose_sentences_moved_was_renamed_although_the_new_name_was_t
     comparison = compare(head, Present(older, "git"))
     found = [(one.old, one.new) for one in comparison.renamed if one.kind == "intents"]
     assert (("order", "purchase") in found) is renamed
+
+
+def of_intents(**sentences: str) -> Report:
+    """A report whose intents have these sentences, each a letter."""
+    of_each = [training(*((letter, intent) for letter in letters)) for intent, letters in sentences.items()]
+    return report(
+        sentences=sum(of_each, ()),
+        examples=[example("x", "greet")],
+        covered=coverage("intents", **dict.fromkeys(sentences, ("", True))),
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "is_renamed"),
+    [
+        ({"order": "abc"}, {"purchase": "abcdef"}, True),  # half of the sentences of both
+        ({"order": "abc"}, {"purchase": "abcdefg"}, False),
+        ({"order": "abcd"}, {"purchase": "ab"}, True),
+        ({"order": "abcde"}, {"purchase": "ab"}, False),
+        ({"order": "abcd"}, {"purchase": "a"}, False),
+        ({"order": "abcd", "purchase": "z"}, {"purchase": "abz"}, True),  # two of its three came, two of four left
+        ({"order": "abcde", "purchase": "z"}, {"purchase": "abz"}, False),
+        ({"order": "abc", "purchase": "xyz"}, {"purchase": "abcxyz"}, True),
+        ({"order": "abc", "purchase": "wxyz"}, {"purchase": "abcwxyz"}, False),
+    ],
+)
+def test_an_intent_was_renamed_if_half_of_the_sentences_are_the_same(
+    before: dict[str, str], now: dict[str, str], *, is_renamed: bool
+) -> None:
+    rename = [(one.old, one.new) for one in renamed_names(of_intents(**before), of_intents(**now))]
+
+    assert rename == ([("order", "purchase")] if is_renamed else [])
 
 
 CODE = """\

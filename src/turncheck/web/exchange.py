@@ -98,7 +98,7 @@ def exchange(
     """Send a call and yield the response, its body not read yet; the whole block ends within ``seconds``.
 
     Args:
-        one: from :func:`turncheck.web.timed.session`.
+        session: from :func:`turncheck.web.timed.session`.
         call: what is sent.
         seconds: the limit of everything: connecting, redirects, the body.
         follow: returns why a redirect is not followed; without it a redirect is a response like any other.

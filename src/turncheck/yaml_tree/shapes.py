@@ -344,7 +344,9 @@ class _Reader(Struct, frozen=True):
         if not items and not shape.may_be_empty:
             self.faults.append(Fault(f"{_capital(shape.what)} must not be empty.", node.location, _allowed(allowed)))
         elif shape.single and len(items) > 1:
-            self.faults.append(Fault(f"{_capital(shape.what)} has one key alone.", node.location, _allowed(allowed)))
+            self.faults.append(
+                Fault(f"{_capital(shape.what)} must have a single key.", node.location, _allowed(allowed))
+            )
         return {
             str(name): self.read(below, shape.keys[name].shape, f"'{name}'") if name in shape.keys else below.data
             for name, below in items.items()

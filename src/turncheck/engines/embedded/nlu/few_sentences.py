@@ -33,14 +33,14 @@ _HALVINGS: Final = 30
 _TYPICAL_CURVATURE: Final = 0.01
 """An estimate of the second derivative of a sentence's loss, times the number of labels: it only affects the speed."""
 
-Floats32 = NDArray[np.float64]
-Objective = tuple[float, Floats32]
+Floats = NDArray[np.float64]
+Objective = tuple[float, Floats]
 """A value and its gradient."""
 
 
 def fit_small_logistic(
     products: NDArray[np.float64], truth: NDArray[np.int64], labels: int, tolerance: float = 0.5
-) -> tuple[NDArray[np.float64], Floats32]:
+) -> tuple[NDArray[np.float64], Floats]:
     """Return the weights of rows, shape (rows, labels), that sum up to the weights of features, and the intercepts.
 
     ``products`` are those of each row with each, ``truth`` the rows' labels.
@@ -64,14 +64,14 @@ def fit_small_logistic(
     of_sentence = (count / labels / np.bincount(truth, minlength=labels))[truth]
     each = np.arange(count)
 
-    def objective(flat: Floats32) -> Objective:
+    def objective(flat: Floats) -> Objective:
         weights = flat.reshape(-1, labels)
         stated = softmax(inputs @ weights)
         loss = -of_sentence @ np.log(stated[each, truth] + 1e-30)
         stated[each, truth] -= 1
         stated *= of_sentence[:, None]
         costly = weights * costs
-        slope: Floats32 = (inputs.T @ stated + costly).ravel()
+        slope: Floats = (inputs.T @ stated + costly).ravel()
         return float(loss) + 0.5 * float(flat @ costly.ravel()), slope
 
     found = _minimum(objective, np.zeros(inputs.shape[1] * labels), tolerance).reshape(-1, labels)
@@ -79,10 +79,10 @@ def fit_small_logistic(
     return (directions / np.sqrt(spread)) @ found[:-1], found[-1]
 
 
-def _minimum(objective: Callable[[Floats32], Objective], at: Floats32, tolerance: float) -> Floats32:
+def _minimum(objective: Callable[[Floats], Objective], at: Floats, tolerance: float) -> Floats:
     """Minimize a convex function by L-BFGS (Liu and Nocedal 1989), steps halved until they go down enough."""
     value, slope = objective(at)
-    past: deque[tuple[Floats32, Floats32, float]] = deque(maxlen=_MEMORY)
+    past: deque[tuple[Floats, Floats, float]] = deque(maxlen=_MEMORY)
     for _ in range(_STEPS):
         if np.linalg.norm(slope) <= tolerance:
             break
@@ -102,10 +102,10 @@ def _minimum(objective: Callable[[Floats32], Objective], at: Floats32, tolerance
     return at
 
 
-def _uphill(slope: Floats32, past: deque[tuple[Floats32, Floats32, float]]) -> Floats32:
+def _uphill(slope: Floats, past: deque[tuple[Floats, Floats, float]]) -> Floats:
     """The slope times an estimate of the inverse curvature from past steps (the two loops of L-BFGS)."""
     if not past:
-        first: Floats32 = slope / max(1.0, float(np.linalg.norm(slope)))
+        first: Floats = slope / max(1.0, float(np.linalg.norm(slope)))
         return first
     uphill = slope.copy()
     shares = []
@@ -144,7 +144,6 @@ COST_OF_NGRAMS: Final = 10.0
 
 _WORD_BORDERS: Final = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
 
-Floats = NDArray[np.float64]
 Solver = Callable[[Floats, NDArray[np.int64], int], tuple[Floats, Floats]]
 """Products of rows, the rows' labels, their number → weights of rows (rows, labels), and intercepts."""
 

@@ -163,11 +163,6 @@ _UNITS: Final = {
 }
 
 
-def is_unit(name: str) -> bool:
-    """Whether this is a unit of time."""
-    return name in _UNITS or name.lower() in _UNITS
-
-
 def moved(at: datetime, amount: float, unit: str) -> datetime | None:
     """Return the time that is so much later in local time; ``None`` if it is beyond the calendar.
 
