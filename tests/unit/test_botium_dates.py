@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from turncheck.evaluation.botium_dates import moved, written
+from turncheck.evaluations.e2e.botium.dates import moved, written
 
 RECORDED = json.loads((Path(__file__).parents[1] / "data" / "botium" / "dates.json").read_text("utf-8"))
 PATTERNS = list(next(iter(RECORDED["written"].values())))
