@@ -26,7 +26,7 @@ from turncheck.engines.embedded.nlu.plan import Step
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.engines.embedded.training_key import digest_of
 from turncheck.messages.finding import NOWHERE
-from turncheck.process.cache import Cache
+from turncheck.process.cache import Cache, RunCache
 from turncheck.project.model import Component as Described
 from turncheck.project.model import Project
 from turncheck.project.nlu_data import EntityAnnotation, Example
@@ -182,7 +182,7 @@ def with_tokens(training: Training, **changes: Any) -> Training:
 
 
 def key_of(kind: str, training: Training) -> str | None:
-    return kept_steps.step_key(step(kind), kept_steps.learnt_by(step(kind), training))
+    return kept_steps.step_key(RunCache(), step(kind), kept_steps.learnt_by(step(kind), training))
 
 
 @pytest.mark.parametrize("kind", sorted(kept_steps.LEARNS))
@@ -232,7 +232,7 @@ def test_features_are_a_part_of_the_key_of_steps_that_read_them() -> None:
 def test_kind_name_and_parameters_are_a_part_of_the_key() -> None:
     several = [step("DietStandIn"), step("DietStandIn", "other"), step("IntentStandIn"), step("DietStandIn", epochs=1)]
 
-    assert len({kept_steps.step_key(one, learning()) for one in several}) == len(several)
+    assert len({kept_steps.step_key(RunCache(), one, learning()) for one in several}) == len(several)
 
 
 def test_what_is_kept_of_a_step_is_all_that_it_is_given() -> None:

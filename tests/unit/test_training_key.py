@@ -17,11 +17,13 @@ from msgspec.structs import replace
 from turncheck.engines.embedded.training_key import NoDigestError, digest_of, nlu_inputs, policy_inputs, training_key
 from turncheck.messages.finding import Location
 from turncheck.messages.value_classes import field_names
+from turncheck.process.cache import Cache, RunCache
 from turncheck.project.model import Component, Config, Project, Slot
 from turncheck.project.nlu_data import EntityAnnotation, Example, NluData, Synonym
 from turncheck.project.reader import read_project
 
 PLACE = Location("x.yml", 1, 1)
+HERE = RunCache()
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 plain = st.recursive(
@@ -55,7 +57,7 @@ def test_two_values_have_one_digest_only_if_they_are_the_same(one: Any, other: A
 @given(st.lists(examples), st.lists(examples))
 def test_other_sentences_are_another_training(one: list[Example], other: list[Example]) -> None:
     keys = [
-        training_key("nlu", nlu_inputs(Project(Path(), "bot", nlu=NluData(tuple(data)))), seed=1)
+        training_key(HERE, "nlu", nlu_inputs(Project(Path(), "bot", nlu=NluData(tuple(data)))), seed=1)
         for data in (one, other)
     ]
 
@@ -107,15 +109,15 @@ def edited_domain(project: Project) -> dict[str, Project]:
 
 def policy_key(project: Project) -> str | None:
     inputs, domain = policy_inputs(project)
-    return training_key("policies", inputs, domain=domain)
+    return training_key(HERE, "policies", inputs, domain=domain)
 
 
 def test_any_edit_of_what_is_trained_on_changes_the_key() -> None:
     project = pizzeria()
-    keys = {name: training_key("nlu", nlu_inputs(one), seed=1) for name, one in edited(project).items()}
-    keys["none"] = training_key("nlu", nlu_inputs(project), seed=1)
-    keys["seed"] = training_key("nlu", nlu_inputs(project), seed=2)
-    keys["kind"] = training_key("folds", nlu_inputs(project), seed=1)
+    keys = {name: training_key(HERE, "nlu", nlu_inputs(one), seed=1) for name, one in edited(project).items()}
+    keys["none"] = training_key(HERE, "nlu", nlu_inputs(project), seed=1)
+    keys["seed"] = training_key(HERE, "nlu", nlu_inputs(project), seed=2)
+    keys["kind"] = training_key(HERE, "folds", nlu_inputs(project), seed=1)
 
     assert None not in keys.values()
     assert len(set(keys.values())) == len(keys)
@@ -125,16 +127,16 @@ def test_a_story_is_nothing_to_language_understanding_and_all_to_the_policies() 
     project = pizzeria()
     shorter = dataclasses.replace(project, stories=project.stories[1:])
 
-    assert training_key("nlu", nlu_inputs(shorter)) == training_key("nlu", nlu_inputs(project))
+    assert training_key(HERE, "nlu", nlu_inputs(shorter)) == training_key(HERE, "nlu", nlu_inputs(project))
     assert policy_key(shorter) != policy_key(project)
 
 
 def test_nothing_is_learnt_from_the_texts_of_responses_and_policies_know_no_sentence() -> None:
     project = pizzeria()
-    nlu, policies = training_key("nlu", nlu_inputs(project)), policy_key(project)
+    nlu, policies = training_key(HERE, "nlu", nlu_inputs(project)), policy_key(project)
     keys = {name: policy_key(one) for name, one in edited_domain(project).items()}
 
-    assert {training_key("nlu", nlu_inputs(one)) for one in edited_domain(project).values()} == {nlu}
+    assert {training_key(HERE, "nlu", nlu_inputs(one)) for one in edited_domain(project).values()} == {nlu}
     assert {name for name, key in keys.items() if key == policies} == {"text"}
     assert {policy_key(one) for one in edited(project).values()} == {policies}
 
@@ -180,7 +182,7 @@ def test_any_change_of_anything_that_is_learnt_from_changes_the_key(example: str
     for part in ("nlu", "policies"):
         way = data.draw(st.sampled_from(ways(example, part)))
 
-        assert training_key("policies", changed(inputs_of(example, part), way)) != key_of(example, part)
+        assert training_key(HERE, "policies", changed(inputs_of(example, part), way)) != key_of(example, part)
 
 
 @cache
@@ -200,7 +202,7 @@ def ways(example: str, part: str) -> list[tuple[Any, ...]]:
 
 @cache
 def key_of(example: str, part: str) -> str | None:
-    return training_key("policies", inputs_of(example, part))
+    return training_key(HERE, "policies", inputs_of(example, part))
 
 
 def test_lines_that_move_change_nothing_and_two_steps_do_not_become_one() -> None:
@@ -215,8 +217,8 @@ def test_lines_that_move_change_nothing_and_two_steps_do_not_become_one() -> Non
 def test_the_same_files_elsewhere_are_the_same_training(tmp_path: Path) -> None:
     project = pizzeria()
 
-    assert training_key("nlu", nlu_inputs(dataclasses.replace(project, root=tmp_path))) == training_key(
-        "nlu", nlu_inputs(project)
+    assert training_key(HERE, "nlu", nlu_inputs(dataclasses.replace(project, root=tmp_path))) == training_key(
+        HERE, "nlu", nlu_inputs(project)
     )
 
 
@@ -224,7 +226,7 @@ def test_the_same_files_elsewhere_are_the_same_training(tmp_path: Path) -> None:
 def test_what_reads_files_or_asks_servers_is_never_kept(name: str) -> None:
     project = Project(Path(), "bot", config=Config(pipeline=(Component(name, {}, PLACE),)))
 
-    assert training_key("nlu", nlu_inputs(project)) is None
+    assert training_key(HERE, "nlu", nlu_inputs(project)) is None
 
 
 def test_a_value_that_nobody_knows_has_no_digest() -> None:
@@ -233,7 +235,8 @@ def test_a_value_that_nobody_knows_has_no_digest() -> None:
 
 
 def test_another_version_of_anything_is_another_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = training_key("nlu", nlu_inputs(pizzeria()))
-    monkeypatch.setattr("turncheck.engines.embedded.training_key.surroundings", lambda: {"numpy": "99"})
+    kept = Cache(Path())
+    before = training_key(kept, "nlu", nlu_inputs(pizzeria()))
+    monkeypatch.setattr("turncheck.process.cache.surroundings", lambda: {"numpy": "99"})
 
-    assert training_key("nlu", nlu_inputs(pizzeria())) != before
+    assert training_key(kept, "nlu", nlu_inputs(pizzeria())) != before

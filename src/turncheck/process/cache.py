@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+import re
+import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from platform import machine, python_version
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -57,6 +58,10 @@ class Cache:
     unsigned: list[Path] = field(default_factory=list)
     trouble: UserError | None = None
     unkept: int = 0
+
+    def surroundings(self) -> Mapping[str, str]:
+        """Return what the entries depend on besides what they are made of; their keys have it."""
+        return surroundings()
 
     def get(self, key: str, kind: str) -> bytes | None:
         """Return the content that was kept under a key, ``None`` if there is no valid entry."""
@@ -162,6 +167,10 @@ class RunCache(Cache):
         super().__init__(Path())
         self._entries_here: dict[str, bytes] = {}
 
+    def surroundings(self) -> Mapping[str, str]:
+        """Return nothing: code, libraries and machine stay the same until the run ends."""
+        return {}
+
     def get(self, key: str, kind: str) -> bytes | None:  # noqa: ARG002 - as above
         """Return the content that was kept under a key."""
         return self._entries_here.get(key)
@@ -195,11 +204,43 @@ def _listed(folder: Path) -> list[Path]:
 def surroundings() -> Mapping[str, str]:
     """Return what every result depends on besides its inputs: our own code, the libraries, the kind of machine."""
     own = hashlib.sha256()
-    root = Path(__file__).parents[1]
-    for path in sorted(root.rglob("*.py")):
-        own.update(f"{path.relative_to(root)}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
-    found = {name: version(name) for name in _LIBRARIES}
+    root = str(Path(__file__).parents[1])
+    for path in _code_below(root):
+        own.update(f"{path.removeprefix(root)}\0".encode() + hashlib.sha256(Path(path).read_bytes()).digest())
+    found = {name: _version(name) for name in _LIBRARIES}
     return {**found, "turncheck": own.hexdigest(), "python": python_version(), "machine": machine(), "cpu": _cpu()}
+
+
+def _code_below(folder: str) -> list[str]:
+    """Return all modules of Python in a folder and those below it, in order."""
+    found = []
+    for where, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        found += [f"{where}/{name}" for name in names if name.endswith(".py")]
+    return sorted(found)
+
+
+def _version(library: str) -> str:
+    """Return the version of an installed library, by the name of its folder of metadata if that says it.
+
+    ``importlib.metadata`` parses each of them as an e-mail, and imports what does.
+    """
+    wanted = re.compile(rf"{re.escape(library).replace('-', '[-_.]')}-([^-]+)\.dist-info", re.IGNORECASE)
+    for folder in sys.path:
+        found = {match[1] for name in _names_in(folder) if (match := wanted.fullmatch(name))}
+        if len(found) == 1:
+            return found.pop()
+    from importlib.metadata import version
+
+    return version(library)
+
+
+@cache
+def _names_in(folder: str) -> tuple[str, ...]:
+    try:
+        return tuple(entry.name for entry in os.scandir(folder or os.curdir))
+    except OSError:  # there is none, or it is an archive
+        return ()
 
 
 def software() -> Mapping[str, str]:

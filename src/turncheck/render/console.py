@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from io import StringIO
-from typing import TYPE_CHECKING, Final
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Final, Protocol
+from unicodedata import combining, east_asian_width
 
-from msgspec import Struct
-from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
+from msgspec import Struct, field
 
 from turncheck.render.document import build_document
 from turncheck.render.links import Links, PathResolver, base_places
@@ -19,7 +16,7 @@ from turncheck.render.sinks.terminal_writer import TerminalWriter
 from turncheck.render.spans import Change, Entry, Line, NeutralSection, Prose, Row, line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from turncheck.comparison.model import Comparison
     from turncheck.render.wording.verdict import Verdict
@@ -28,8 +25,6 @@ if TYPE_CHECKING:
 _MOST: Final = 10
 _MOST_UNDER: Final = 100
 """Lines under the table: a figure that is worse must not be missed."""
-_PLAIN_WIDTH: Final = 10_000
-"""Without a terminal lines are not wrapped: whoever reads or greps a log wants complete lines."""
 _ABOVE_ALL: Final = ("suppressions", "asked", "settings")
 """What a change does to its own judgement comes first, and whole."""
 _FAILURES: Final = (
@@ -44,6 +39,57 @@ _STYLES: Final = {
 }  # fmt: skip
 
 
+Styled = tuple[tuple[str, str], ...]
+"""A line: its texts, each with its style."""
+
+
+class Paper(Protocol):
+    """What is printed on."""
+
+    def line(self, styled: Styled, indent: int = 0) -> None:
+        """Print a line so far from the left."""
+
+    def table(self, head: Sequence[str], rows: Sequence[Sequence[Styled]], right: Sequence[bool]) -> None:
+        """Print a table; ``right``: which columns are aligned there. Without a ``head`` there are only the rows."""
+
+    def written(self) -> str:
+        """Return all of it."""
+
+
+class PlainPaper(Struct):
+    """No terminal: lines are not wrapped, since whoever reads or greps a log wants complete lines."""
+
+    lines: list[str] = field(default_factory=list)
+
+    def line(self, styled: Styled, indent: int = 0) -> None:
+        """Print a line, without its styles."""
+        self.lines += [" " * indent + part for part in _text(styled).split("\n")]
+
+    def table(self, head: Sequence[str], rows: Sequence[Sequence[Styled]], right: Sequence[bool]) -> None:
+        """Print columns two spaces apart."""
+        cells = [*([list(head)] if head else []), *([_text(styled) for styled in row] for row in rows)]
+        widths = [max(map(_columns, column)) for column in zip_longest(*cells, fillvalue="")]
+        for row in cells:
+            gaps = [" " * (width - _columns(cell)) for cell, width in zip(row, widths, strict=False)]
+            aligned = zip(row, gaps, right, strict=False)
+            self.lines.append("  ".join(gap + cell if at_right else cell + gap for cell, gap, at_right in aligned))
+
+    def written(self) -> str:
+        """Return the lines."""
+        return "\n".join(self.lines)
+
+
+def _text(styled: Styled) -> str:
+    return "".join(text for text, _ in styled)
+
+
+def _columns(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(sign) else 2 if east_asian_width(sign) in "WF" else 1 for sign in text)
+
+
 def render_console(
     report: Report, comparison: Comparison | None, verdict: Verdict, links: Links, *, width: int | None = None
 ) -> Rendered:
@@ -53,28 +99,22 @@ def render_console(
         links: its ``folder`` is put before the paths, so that they open from the current folder.
         width: columns of the terminal, for colours and wrapped lines; ``None`` without one: plain lines.
     """
-    out = StringIO()
-    console = Console(
-        file=out,
-        width=width or _PLAIN_WIDTH,
-        force_terminal=width is not None,
-        color_system="standard" if width is not None else None,
-        highlight=False,
-        emoji=False,
-        markup=False,
-        legacy_windows=False,
-    )
+    paper: Paper = PlainPaper()
+    if width is not None:
+        from turncheck.render.terminal import Terminal  # imports Rich
+
+        paper = Terminal(width)
     compared = comparison if comparison and comparison.judged else None
     rooted = PathResolver(report, links.folder, base_places(compared))
     base = compared.baseline.commit or "" if compared else ""
     document = build_document(report, comparison, verdict, links, unfolded=_MOST)
     printer = _Printer(
-        console,
+        paper,
         TerminalWriter(links.folder, rooted, base),
         {section.name: section for section in document.sections},
     )
     if spans := version_line(report.project, links.folder):
-        console.print(Text(spans))
+        printer.line(spans)
     for name in _ABOVE_ALL:
         printer.all_of(name)
     for name in _FAILURES:
@@ -89,13 +129,13 @@ def render_console(
     printer.lines(printer.entries("skipped"), before="Not run: ")
     printer.lines(_tests_not_found(report), before="Not run: ")
     printer.lines(printer.entries("substituted"))
-    console.print()
+    printer.line()
     printer.gates()
-    console.print()
+    printer.line()
     printer.under("unseen")
     style = _STYLES["not judged" if verdict.reservation else verdict.outcome]
-    console.print(Text.assemble((verdict.in_words, style), f": {printer.writer.line(document.headline)}"))
-    content = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+    paper.line(((verdict.in_words, style), (f": {printer.writer.line(document.headline)}", "")))
+    content = "\n".join(line.rstrip() for line in paper.written().splitlines())
     return Rendered("summary.txt", "text/plain", content + "\n")
 
 
@@ -109,9 +149,13 @@ def _tests_not_found(report: Report) -> Iterator[Entry]:
 
 
 class _Printer(Struct, frozen=True):
-    console: Console
+    paper: Paper
     writer: TerminalWriter
     sections: dict[str, NeutralSection]
+
+    def line(self, text: str = "", style: str = "", indent: int = 0) -> None:
+        """Print a line of one style."""
+        self.paper.line(((text, style),), indent)
 
     def entries(self, name: str) -> list[Entry]:
         """The entries of a list; none if it has nothing to show."""
@@ -123,79 +167,73 @@ class _Printer(Struct, frozen=True):
         if name not in self.sections:
             return
         section = self.sections[name].cut(_MOST)
-        self.console.print(section.title, style="bold")
+        self.line(section.title, "bold")
         if section.note:
-            self._indented(self.writer.line(section.note), 2)
+            self.line(self.writer.line(section.note), indent=2)
         for entry in self.entries(name)[:_MOST]:
-            self._indented(self.writer.entry(entry), 2)
+            self.line(self.writer.entry(entry), indent=2)
             self._below(entry)
         if section.left_out:
-            self.console.print(f"  … and {section.left_out:,} more in report.html")
-        self.console.print()
+            self.line(f"  … and {section.left_out:,} more in report.html")
+        self.line()
 
     def all_of(self, name: str) -> None:
         """Print all entries of a section below its title."""
         if name in self.sections:
-            self.console.print(self.sections[name].title, style="bold")
+            self.line(self.sections[name].title, "bold")
             for entry in self.entries(name):
-                self._indented(self.writer.entry(entry), 2)
+                self.line(self.writer.entry(entry), indent=2)
             if left_out := self.sections[name].left_out:
-                self.console.print(f"  … and {left_out:,} more in comparison.json")
-            self.console.print()
+                self.line(f"  … and {left_out:,} more in comparison.json")
+            self.line()
 
     def under(self, name: str) -> None:
         """Print a section without a title of its own: its note, if any, and below it all of its entries."""
         if name in self.sections:
             section = self.sections[name].cut(_MOST_UNDER)
             if section.note:
-                self.console.print(self.writer.line(section.note))
+                self.line(self.writer.line(section.note))
             for entry in self.entries(name)[:_MOST_UNDER]:
-                self._indented(self.writer.entry(entry), 2)
+                self.line(self.writer.entry(entry), indent=2)
             if section.left_out:
-                self.console.print(f"  … and {section.left_out:,} more in comparison.json")
-            self.console.print()
+                self.line(f"  … and {section.left_out:,} more in comparison.json")
+            self.line()
 
     def lines(self, entries: Iterable[Entry], before: str = "") -> None:
         """Print entries, each a line of its own."""
         for entry in entries:
-            self.console.print(f"{before}{self.writer.entry(entry)}")
+            self.line(f"{before}{self.writer.entry(entry)}")
 
     def table(self, name: str) -> None:
         """Print rows of figures; the verdict on a difference has a column of its own."""
         if name not in self.sections:
             return
         section = self.sections[name]
-        table = Table(box=None, pad_edge=False, show_header=len(section.columns) > 2)
-        for column in section.columns:
-            table.add_column(column.title, justify="right" if column.align else "left")
-        table.add_column("")
-        for row in section.entries:
-            if isinstance(row, Row):
-                table.add_row(*(cell for line in row.cells for cell in self._cells(line)))
-        self.console.print(table)
-        self.console.print()
+        has_head = len(section.columns) > 2
+        head = [*(column.title for column in section.columns), ""] if has_head else []
+        rows = [
+            [cell for line in row.cells for cell in self._cells(line)]
+            for row in section.entries
+            if isinstance(row, Row)
+        ]
+        self.paper.table(head, rows, [*(bool(column.align) for column in section.columns), False])
+        self.line()
 
-    def _cells(self, line: Line) -> Iterator[Text]:
+    def _cells(self, line: Line) -> list[Styled]:
         if line and isinstance(line[0], Change):
             difference, worth = line[0].words
             mark = line[0].mark
             note = worth.removeprefix(mark)
-            yield Text(difference)
-            yield Text.assemble((worth.removesuffix(note), _STYLES.get(mark, "")), note)
-        else:
-            yield Text(self.writer.line(line))
+            return [((difference, ""),), ((worth.removesuffix(note), _STYLES.get(mark, "")), (note, ""))]
+        return [((self.writer.line(line), ""),)]
 
     def gates(self) -> None:
         """Print the gates: first the outcome of each."""
         for entry in self.entries("gates"):
             spans = self.writer.entry(entry)
-            self.console.print(Text.assemble((entry.sign, _STYLES[entry.sign]), f"  {spans}"))
+            self.paper.line(((entry.sign, _STYLES[entry.sign]), (f"  {spans}", "")))
             self._below(entry)
 
     def _below(self, entry: Entry) -> None:
         for below in self.writer.below(entry):
-            self._indented(f"- {below}", 4)
-
-    def _indented(self, line: str, columns: int) -> None:
-        """Print a line so that wrapped lines are indented as well."""
-        self.console.print(Padding(Text(line), (0, 0, 0, columns), expand=False))
+            self.line(f"- {below}", indent=4)

@@ -18,7 +18,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from turncheck.ci.base import NO_CHECKOUT, BaseSearch
-from turncheck.ci.base_files import NoFilesError, files_of_commit
 from turncheck.ci.git import Checkout, GitError
 from turncheck.ci.host import Base, CommitFiles, EarlierReports, Host, HostError, PreviousReport
 from turncheck.comparison.changes import SettingChange
@@ -37,8 +36,6 @@ from turncheck.run.assistant import asked_at_base, is_same_bot
 from turncheck.run.base_projects import BaseProject, BaseTree, paired
 from turncheck.run.evaluated_project import report_of_project
 from turncheck.run.inputs import AtCommit, Inputs, differing_files
-from turncheck.run.mended_base import needs_repair, repaired
-from turncheck.run.moved_assistants import moved_here
 from turncheck.run.named_baseline import read_baseline
 from turncheck.run.report_of import report_of
 from turncheck.settings.engines import ENGINES
@@ -235,6 +232,8 @@ class BaselineSearch(Struct):
             return None
         if files.is_empty:
             return Missing(f"its base ({base.commit[:8]}) has no files")
+        from turncheck.run.moved_assistants import moved_here  # only against a base
+
         tree = BaseTree(files.folder, self.top)
         words = words_of(self.given) if self.past is None else [str(self.top / self.past)]
         given = "project" in self.given or self.past is not None
@@ -258,6 +257,8 @@ class BaselineSearch(Struct):
 
     def _files_of(self, base: Base, stack: ExitStack) -> CommitFiles | None:
         """The base's files, if they can be had."""
+        from turncheck.ci.base_files import NoFilesError, files_of_commit  # what asks a host takes a while to import
+
         try:
             return stack.enter_context(files_of_commit(base.commit or "", self.checkout, self.host, self.top))
         except NoFilesError as error:
@@ -337,6 +338,8 @@ class BaselineSearch(Struct):
 
     def _with_repairs(self, found: Present, base: Base, there: _There | None, report: Report) -> Present:
         """The base as far as it can be read and trained; where only this change makes it so, measured repaired."""
+        from turncheck.run.mended_base import needs_repair, repaired  # only against a base
+
         if there is None or found.commit is None or found.commit != base.commit or not needs_repair(found.report):
             return found
         own = self._settings_there(there)

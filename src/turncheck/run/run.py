@@ -13,7 +13,6 @@ from turncheck.comparison.model import Baseline, Missing, Present
 from turncheck.comparison.quarantine import with_passes_of_base
 from turncheck.conclude import Outcome, conclude
 from turncheck.messages.errors import INTERRUPTED
-from turncheck.run.causes import with_causes
 from turncheck.run.evaluated_project import evaluate_project, rejudged_against_base
 from turncheck.run.inputs import NONE_PRECOMPUTED, Inputs, PrecomputedAnswers
 from turncheck.run.masking import masked, values_in
@@ -77,6 +76,8 @@ def run_and_conclude(
                 report = rejudged_against_base(report, baseline.report, evaluated.project, evaluated.cases_again)
                 report = with_passes_of_base(report, baseline.report)
                 if evaluated.run is not None and report.stopped is None:
+                    from turncheck.run.causes import with_causes  # only against a base
+
                     report = with_causes(report, baseline.report, compare(report, baseline), evaluated.run)
                 report = masked(report, values_in(evaluated.project))  # what was added, such as causes
         except KeyboardInterrupt:

@@ -299,7 +299,7 @@ class EmbeddedEngine(Engine):
         from turncheck.engines.embedded.training_key import policy_inputs, training_key
 
         learnt, domain = policy_inputs(self.project)
-        key = training_key("policies", learnt, domain=domain)
+        key = training_key(cache, "policies", learnt, domain=domain)
         if key is None:
             return None
         return cached_ensemble(cache, key, self.domain, lambda: train_ensemble(learnt, domain=domain))
@@ -372,12 +372,12 @@ class EmbeddedEngine(Engine):
 
     def _key(self, kind: str, learnt: Project, **more: Any) -> str | None:
         """Return the cache key for training language understanding; with vectors it includes their model."""
-        if self.vectors or self.allow_custom_code:
+        if self._cache is None or self.vectors or self.allow_custom_code:
             return None
         from turncheck.engines.embedded.training_key import nlu_inputs, training_key
 
         team = msgspec.to_builtins(self.team_confidences)
-        return training_key(kind, nlu_inputs(learnt), seed=self.seed, today=self.today, team=team, **more)
+        return training_key(self._cache, kind, nlu_inputs(learnt), seed=self.seed, today=self.today, team=team, **more)
 
     def parts(self) -> Mapping[Part, EngineInfo]:
         """Return the substitutions in language understanding and in the policies, as far as they were trained."""

@@ -20,11 +20,11 @@ from msgspec.structs import replace
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.messages.finding import Location
 from turncheck.messages.value_classes import field_names
-from turncheck.process.cache import surroundings
 from turncheck.project.model import Config, Project
 from turncheck.project.rasa_components import known_component
 
 if TYPE_CHECKING:
+    from turncheck.process.cache import Cache
     from turncheck.project.rasa_version import RasaVersion
 
 
@@ -44,10 +44,11 @@ class NoDigestError(TypeError):
     """A value has a type whose content is not fully known."""
 
 
-def training_key(kind: str, inputs: Project, **more: Any) -> str | None:
+def training_key(cache: Cache, kind: str, inputs: Project, **more: Any) -> str | None:
     """Return the key of a training, ``None`` if it depends on more than is known here.
 
     Args:
+        cache: where what is trained is kept.
         kind: what is trained.
         inputs: its inputs, without the project's files (see :mod:`turncheck.engines.embedded.training_key`).
         more: further values that it depends on (seed, folds).
@@ -56,7 +57,7 @@ def training_key(kind: str, inputs: Project, **more: Any) -> str | None:
         return None
     # The folder does not matter, since no component reads files.
     try:
-        return digest_of((kind, dataclasses.replace(inputs, root=_NOWHERE), more, surroundings()), places={})
+        return digest_of((kind, dataclasses.replace(inputs, root=_NOWHERE), more, cache.surroundings()), places={})
     except (NoDigestError, RecursionError):
         return None
 

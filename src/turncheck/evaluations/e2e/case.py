@@ -11,7 +11,6 @@ from turncheck.clock import evaluating_within
 from turncheck.evaluations.core.misunderstood import heard_in
 from turncheck.evaluations.coverage import digest_of
 from turncheck.evaluations.e2e import steps
-from turncheck.evaluations.e2e.botium.conversation import ScriptRun
 from turncheck.evaluations.resolved import Resolved, resolved_case
 from turncheck.messages.errors import EngineError, UnansweredError, UserError
 from turncheck.project.e2e.model import Assertion, CaseTurn, E2ECase, FlowsAsserted, MessageAsserted, SlotAsserted
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from turncheck.engines.conversation import ConversationEngine, CustomAction, Turn
+    from turncheck.evaluations.e2e.botium.conversation import ScriptRun
+    from turncheck.project.botium.model import Script
 
     Events = Sequence[Mapping[str, Any]]
 
@@ -373,6 +374,12 @@ def run_case(
     return CaseOutcome(talk.result(), talk.exercised)
 
 
+def _script_run(script: Script) -> ScriptRun:
+    from turncheck.evaluations.e2e.botium.conversation import ScriptRun  # most cases are no scripts
+
+    return ScriptRun(script)
+
+
 class _Talk:
     """A case in progress: what was judged so far, and whether it can go on."""
 
@@ -380,7 +387,7 @@ class _Talk:
         self.case = case
         self.resolved = resolved
         self.has_flows = has_flows
-        self.script = None if case.script is None else ScriptRun(case.script)
+        self.script = None if case.script is None else _script_run(case.script)
         self.judged: list[tuple[CaseTurn, list[steps.Judged]]] = []
         self.heard: dict[int, StoryParse] = {}
         """What was understood, by turn index."""

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final
 from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import suggestion
 from turncheck.process.regular_file import file_and_case, is_file, is_folder, is_there
-from turncheck.project.botium.folder import Suites
 from turncheck.project.botium.others import suites_without_convos
 from turncheck.project.e2e.model import E2ECase, E2ECases, Stub
 from turncheck.project.e2e.reader import FileReader, Named
@@ -28,6 +27,7 @@ from turncheck.yaml_tree.tree import parse_yaml
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from turncheck.project.botium.folder import Suite, Suites
     from turncheck.yaml_tree.source import Source
 
 
@@ -96,7 +96,15 @@ def read_cases(root: Path, paths: Iterable[Path | str]) -> E2ECases:
     folder = ProjectFolder(root)
     paths = tuple(paths)
     shared = SharedFixtures(folder)
-    suites = Suites(folder, [file for file, _ in map(file_and_case, paths) if is_folder(file)])
+    suites: list[Suites] = []
+
+    def suite_of(path: Path) -> Suite:
+        from turncheck.project.botium.folder import Suites  # most projects have none
+
+        if not suites:
+            suites.append(Suites(folder, [file for file, _ in map(file_and_case, paths) if is_folder(file)]))
+        return suites[0].of(path)
+
     wanted: dict[str, set[str]] = {}
     whole: set[str] = set()
     cases: list[E2ECase] = []
@@ -120,13 +128,13 @@ def read_cases(root: Path, paths: Iterable[Path | str]) -> E2ECases:
                 wanted.setdefault(shown, set()).add(name)
             if shown in files:
                 continue
-            opened = partial(FormatInput, fixtures=partial(shared.of, found), botium=partial(suites.of, found))
+            opened = partial(FormatInput, fixtures=partial(shared.of, found), botium=partial(suite_of, found))
             read = _read_file(folder, found, file_format, opened, must_have_cases=not is_folder(file))
             files.append(shown)
             cases += read.cases
             stubs += read.stubs
             findings += read.findings
-    findings += [*suites.findings, *folder.findings]
+    findings += [*(finding for known in suites for finding in known.findings), *folder.findings]
     faulty = {finding.location.path for finding in findings if finding.severity == "error"}
     for shown, names in wanted.items():
         there = [case.name for case in cases if case.location.path == shown]

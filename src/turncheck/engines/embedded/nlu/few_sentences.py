@@ -11,16 +11,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, Judged, Reliability, fit_factors, shuffled
 from turncheck.engines.embedded.nlu.classifiers import best_columns, softmax
 from turncheck.engines.embedded.nlu.linear import PENALTY, FeatureRows, LinearModel, fit_small
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+Floats: TypeAlias = "NDArray[np.float64]"
 
 # Multinomial logistic regression for few sentences, solved over their Gram matrix.
 #
@@ -33,8 +38,7 @@ _HALVINGS: Final = 30
 _TYPICAL_CURVATURE: Final = 0.01
 """An estimate of the second derivative of a sentence's loss, times the number of labels: it only affects the speed."""
 
-Floats = NDArray[np.float64]
-Objective = tuple[float, Floats]
+Objective: TypeAlias = "tuple[float, Floats]"
 """A value and its gradient."""
 
 
@@ -144,7 +148,7 @@ COST_OF_NGRAMS: Final = 10.0
 
 _WORD_BORDERS: Final = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
 
-Solver = Callable[[Floats, NDArray[np.int64], int], tuple[Floats, Floats]]
+Solver: TypeAlias = "Callable[[Floats, NDArray[np.int64], int], tuple[Floats, Floats]]"
 """Products of rows, the rows' labels, their number → weights of rows (rows, labels), and intercepts."""
 
 

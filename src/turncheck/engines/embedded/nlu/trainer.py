@@ -19,7 +19,6 @@ from turncheck.engines.embedded.nlu.plan import READS_SENTENCE_FEATURES, READS_T
 from turncheck.engines.embedded.nlu.spacy_model import make_tokenizer
 from turncheck.engines.embedded.nlu.steps import FEATURIZERS, extractor_of, load_step, train_step
 from turncheck.engines.embedded.training_key import NoDigestError, digest_of, nlu_inputs
-from turncheck.process.cache import Cache, surroundings
 from turncheck.process.one_thread import one_thread
 from turncheck.report.model import EngineInfo
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
+    from turncheck.process.cache import Cache
     from turncheck.project.model import Config, Project
     from turncheck.project.nlu_data import EntityAnnotation, Example
     from turncheck.report.trust import ConfidenceMap
@@ -56,7 +56,7 @@ def kept_step(cache: Cache | None, step: Step, training: Training) -> Component 
     if step.kind not in LEARNS:
         return train_step(step, training)
     learnt = learnt_by(step, training)  # without a cache, too: so that both learn the same
-    key = None if cache is None else step_key(step, learnt)
+    key = None if cache is None else step_key(cache, step, learnt)
     if cache is not None:
         found = read_kept(cache, key, _KIND, lambda members: _tried(load_step(step, members), learnt.batch))
         if found is not None:
@@ -94,7 +94,7 @@ def learnt_by(step: Step, training: Training) -> Lessons:
     return Lessons(examples, batch, training.seed, training.label_split, training.vectors)
 
 
-def step_key(step: Step, learnt: Lessons) -> str | None:
+def step_key(cache: Cache, step: Step, learnt: Lessons) -> str | None:
     """Return the key of a step, ``None`` if it is not cached: what it learns from has no digest, or is very large."""
     if learnt.vectors is not None:
         return None
@@ -102,7 +102,7 @@ def step_key(step: Step, learnt: Lessons) -> str | None:
     columns = batch.tokens, batch.sentence_features, batch.patterns, batch.dense_token_features
     inputs = learnt.examples, columns, learnt.seed, learnt.label_split
     try:
-        return digest_of((step.kind, step.component.name, step.parameters, inputs, surroundings()))
+        return digest_of((step.kind, step.component.name, step.parameters, inputs, cache.surroundings()))
     except (NoDigestError, RecursionError):
         return None
 
