@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from itertools import zip_longest
-from typing import TYPE_CHECKING, Final, Protocol
-from unicodedata import combining, east_asian_width
+from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from turncheck.render.document import build_document
 from turncheck.render.links import Links, PathResolver, base_places
+from turncheck.render.paper import PlainPaper
 from turncheck.render.phrases import version_line
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal_writer import TerminalWriter
 from turncheck.render.spans import Change, Entry, Line, NeutralSection, Prose, Row, line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from turncheck.comparison.model import Comparison
+    from turncheck.render.paper import Paper, Styled
     from turncheck.render.wording.verdict import Verdict
     from turncheck.report.model import Report
 
@@ -37,57 +37,6 @@ _STYLES: Final = {
     "failed": "bold red", "passed": "bold green", "not judged": "yellow",
     "real drop": "red", "worse": "red", "real gain": "green", "better": "green",
 }  # fmt: skip
-
-
-Styled = tuple[tuple[str, str], ...]
-"""A line: its texts, each with its style."""
-
-
-class Paper(Protocol):
-    """What is printed on."""
-
-    def line(self, styled: Styled, indent: int = 0) -> None:
-        """Print a line so far from the left."""
-
-    def table(self, head: Sequence[str], rows: Sequence[Sequence[Styled]], right: Sequence[bool]) -> None:
-        """Print a table; ``right``: which columns are aligned there. Without a ``head`` there are only the rows."""
-
-    def written(self) -> str:
-        """Return all of it."""
-
-
-class PlainPaper(Struct):
-    """No terminal: lines are not wrapped, since whoever reads or greps a log wants complete lines."""
-
-    lines: list[str] = field(default_factory=list)
-
-    def line(self, styled: Styled, indent: int = 0) -> None:
-        """Print a line, without its styles."""
-        self.lines += [" " * indent + part for part in _text(styled).split("\n")]
-
-    def table(self, head: Sequence[str], rows: Sequence[Sequence[Styled]], right: Sequence[bool]) -> None:
-        """Print columns two spaces apart."""
-        cells = [*([list(head)] if head else []), *([_text(styled) for styled in row] for row in rows)]
-        widths = [max(map(_columns, column)) for column in zip_longest(*cells, fillvalue="")]
-        for row in cells:
-            gaps = [" " * (width - _columns(cell)) for cell, width in zip(row, widths, strict=False)]
-            aligned = zip(row, gaps, right, strict=False)
-            self.lines.append("  ".join(gap + cell if at_right else cell + gap for cell, gap, at_right in aligned))
-
-    def written(self) -> str:
-        """Return the lines."""
-        return "\n".join(self.lines)
-
-
-def _text(styled: Styled) -> str:
-    return "".join(text for text, _ in styled)
-
-
-def _columns(text: str) -> int:
-    """How many columns of a terminal a text takes."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if combining(sign) else 2 if east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
 def render_console(

@@ -13,7 +13,7 @@ from rich.text import Text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.render.console import Styled
+    from turncheck.render.paper import Styled
 
 
 class Terminal:
