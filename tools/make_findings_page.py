@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from turncheck.validation.findings import manual
+from turncheck.validation.manual import manual
 
 if __name__ == "__main__":
     page = Path(__file__).parents[1] / "docs" / "findings.md"

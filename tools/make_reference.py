@@ -15,7 +15,7 @@ import yaml
 
 from turncheck.cli import build_parser
 from turncheck.settings.options import default_of, options
-from turncheck.validation.findings import CHECKS
+from turncheck.validation.catalogue import CHECKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

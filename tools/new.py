@@ -94,12 +94,9 @@ def {word}(facts: Facts) -> Iterator[Fault]:
         if example.text == "TODO":
             yield Fault("TODO: what is wrong, in a sentence.", example.location)
 '''
-    catalogue = SOURCE / "validation" / "catalogue_names.py"
     return Skeleton(
-        {SOURCE / "validation" / f"{word}.py": module},
+        {SOURCE / "validation" / "own" / f"{word}.py": module},
         (
-            Insertion(catalogue, r"UNDEFINED = \(", f"from turncheck.validation.{word} import {word}\n\n"),
-            Insertion(catalogue, r"    config_not_measured,", f"    {word},\n"),
             # The test of all checks wants a fault for each.
             Insertion(
                 Path("tests", "unit", "test_own_checks.py"),
@@ -107,10 +104,7 @@ def {word}(facts: Facts) -> Iterator[Fault]:
                 f'    "{name}": ([(N, "TODO: what is in the file", "TODO: the fault")], "data/nlu.yml:TODO"),\n',
             ),
         ),
-        (
-            "`catalogue_training.py` is the place of a check of sentences, stories or rules: move its two lines there.",
-            "Write the manual: python tools/make_findings_page.py",
-        ),
+        ("Write the manual: python tools/make_findings_page.py",),
     )
 
 

@@ -18,7 +18,8 @@ from turncheck.render.markdown import COMMENT_LIMIT, Fork, render_overview_comme
 from turncheck.render.page.page import distinct_names, render_page, slugs_of
 from turncheck.render.wording.gates import judge
 from turncheck.report.codec import BASELINE_NAME
-from turncheck.validation.findings import CHECKS, rule_texts
+from turncheck.validation.catalogue import CHECKS
+from turncheck.validation.manual import rule_texts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

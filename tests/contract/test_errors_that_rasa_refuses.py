@@ -20,7 +20,7 @@ from in_process import turncheck
 from rasa_verdicts import RECORDED, ask
 from refused_projects import CONTROL, ROWS, Row, write
 
-from turncheck.validation.findings import CHECKS
+from turncheck.validation.catalogue import CHECKS
 
 ROOT: Final = Path(__file__).parents[2]
 LEGACY: Final = ROOT / "tests" / "oracle" / "legacy"

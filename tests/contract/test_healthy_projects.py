@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from turncheck.project.reader import read_project
-from turncheck.validation.findings import CHECKS
+from turncheck.validation.catalogue import CHECKS
 from turncheck.validation.pipeline import validate
 
 TESTS = Path(__file__).parents[1]

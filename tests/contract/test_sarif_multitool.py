@@ -20,7 +20,7 @@ from turncheck import __version__
 from turncheck.commands.validate import Request, run_data_validate
 from turncheck.messages.finding import Finding, Location
 from turncheck.render.sarif import findings_sarif, run_sarif
-from turncheck.validation.findings import rule_texts
+from turncheck.validation.manual import rule_texts
 
 ORACLE = Path(__file__).parents[1] / "oracle" / "validate"
 HOSTILE = """\

@@ -13,7 +13,7 @@ from warnings_ng import Issue, issues
 from turncheck import __version__
 from turncheck.messages.finding import Finding, Location
 from turncheck.render.sarif import findings_sarif, run_sarif
-from turncheck.validation.findings import rule_texts
+from turncheck.validation.manual import rule_texts
 
 
 def test_a_run_has_an_issue_for_every_remark() -> None:

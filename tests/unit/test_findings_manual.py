@@ -13,8 +13,9 @@ from golden_texts import Golden
 
 from turncheck.messages.errors import UserError
 from turncheck.render.spans import PROSE_LIMIT
+from turncheck.validation.catalogue import CHECKS, OWN_CHECKS
 from turncheck.validation.catalogue_suites import CASE_CHECKS, SUITE_CHECKS
-from turncheck.validation.findings import CHECKS, OWN_CHECKS, explain, manual
+from turncheck.validation.manual import explain, manual
 
 ROOT = Path(__file__).parents[2]
 ORDER = {"never": 0, "on-warnings": 1, "always": 2}

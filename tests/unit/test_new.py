@@ -33,7 +33,7 @@ from turncheck.project.formats.registry import FORMATS
 from turncheck.platforms.registry import PLATFORMS
 from turncheck.render.outputs import OUTPUTS
 from turncheck.settings.engines import ENGINES
-from turncheck.validation.findings import CHECKS
+from turncheck.validation.catalogue import CHECKS
 print("intent-shouts" in CHECKS, "stats" in COMMANDS, "keyword" in ENGINES, "tabs" in FORMATS, "csv" in OUTPUTS)
 print("tone" in KINDS, "mybots" in PLATFORMS)
 print(metric_of("nlu.longest_sentence").section)

@@ -18,7 +18,7 @@ from turncheck.publishing.files import terminal_summary
 from turncheck.render.annotations import find_remarks
 from turncheck.render.markdown import render_comment
 from turncheck.report.codec import decode, encode
-from turncheck.validation.findings import CHECKS
+from turncheck.validation.catalogue import CHECKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

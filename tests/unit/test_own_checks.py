@@ -11,8 +11,8 @@ from small_project import DOMAIN, checked, places, read, write_project
 from turncheck.commands.validate import Request, check_project
 from turncheck.project.model import Project
 from turncheck.project.reader import read_nlu, read_project, read_stories
+from turncheck.validation.catalogue import OWN_CHECKS
 from turncheck.validation.facts import ProjectTests
-from turncheck.validation.findings import OWN_CHECKS
 from turncheck.validation.pipeline import validate
 
 D, N, S, R, C = "domain.yml", "data/nlu.yml", "data/stories.yml", "data/rules.yml", "config.yml"

@@ -22,8 +22,8 @@ from turncheck.commands.validate import Request, check_project
 from turncheck.comparison.changed_parts import changed_findings
 from turncheck.evaluations.validate.measure import validation_of
 from turncheck.messages.finding import Finding, Location, Name
+from turncheck.validation.catalogue import CHECKS
 from turncheck.validation.checks import FILE, PLACE, Check, check, declared
-from turncheck.validation.findings import CHECKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

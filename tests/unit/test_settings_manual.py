@@ -13,7 +13,7 @@ from turncheck.comparison.judged import read_rules
 from turncheck.report.model import GateSettings
 from turncheck.settings.file import read_settings_file
 from turncheck.settings.options import Settings, default_of, options
-from turncheck.validation.findings import CHECKS
+from turncheck.validation.catalogue import CHECKS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "settings.md").read_text(encoding="utf-8")
 (WHOLE,) = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)

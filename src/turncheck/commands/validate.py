@@ -170,7 +170,7 @@ def run_data_validate(
     Raises:
         UserError: there is no such folder or code, or a file cannot be written.
     """
-    from turncheck.validation.findings import explain
+    from turncheck.validation.manual import explain
 
     stream = sys.stdout if output is None else output
     if explain_code is not None:
@@ -425,7 +425,7 @@ def _write_report(checked: Checked, folder: Path, files: ReportFiles) -> None:
 
 def _sarif(checked: Checked, folder: Path) -> str:
     from turncheck.render.sarif import findings_sarif
-    from turncheck.validation.findings import rule_texts
+    from turncheck.validation.manual import rule_texts
 
     sarif = findings_sarif(
         checked.validated.findings,

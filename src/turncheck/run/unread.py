@@ -8,8 +8,8 @@ from turncheck.project.e2e.cases import read_cases
 from turncheck.report.model import Unread
 from turncheck.run.reading import read_given, read_tests
 from turncheck.validation.before_training import all_unreadable
+from turncheck.validation.catalogue import CHECKS
 from turncheck.validation.facts import missing_parts
-from turncheck.validation.findings import CHECKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

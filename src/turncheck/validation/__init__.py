@@ -1,1 +1,3 @@
-"""Project → findings. One module per family of checks; :mod:`.findings` knows every code. Start at :mod:`.pipeline`."""
+"""Project → findings. One module per family; :mod:`.catalogue` knows every code. Start at :mod:`.pipeline`."""
+
+from turncheck.validation import catalogue as catalogue

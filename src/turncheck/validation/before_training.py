@@ -19,9 +19,10 @@ from turncheck.messages.finding import Finding, Location, Name
 from turncheck.messages.phrasing import count
 from turncheck.project.config import policy_class, refused
 from turncheck.project.model import ActionStep, CheckpointStep, Project
+from turncheck.validation.catalogue import CHECKS
 from turncheck.validation.conflicts import loose_checkpoints
 from turncheck.validation.facts import Facts, gather
-from turncheck.validation.findings import CHECKS, found
+from turncheck.validation.findings import found
 from turncheck.validation.loading import loading_findings, lost_by_schema, read_findings
 from turncheck.yaml_tree.tree import YamlMapping, YamlSequence
 

@@ -1,7 +1,6 @@
 """Our own checks of names: what the project uses and nothing defines, and what it defines and nothing uses."""
 
 from turncheck.validation.checks import own_check as _check
-from turncheck.validation.other_files import config_not_measured, domain_not_measured
 
 UNDEFINED = (
     _check(
@@ -558,8 +557,6 @@ UNUSED = (
         matters_always=True,
         about=("place",),
     ),
-    config_not_measured,
-    domain_not_measured,
     _check(
         "suppression-unused",
         "warning",

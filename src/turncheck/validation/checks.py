@@ -1,4 +1,4 @@
-"""What a check is. The rows are in the ``catalogue_*`` modules, all of them in :mod:`.findings`."""
+"""What a check is. All rows are in :mod:`.catalogue`."""
 
 from __future__ import annotations
 
@@ -127,6 +127,9 @@ class Check(NamedTuple):
             return self.fails_stories
         return self.fails
 
+
+KNOWN: Final[dict[str, Check]] = {}
+"""The checks there are by code, once the catalogue is read: importing this package does that."""
 
 FAILS: dict[Severity, Fails] = {"error": "always", "warning": "on-warnings", "info": "never"}
 """What a finding of a severity does to the exit code, if that does not follow Rasa."""

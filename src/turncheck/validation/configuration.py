@@ -19,7 +19,8 @@ from turncheck.project.config import (
 )
 from turncheck.project.rasa_components import Slip, parameter_names, slips_in
 from turncheck.validation.facts import UTTER
-from turncheck.validation.findings import Places, found
+from turncheck.validation.findings import found
+from turncheck.validation.places import Places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

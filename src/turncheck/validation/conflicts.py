@@ -22,8 +22,9 @@ from turncheck.messages.errors import TrainingRefusedError
 from turncheck.messages.finding import Finding, Location, Name
 from turncheck.project import model
 from turncheck.project.config import policy_class
-from turncheck.validation.findings import Places, found
+from turncheck.validation.findings import found
 from turncheck.validation.names import learnable
+from turncheck.validation.places import Places
 from turncheck.validation.similarity import plain_words
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from turncheck.messages.phrasing import count as counted
 from turncheck.project.config import LEARNING_EXTRACTORS, is_custom, short_name
 from turncheck.project.model import Domain, Project, Story, UserStep
 from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, whitespace_words, word_borders
-from turncheck.validation.findings import Places, found, gathered, places_of
+from turncheck.validation.findings import found, gathered, places_of
 from turncheck.validation.names import pretrained_entities
+from turncheck.validation.places import Places
 from turncheck.validation.similarity import normalised, shown, splits_word, word_spans
 
 if TYPE_CHECKING:

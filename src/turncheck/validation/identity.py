@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from turncheck.messages.finding import Finding, Name
 from turncheck.project.folder import ProjectFolder
+from turncheck.validation.catalogue import CHECKS
 from turncheck.validation.checks import FILE, PLACE
-from turncheck.validation.findings import CHECKS
 from turncheck.validation.loading import HIDDEN
 from turncheck.yaml_tree.json_tree import parse_json
 from turncheck.yaml_tree.source import EscapeError, Source, YamlSource

@@ -21,10 +21,11 @@ from turncheck.project.model import CheckpointStep, Domain, Project
 from turncheck.project.project_file import DOMAIN_KEYS, ProjectFile
 from turncheck.project.rasa_version import SUPPORTED, parse_version
 from turncheck.validation import references, schemas
+from turncheck.validation.catalogue import CHECKS, reliable_findings
 from turncheck.validation.checks import Step
 from turncheck.validation.domain_loading import check_domain_file
 from turncheck.validation.facts import UTTER, Facts, read_data_files
-from turncheck.validation.findings import CHECKS, found, gathered, places_of, reliable_findings
+from turncheck.validation.findings import found, gathered, places_of
 from turncheck.validation.schemas import Fault, faults_of
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 from turncheck.yaml_tree.unquoted import SET_IT, unreadable_values, written

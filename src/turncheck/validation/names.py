@@ -16,7 +16,8 @@ from turncheck.messages.finding import Finding, Location, Name
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.config import DUCKLING_DIMENSIONS, LEARNING_EXTRACTORS, SPACY_DIMENSIONS, is_custom, short_name
 from turncheck.validation.facts import UTTER, Facts
-from turncheck.validation.findings import Places, found, of_blocks
+from turncheck.validation.findings import found, of_blocks
+from turncheck.validation.places import Places
 from turncheck.validation.response_variables import check_conditions, check_variables, variables_of
 from turncheck.yaml_tree.tree import YamlMapping, YamlSequence
 

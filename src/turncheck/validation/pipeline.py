@@ -20,12 +20,13 @@ from turncheck.project.folder import TOO_LARGE
 from turncheck.registry import blamed_on_plugin
 from turncheck.validation import configuration as config
 from turncheck.validation import conflicts, examples, loading, references, similarity
+from turncheck.validation.catalogue import CHECKS, reliable_findings
 from turncheck.validation.checks import Fails, Fault, declared
 from turncheck.validation.code import check_code
 from turncheck.validation.configuration import check_generation
 from turncheck.validation.examples import check_annotation_slips
 from turncheck.validation.facts import Facts, ProjectTests, gather
-from turncheck.validation.findings import CHECKS, found, found_by, reliable_findings
+from turncheck.validation.findings import found, found_by
 from turncheck.validation.loading import (
     LoadOrder,
     as_hidden,

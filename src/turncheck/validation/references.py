@@ -11,7 +11,8 @@ from turncheck.messages.finding import Finding, Location, Name
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.model import OrStep, Story, UserStep
 from turncheck.validation.facts import UTTER, Facts
-from turncheck.validation.findings import Places, found, gathered, of_blocks, places_of
+from turncheck.validation.findings import found, gathered, of_blocks, places_of
+from turncheck.validation.places import Places
 from turncheck.validation.response_variables import asked_by_forms
 from turncheck.yaml_tree.tree import YamlNode, YamlScalar, YamlSequence
 

@@ -12,7 +12,8 @@ from turncheck.dialogue.domain import DEFAULT_SLOTS
 from turncheck.messages.finding import Name
 from turncheck.messages.phrasing import suggestion
 from turncheck.validation.facts import UTTER, Facts
-from turncheck.validation.findings import Places, found
+from turncheck.validation.findings import found
+from turncheck.validation.places import Places
 from turncheck.yaml_tree.source import ScalarLines
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 

@@ -21,8 +21,9 @@ from msgspec.structs import replace
 from turncheck.messages.finding import Finding, Location, Name, Severity
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.folder import ProjectFolder
+from turncheck.validation.catalogue import CHECKS
 from turncheck.validation.facts import ProjectTests, missing_parts
-from turncheck.validation.findings import CHECKS, found
+from turncheck.validation.findings import found
 from turncheck.validation.loading import HIDDEN
 from turncheck.yaml_tree.tree import YamlDocument, YamlMapping, YamlNode, YamlScalar, YamlSequence, parse_yaml
 
