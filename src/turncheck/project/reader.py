@@ -58,7 +58,7 @@ from turncheck.project.model import Component, Config, Domain, Endpoint, Project
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS, ProjectFile, unreadable_parts
 from turncheck.project.rasa_components import patterns_read
 from turncheck.project.rasa_version import NEWEST, OLDEST, RasaVersion, recognise, version_too_high
-from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar
+from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 from turncheck.yaml_tree.unquoted import SET_IT, unreadable_values, written
 
 if TYPE_CHECKING:
@@ -129,7 +129,15 @@ def _unreadable_values(file: ProjectFile) -> Iterator[Finding]:
 ACTIONS: Final = "action_endpoint"
 KNOWN: Final = (
     *(ACTIONS, "nlg", "nlu", "models", "model", "tracker_store", "lock_store", "event_broker"),
-    *("vector_store", "model_groups", "privacy", "secrets_manager", "anonymization", "interaction_handling"),
+    *(
+        "vector_store",
+        "model_groups",
+        "mcp_servers",
+        "privacy",
+        "secrets_manager",
+        "anonymization",
+        "interaction_handling",
+    ),
 )
 """The endpoints of Rasa 3.6, followed by those of Rasa Pro, as far as known: it has more, and new ones are added."""
 _KEYS: Final = (
@@ -137,6 +145,8 @@ _KEYS: Final = (
     "actions_module",
 )
 """The keys of ``action_endpoint`` that Rasa reads; ``actions_module`` is for Rasa Pro, which then needs no server."""
+_LISTS: Final = frozenset({"model_groups", "mcp_servers"})
+"""What Rasa Pro has as lists of entries."""
 _HINT: Final = "See Rasa's documentation of the model configuration."
 
 
@@ -158,6 +168,8 @@ def endpoints_from_file(file: ProjectFile) -> tuple[dict[str, Endpoint], tuple[F
         if isinstance(node, YamlMapping):
             endpoints[str(key)] = Endpoint(str(key), node.data, root.key_location(key))
             findings += _action_server(root, node) if key == ACTIONS else ()
+        elif str(key) in _LISTS and isinstance(node, YamlSequence):
+            endpoints[str(key)] = Endpoint(str(key), {str(key): node.data}, root.key_location(key))
         elif not _is_nothing(node):
             hint = f"Write `url: {node.value}` below it." if _is_address(node) else _HINT
             findings.append(_schema(node, f"the endpoint '{key}' must be a mapping", hint))

@@ -56,6 +56,8 @@ _DOMAIN_TOP_KEYS: Final = frozenset(
 )
 _SCHEMA_OF_PRO: Final = "/slots/|/responses/[^/]+/[0-9]+/condition"
 """Where Rasa Pro accepts more in a CALM project than Rasa's schema does."""
+_KEYS_OF_PRO: Final = frozenset({"translation"})
+"""Keys of responses that only Rasa Pro reads."""
 _CALM_TOP_KEYS: Final = frozenset({"flows", "e2e_tests", "test_cases", "fixtures", "metadata"})
 
 
@@ -72,7 +74,10 @@ def check_files(facts: Facts) -> Iterator[Finding]:
         yield from faults
         if file.role == "config" and file.mapping is not None:
             yield from importer_faults(file.mapping)
-        if file.role in {"domain", "config"} or file.has_nlu or file.has_stories:
+        is_trained = (
+            not is_calm or file.role != "config"
+        )  # variables are set where Rasa Pro runs, and nothing is trained
+        if (file.role in {"domain", "config"} and is_trained) or file.has_nlu or file.has_stories:
             yield from check_unreadable_values(file.document.root)
         if file.mapping is not None and file.role in {"domain", "data"}:
             yield from _version(file.mapping)
@@ -91,7 +96,7 @@ def is_domain_file(project: Project, file: ProjectFile) -> bool:
 
 def _schema_faults(file: ProjectFile, root: YamlNode, *, is_calm: bool = False) -> Iterator[Finding]:
     for fault in _faults_by_schema(file, root):
-        if is_calm and re.match(_SCHEMA_OF_PRO, fault.path):
+        if is_calm and (re.match(_SCHEMA_OF_PRO, fault.path) or fault.unknown in _KEYS_OF_PRO):
             continue
         place = f" (at {fault.path})" if fault.path else ""
         near = suggestion(fault.unknown, fault.keys) if fault.unknown else ""

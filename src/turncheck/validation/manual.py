@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import MANUAL_AT
 from turncheck.messages.phrasing import nearest
-from turncheck.platforms.registry import PLATFORMS, parts
+from turncheck.platforms.registry import parts
 from turncheck.validation.catalogue import CHECKS, OWN_CHECKS
 from turncheck.validation.catalogue_rasa import RASA_CHECKS
 from turncheck.validation.catalogue_suites import CASE_CHECKS, QUARANTINE_CHECKS, SUITE_CHECKS
@@ -31,6 +31,7 @@ right examples; `turncheck data validate --explain CODE` prints a section of it.
 | [turncheck's own](#turnchecks-own) | the same commands |
 | [In end-to-end test cases](#in-end-to-end-test-cases) | `test e2e` and `run` |
 | [In batch suites](#in-batch-suites) | `test batch` and `run` |
+| [In flows (CALM)](#in-flows-calm) | `data validate` and `run` |
 | [In the export of a Kore.ai assistant](#in-the-export-of-a-koreai-assistant) | `data validate` and `run` |
 
 **Severity.** `data validate` shows turncheck's own findings as `info` (a few as warnings), and with `--strict` at the
@@ -85,8 +86,8 @@ def manual() -> str:
     sections += ["## In end-to-end test cases\n", *map(manual_section, CASE_CHECKS)]
     sections += ["## In batch suites\n", *map(manual_section, SUITE_CHECKS)]
     sections += ["## In turncheck.quarantine.yml\n", *map(manual_section, QUARANTINE_CHECKS)]
-    for name, part in parts("catalogue").items():
-        sections += [f"## In the export of {PLATFORMS[name].one}\n", *map(manual_section, part.CHECKS)]
+    for part in parts("catalogue").values():
+        sections += [f"## {part.SECTION}\n", *map(manual_section, part.CHECKS)]
     return "\n".join(sections)
 
 

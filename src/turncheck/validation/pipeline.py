@@ -225,6 +225,11 @@ def _check_keywords(facts: Facts) -> Iterable[Finding]:
     return check_keywords(facts)
 
 
+def _check_of_platform(facts: Facts) -> Iterable[Finding]:
+    more = facts.project.platform.part("more_checks")
+    return () if more is None else more.findings(facts)
+
+
 RASA_STAGES: Final = (
     Stage(_with_data, (check_emptiness,)),
     Stage(
@@ -282,6 +287,7 @@ OWN_STAGES: Final = (
             examples.check_lookups,
         ),
     ),
+    Stage(_with_data, (_check_of_platform,)),
     Stage(_with_domain, (check_undefined, check_code, check_buttons, check_unused, check_test_names)),
     Stage(
         _with_data,

@@ -5,6 +5,7 @@ from typing import Final
 from turncheck.messages.finding import Severity
 from turncheck.validation.checks import FAILS, Check
 
+SECTION: Final = "In the export of a Kore.ai assistant"
 _ONLY_STRICT: Final = "It is only looked for with `--strict` or `strict: true`."
 
 

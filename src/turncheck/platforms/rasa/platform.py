@@ -6,4 +6,10 @@ from typing import Final
 
 from turncheck.platforms.base import Platform
 
-RASA: Final = Platform("rasa", "a Rasa project", "Rasa projects", "turncheck.platforms.rasa")
+RASA: Final = Platform(
+    "rasa",
+    "a Rasa project",
+    "Rasa projects",
+    "turncheck.platforms.rasa.flows",
+    brings=("catalogue", "more_checks"),
+)

@@ -1,0 +1,208 @@
+"""What a CALM project's flows name and define, collected once for all checks of flows and of their tests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from turncheck.platforms.rasa.flows import vocabulary
+from turncheck.platforms.rasa.flows.conditions import ConditionError, Parsed, parse_condition
+from turncheck.platforms.rasa.flows.payloads import Button, buttons_of
+from turncheck.platforms.rasa.flows.reader import read_flow_file
+from turncheck.validation.facts import UTTER
+
+if TYPE_CHECKING:
+    from turncheck.platforms.rasa.flows.model import Condition, Flow, FlowFile, Named, Step
+    from turncheck.project.model import Project, Slot
+    from turncheck.validation.facts import Facts
+
+SLOT_WORD: Final = re.compile(r"slots\.([\w\-]+)")
+_IN_TEXT: Final = re.compile(r"{([^\n{}\[.!:%]+)")
+_IN_TEMPLATE: Final = re.compile(r"slots\.([\w\-]+)|{{-?\s*([\w\-]+)")
+_AGENT_FOLDER: Final = "sub_agents"
+_AGENT_NAME: Final = re.compile(r"^[ \t]+name:[ \t]*['\"]?([\w\-]+)", re.MULTILINE)
+
+
+class Used(NamedTuple):
+    """A name that a step of a flow uses."""
+
+    flow: Flow
+    step: Step | None
+    name: Named
+
+
+def files_with_flows(project: Project) -> tuple[FlowFile, ...]:
+    """Return the files of a project that have flows, in their order."""
+    return tuple(
+        read_flow_file(file.path, file.mapping)
+        for file in project.files
+        if file.role == "data" and file.mapping is not None and "flows" in file.mapping.items
+    )
+
+
+class FlowFacts:
+    """A CALM project, indexed by names."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.project = facts.project
+        self.files = files_with_flows(facts.project)
+        self.flows: dict[str, Flow] = {}
+        for flow in (flow for file in self.files for flow in file.flows):
+            self.flows.setdefault(flow.name, flow)
+        self._parsed: dict[str, Parsed | ConditionError] = {}
+
+    # --- what there is ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def flow_names(self) -> frozenset[str]:
+        """The flows of the project, and the patterns."""
+        return frozenset((*self.flows, *vocabulary.PATTERNS))
+
+    @cached_property
+    def actions(self) -> frozenset[str]:
+        """The actions that a flow may name, without responses."""
+        return self.facts.actions | vocabulary.ACTIONS
+
+    @cached_property
+    def responses(self) -> frozenset[str]:
+        """The responses that there are, with those that Rasa brings."""
+        retrieval = {f"{UTTER}{intent}" for intent in self.facts.retrieval_intents}
+        return self.facts.responses | vocabulary.RESPONSES | retrieval
+
+    @cached_property
+    def slots(self) -> frozenset[str]:
+        """The slots that there are, with those that Rasa brings."""
+        return self.facts.slots | self.facts.default_slots | vocabulary.SLOTS
+
+    @cached_property
+    def agents(self) -> frozenset[str]:
+        """The sub-agents, which flows may call, by the configurations below ``sub_agents``."""
+        folder = self.project.root / _AGENT_FOLDER
+        found = set()
+        for file in sorted(folder.glob("*/*.y*ml")) if folder.is_dir() else ():
+            try:
+                text = file.read_text(encoding="utf-8", errors="replace")
+            except OSError:
+                continue
+            found.add(file.parent.name)
+            found.update(_AGENT_NAME.findall(text))
+        return frozenset(found)
+
+    def slot(self, name: str) -> Slot | None:
+        """Return a slot of the domain."""
+        return self.project.domain.slots.get(name)
+
+    def has_response(self, name: str) -> bool:
+        """Whether something can say a response of this name."""
+        return name in self.responses or vocabulary.may_be_built_in(name)
+
+    # --- what flows use -----------------------------------------------------------------------------------------------
+
+    def steps(self) -> Iterator[tuple[Flow, Step]]:
+        """All steps with their flow."""
+        for file in self.files:
+            for flow in file.flows:
+                for step in flow.all_steps:
+                    yield flow, step
+
+    def conditions(self) -> Iterator[tuple[Flow, Condition]]:
+        """All conditions with their flow."""
+        for file in self.files:
+            for flow in file.flows:
+                for condition in flow.conditions:
+                    yield flow, condition
+
+    def parsed(self, condition: Condition) -> Parsed | ConditionError:
+        """Return a condition parsed, or why it cannot be."""
+        if condition.text not in self._parsed:
+            try:
+                self._parsed[condition.text] = parse_condition(condition.text)
+            except ConditionError as error:
+                self._parsed[condition.text] = error
+        return self._parsed[condition.text]
+
+    def slots_of(self, condition: Condition) -> tuple[str, ...]:
+        """Return the slots that a condition reads, in its order."""
+        return tuple(dict.fromkeys(SLOT_WORD.findall(condition.text)))
+
+    @cached_property
+    def linked(self) -> frozenset[str]:
+        """The flows that a step starts, and those that a button or a message of a test starts."""
+        names = {step.name.name for _, step in self.steps() if step.kind in {"link", "call"} and step.name}
+        names |= {name for button in self.buttons for name in button.payload.flows}
+        return frozenset(names)
+
+    @cached_property
+    def buttons(self) -> tuple[Button, ...]:
+        """The buttons of all responses whose payload is a command."""
+        return tuple(buttons_of(self.facts))
+
+    @cached_property
+    def said_by_flows(self) -> frozenset[str]:
+        """The responses that flows say: as actions, as questions, as rejections."""
+        names = set()
+        for _, step in self.steps():
+            names |= {one.name for one in (step.utter, step.name) if one is not None}
+            names |= {rejection.utter.name for rejection in step.rejections if rejection.utter is not None}
+            if step.kind == "collect" and step.name is not None:
+                names.add(f"utter_ask_{step.name.name}")
+        return frozenset(names)
+
+    @cached_property
+    def set_slots(self) -> frozenset[str]:
+        """The slots that steps, buttons and tools set."""
+        names = {one.slot.name for _, step in self.steps() for one in step.assignments}
+        names |= {one.name for _, step in self.steps() for one in step.fills}
+        names |= {slot for button in self.buttons for slot, _ in button.payload.slots}
+        return frozenset(names)
+
+    @cached_property
+    def read_slots(self) -> frozenset[str]:
+        """The slots that flows, conditions, responses, mappings and forms read or ask for."""
+        names = {slot for _, condition in self.conditions() for slot in self.slots_of(condition)}
+        for flow, step in self.steps():
+            names |= {named.name for named in flow.persisted}
+            if step.kind == "collect" and step.name is not None:
+                names.add(step.name.name)
+            names |= {one.name for one in step.reads}
+            for named in (step.name, step.utter):
+                names.update(SLOT_WORD.findall(named.name) if named is not None else ())
+        names |= set(self._in_responses)
+        return frozenset(names)
+
+    @cached_property
+    def _in_responses(self) -> frozenset[str]:
+        names: set[str] = set()
+        for response in self.project.domain.responses.values():
+            for variation in response.variations:
+                for text in _texts(dict(variation.content)):
+                    names |= {name.strip() for name in _IN_TEXT.findall(text)}
+                    names |= {name for pair in _IN_TEMPLATE.findall(text) for name in pair if name}
+                names |= {str(one.get("name")) for one in variation.conditions if isinstance(one, dict)}
+        return frozenset(names)
+
+    @cached_property
+    def in_prompts(self) -> str:
+        """The text of the project's prompts, which may read any slot."""
+        found = []
+        for suffix in ("jinja2", "jinja", "j2"):
+            for file in sorted(self.project.root.rglob(f"*.{suffix}"))[:200]:
+                try:
+                    found.append(file.read_text(encoding="utf-8", errors="replace")[:200_000])
+                except OSError:
+                    continue
+        return "\n".join(found)
+
+
+def _texts(content: Any) -> Iterator[str]:
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, Mapping):
+        for below in content.values():
+            yield from _texts(below)
+    elif isinstance(content, (list, tuple)):
+        for below in content:
+            yield from _texts(below)

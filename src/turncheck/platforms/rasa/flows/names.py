@@ -1,0 +1,255 @@
+"""Names in flows that nothing defines, and what flows define or the domain has and nothing uses."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final
+
+from turncheck.messages.finding import Location, Name
+from turncheck.messages.phrasing import count, suggestion
+from turncheck.platforms.rasa.flows import vocabulary
+from turncheck.platforms.rasa.flows.model import PATTERN, Named
+from turncheck.validation.facts import UTTER
+from turncheck.validation.findings import found
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from turncheck.messages.finding import Finding
+    from turncheck.platforms.rasa.flows.facts import FlowFacts
+    from turncheck.platforms.rasa.flows.model import Flow
+
+_Use = tuple["Flow", "Named"]
+
+
+def undefined_names(facts: FlowFacts) -> Iterator[Finding]:
+    """Flows, actions, responses, slots and intents that flows name, each once for each flow."""
+    yield from _undefined("flow", _flows(facts), "leads to the flow", "which does not exist", facts.flow_names)
+    yield from _actions(facts)
+    known = facts.facts.responses | vocabulary.RESPONSES
+    said = ((flow, named) for flow, named in _responses(facts) if not facts.has_response(named.name))
+    yield from _undefined("response", said, "says the response", "which the domain does not define", known)
+    slots = ((flow, named) for flow, named in _slots(facts) if named.name not in facts.slots)
+    yield from _undefined("slot", slots, "uses the slot", "which the domain does not define", facts.facts.slots)
+    intents = facts.facts.intents | facts.facts.nlu_intents.keys()
+    triggers = ((flow, one.intent) for flow in _all(facts) for one in flow.triggers if one.intent.name not in intents)
+    what = "which the domain does not list"
+    yield from _undefined("intent", triggers, "is started by the intent", what, intents)
+
+
+def _undefined(kind: str, uses: Iterable[_Use], verb: str, why: str, known: Collection[str]) -> Iterator[Finding]:
+    places: dict[tuple[str, str], list[Location]] = defaultdict(list)
+    for flow, named in uses:
+        if not named.is_computed:
+            places[flow.name, named.name].append(named.location)
+    for (flow_name, name), (first, *others) in places.items():
+        message = f"The flow '{flow_name}' {verb} '{name}', {why}."
+        names = (Name("flow", flow_name), Name(kind, name)) if kind != "flow" else (Name(kind, name),)
+        about = (Name("in flow", flow_name), Name(kind, name))
+        near = suggestion(name, known)
+        yield found(f"flow-{kind}-undefined", message, first, near, others, names=names, about=about)
+
+
+def _all(facts: FlowFacts) -> Iterator[Flow]:
+    return (flow for file in facts.files for flow in file.flows)
+
+
+def _flows(facts: FlowFacts) -> Iterator[_Use]:
+    for flow, step in facts.steps():
+        if step.name is None or step.kind not in {"link", "call"} or step.on_server:
+            continue
+        known = facts.flow_names if step.kind == "link" else facts.flow_names | facts.agents
+        if step.name.name not in known and not step.name.name.startswith(PATTERN) and not step.is_agent:
+            yield flow, step.name
+
+
+def _actions(facts: FlowFacts) -> Iterator[Finding]:
+    named = [(flow, step.name) for flow, step in facts.steps() if step.kind == "action" and step.name is not None]
+    named += [(flow, step.collect_action) for flow, step in facts.steps() if step.collect_action is not None]
+    uses = [(flow, one) for flow, one in named if not one.name.startswith(UTTER) and one.name not in facts.actions]
+    known = facts.facts.actions | facts.facts.responses
+    yield from _undefined("action", uses, "runs the action", "which the domain does not list", known)
+
+
+def _responses(facts: FlowFacts) -> Iterator[_Use]:
+    listed = set(facts.project.domain.actions)
+    for flow, step in facts.steps():
+        is_said = step.kind == "action" and step.name is not None and step.name.name.startswith(UTTER)
+        if is_said and step.name is not None and step.name.name not in listed:
+            yield flow, step.name
+        if step.utter is not None:
+            yield flow, step.utter
+        yield from ((flow, one.utter) for one in step.rejections if one.utter is not None)
+
+
+def _slots(facts: FlowFacts) -> Iterator[_Use]:
+    for flow in _all(facts):
+        yield from ((flow, named) for named in flow.persisted)
+        for condition in flow.conditions:
+            yield from ((flow, Named(slot, condition.location)) for slot in facts.slots_of(condition))
+        for step in flow.all_steps:
+            if step.kind == "collect" and step.name is not None:
+                yield flow, step.name
+            yield from ((flow, one.slot) for one in step.assignments)
+            yield from ((flow, named) for named in (*step.reads, *step.fills))
+
+
+def questions(facts: FlowFacts) -> Iterator[Finding]:
+    """Slots that flows collect and that nothing asks for, each once."""
+    domain = facts.project.domain
+    places: dict[str, list[tuple[Flow, Location]]] = defaultdict(list)
+    for flow, step in facts.steps():
+        name = step.name
+        if step.kind != "collect" or name is None or name.is_computed or name.name in vocabulary.SLOTS:
+            continue
+        if step.utter is not None or step.collect_action is not None or name.name not in facts.slots:
+            continue  # what is missing there is reported as that
+        response, action = f"utter_ask_{name.name}", f"action_ask_{name.name}"
+        if response not in facts.facts.responses and not {response, action} & set(domain.actions):
+            places[name.name].append((flow, name.location))
+    for slot, ((flow, first), *others) in places.items():
+        message = f"The flow '{flow.name}' collects '{slot}', and nothing asks for it: there is no 'utter_ask_{slot}'."
+        near = suggestion(f"utter_ask_{slot}", facts.facts.responses)
+        more = tuple(location for _, location in others)
+        names = (Name("flow", flow.name), Name("slot", slot))
+        yield found("flow-question-missing", message, first, near, more, names=names, about=(Name("slot", slot),))
+
+
+_LEFT_TO_CODE: Final = "controlled"
+"""The mapping that leaves a slot to actions, steps and buttons; `custom` was also filled by models before Rasa 3.12."""
+
+
+def unfillable(facts: FlowFacts) -> Iterator[Finding]:
+    """Slots that flows collect or decide by, and that neither users nor steps, buttons or code can fill."""
+    collected: dict[str, tuple[Flow, Named]] = {}
+    for flow, named in _slots(facts):
+        collected.setdefault(named.name, (flow, named))
+    for name, (flow, named) in collected.items():
+        slot = facts.slot(name)
+        if slot is None or not slot.mappings or name in vocabulary.SLOTS or slot.initial_value is not None:
+            continue
+        if any(mapping.type != _LEFT_TO_CODE or mapping.action for mapping in slot.mappings):
+            continue
+        if name in facts.set_slots or _in_code(facts, name) or not _has_code(facts):
+            continue
+        message = f"Nothing can fill the slot '{name}', which the flow '{flow.name}' uses."
+        names = (Name("slot", name), Name("flow", flow.name))
+        about = (Name("slot", name),)
+        yield found(
+            "flow-slot-never-filled", message, slot.location, others=(named.location,), names=names, about=about
+        )
+
+
+def _in_code(facts: FlowFacts, name: str) -> bool:
+    return name in facts.facts.code.quoted
+
+
+def _has_code(facts: FlowFacts) -> bool:
+    """Whether the code of the actions is there: without it, nobody knows what it sets."""
+    custom = set(facts.project.domain.actions) - vocabulary.ACTIONS
+    return not any(not name.startswith(UTTER) for name in custom) or bool(facts.facts.code.quoted)
+
+
+# --- unused ----------------------------------------------------------------------------------------------------------
+
+
+def unused(facts: FlowFacts) -> Iterator[Finding]:
+    """Flows that cannot begin, slots that nothing reads, responses that nothing says."""
+    for flow in _all(facts):
+        never = flow.guard is not None and (flow.guard.constant is False or flow.guard.text.lower() == "false")
+        if never and not flow.triggers and not flow.is_pattern and flow.name not in facts.linked:
+            message = f"Nothing starts the flow '{flow.name}': its guard is false, and no step links to it or calls it."
+            yield found("flow-unused", message, flow.location, names=(Name("flow", flow.name),))
+    yield from _unused_slots(facts)
+    yield from _unused_responses(facts)
+
+
+def _unused_slots(facts: FlowFacts) -> Iterator[Finding]:
+    written = facts.set_slots | {use.slot for _, use in facts.facts.slot_steps()}
+    in_forms = {slot for form in facts.project.domain.forms.values() for slot in form.required_slots}
+    for slot in facts.project.domain.slots.values():
+        if slot.name in facts.read_slots | written | in_forms | vocabulary.SLOTS or _in_code(facts, slot.name):
+            continue
+        if slot.name in facts.in_prompts or slot.influence_conversation or facts.project.stories or facts.project.rules:
+            continue
+        message = f"Nothing uses the slot '{slot.name}'."
+        yield found("flow-slot-unused", message, slot.location, names=(Name("slot", slot.name),))
+
+
+def _unused_responses(facts: FlowFacts) -> Iterator[Finding]:
+    of_stories = {step.action for _, step in facts.facts.action_steps()}
+    asked = {f"utter_ask_{slot}" for slot in facts.slots} | {f"utter_ask_{form}" for form in facts.facts.forms}
+    retrieval = {f"{UTTER}{intent}" for intent in facts.facts.retrieval_intents}
+    used = facts.said_by_flows | of_stories | asked | retrieval | vocabulary.RESPONSES
+    prefixes = tuple(f"utter_ask_{form}_" for form in facts.facts.forms)
+    policies = [component.name for component in facts.project.config.policies or ()]
+    unknown = any(name.endswith(_SAYS_ANY) for name in policies)
+    for response in facts.project.domain.responses.values():
+        name = response.name
+        base = name.partition("/")[0]
+        if {name, base} & used or vocabulary.may_be_built_in(name) or _in_code(facts, name):
+            continue
+        if unknown or (prefixes and name.startswith(prefixes)) or _may_be_computed(facts, name):
+            continue
+        message = f"Nothing says the response '{name}'."
+        yield found("flow-response-unused", message, response.location, names=(Name("response", name),))
+
+
+_SAYS_ANY: Final = "IntentlessPolicy"
+"""The policy that may say any response."""
+
+
+def _may_be_computed(facts: FlowFacts, name: str) -> bool:
+    """Whether code puts such a name together: a string of it, up to what is filled in, begins the name."""
+    beginnings = (text.partition("{")[0] for text in facts.facts.code.quoted if "{" in text or text.endswith("_"))
+    return any(name.startswith(beginning) for beginning in beginnings if beginning.startswith(UTTER))
+
+
+# --- the same name, or nearly ----------------------------------------------------------------------------------------
+
+
+def names_by_case(facts: FlowFacts) -> Iterator[Finding]:
+    """Flows, slots, responses and actions whose names only differ by case."""
+    domain = facts.project.domain
+    kinds: dict[str, dict[str, Location]] = {
+        "flow": {flow.name: flow.location for flow in _all(facts)},
+        "slot": {name: slot.location for name, slot in domain.slots.items()},
+        "response": {name: response.location for name, response in domain.responses.items()},
+        "action": {name: action.location for name, action in domain.actions.items()},
+    }
+    for kind, places in kinds.items():
+        groups: dict[str, list[str]] = defaultdict(list)
+        for name in places:
+            groups[name.lower()].append(name)
+        for names in groups.values():
+            if len(names) > 1:
+                first, second, *_ = sorted(names)
+                message = f"The {kind}s '{first}' and '{second}' only differ by upper and lower case."
+                about = tuple(Name(kind, name) for name in sorted(names))
+                yield found("flow-names-differ-by-case", message, places[second], others=(places[first],), names=about)
+
+
+def repeated_flows(facts: FlowFacts) -> Iterator[Finding]:
+    """Flows of one name in several files, and flows with the same description."""
+    first: dict[str, Flow] = {}
+    for flow in _all(facts):
+        if flow.name in first:
+            message = f"There are two flows '{flow.name}'."
+            places = (first[flow.name].location,)
+            yield found("flow-repeated", message, flow.location, others=places, names=(Name("flow", flow.name),))
+        first.setdefault(flow.name, flow)
+    described: dict[str, list[Flow]] = defaultdict(list)
+    for flow in first.values():
+        if not flow.description:
+            message = f"The flow '{flow.name}' has no description."
+            yield found("flow-description-missing", message, flow.location, names=(Name("flow", flow.name),))
+        elif not flow.is_pattern and not (flow.guard is not None and flow.guard.constant is False):
+            described[" ".join(flow.description.lower().split())].append(flow)
+    for one, *others in described.values():
+        if others:
+            shown = f"'{others[0].name}'" if len(others) == 1 else count(len(others), "other flow")
+            message = f"The flow '{one.name}' has the same description as {shown}."
+            about = tuple(Name("flow", flow.name) for flow in (one, *others))
+            more = tuple(flow.description_location or flow.location for flow in others)
+            location = one.description_location or one.location
+            yield found("flow-description-repeated", message, location, others=more, names=about)

@@ -1,0 +1,206 @@
+"""What is wrong with conditions of flows: they cannot be read, never hold, or hold otherwise than they look."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.messages.finding import Name
+from turncheck.messages.phrasing import shortened, suggestion
+from turncheck.platforms.rasa.flows.conditions import (
+    Compared,
+    ConditionError,
+    Expression,
+    Value,
+    Values,
+    Word,
+    parts_of,
+    tried,
+)
+from turncheck.validation.findings import found
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from turncheck.messages.finding import Finding, Location
+    from turncheck.platforms.rasa.flows.facts import FlowFacts
+    from turncheck.platforms.rasa.flows.model import Branch, Condition, Flow
+    from turncheck.project.model import Slot
+
+_NAMESPACES: Final = ("slots.", "context.", "pattern.")
+_LONGEST: Final = 80
+
+
+def truths(facts: FlowFacts) -> Iterator[Finding]:
+    """All checks of this module."""
+    reported: set[Location] = set()
+    for flow, condition in facts.conditions():
+        parsed = facts.parsed(condition)
+        if isinstance(parsed, ConditionError):
+            message = f"The condition '{_shown(condition)}' of the flow '{flow.name}' cannot be read: {parsed}."
+            yield found("flow-condition-invalid", message, condition.location, about=_about(flow, condition))
+            continue
+        here = [*_values(facts, flow, condition, parsed.root), *_bare_words(facts, flow, condition, parsed.root)]
+        reported.update(finding.location for finding in here)
+        yield from here
+        if parsed.mixes:
+            message = (
+                f"'{_shown(condition)}' has 'and' before 'or' without parentheses: Rasa evaluates 'or' first there."
+            )
+            yield found("flow-condition-order", message, condition.location, about=_about(flow, condition))
+    yield from (finding for finding in _never(facts) if finding.location not in reported)
+
+
+def _about(flow: Flow, condition: Condition) -> tuple[Name, ...]:
+    return Name("flow", flow.name), Name("condition", condition.text)
+
+
+def _shown(condition: Condition) -> str:
+    return shortened(condition.text, _LONGEST)
+
+
+# --- values that a slot never has ------------------------------------------------------------------------------------
+
+
+def _values(facts: FlowFacts, flow: Flow, condition: Condition, root: Expression) -> Iterator[Finding]:
+    for word, value in _pairs(root):
+        slot = facts.slot(word.removeprefix("slots."))
+        if slot is None or not word.startswith("slots."):
+            continue
+        what = _why_never(slot, value)
+        if what is None:
+            continue
+        known = [str(one) for one in slot.values or ()] if slot.type == "categorical" else []
+        near = suggestion(str(value), known) if known else ""
+        message = (
+            f"The {slot.type} slot '{slot.name}' never equals {_quoted(value)}, as the flow '{flow.name}' asks{what}."
+        )
+        names = (Name("slot", slot.name), Name("flow", flow.name), Name("value", str(value)))
+        by_case = str(value).lower() in {one.lower() for one in known}
+        code = "flow-condition-case" if by_case else "flow-condition-value"
+        yield found(code, message, condition.location, near, (slot.location,), names=names)
+
+
+def _pairs(root: Expression) -> Iterator[tuple[str, Any]]:
+    """Slots and the constants that they are compared with."""
+    for part in parts_of(root):
+        if not isinstance(part, Compared):
+            continue
+        for one, other in ((part.left, part.right), (part.right, part.left)):
+            if (
+                part.operator in {"=", "!="}
+                and isinstance(one, Word)
+                and isinstance(other, Value)
+                and not other.special
+            ):
+                yield one.text, other.value
+        if part.operator == "contains" and isinstance(part.left, Values) and isinstance(part.right, Word):
+            constants = (value for value in part.left.values if isinstance(value, Value) and not value.special)
+            yield from ((part.right.text, value.value) for value in constants)
+
+
+def _why_never(slot: Slot, value: Any) -> str | None:
+    """Say why a slot never has a value; ``None`` if it may."""
+    if value is None:
+        return None
+    if slot.type == "categorical" and slot.values:
+        listed = {str(one) for one in slot.values}
+        text = f"{value:g}" if isinstance(value, float) else str(value)
+        if text in listed or text.lower() in {one.lower() for one in listed if one.lower() in {"true", "false"}}:
+            return None
+        return ": its values are " + ", ".join(sorted(listed)[:6])
+    if slot.type == "bool" and not isinstance(value, (bool, float)):
+        return ": it is true or false"
+    if slot.type == "float" and isinstance(value, str):
+        return ": it is a number, without quotes"
+    return None
+
+
+def _quoted(value: Any) -> str:
+    return f"'{value}'" if isinstance(value, str) else f"{value:g}" if isinstance(value, float) else str(value).lower()
+
+
+def _bare_words(facts: FlowFacts, flow: Flow, condition: Condition, root: Expression) -> Iterator[Finding]:
+    """Words that stand for nothing: neither in quotes nor below ``slots.`` or ``context.``."""
+    for part in parts_of(root):
+        if not isinstance(part, Word) or part.text.startswith(_NAMESPACES) or "filled_in" in part.text:
+            continue
+        is_slot = part.text in facts.slots
+        hint = f"Write 'slots.{part.text}'." if is_slot else f'Write "{part.text}" in quotes.'
+        message = f"'{part.text}' in the condition '{_shown(condition)}' of the flow '{flow.name}' stands for nothing."
+        about = (Name("flow", flow.name), Name("word", part.text))
+        yield found("flow-condition-word", message, condition.location, hint, about=about)
+
+
+# --- what is never true ----------------------------------------------------------------------------------------------
+
+
+def _never(facts: FlowFacts) -> Iterator[Finding]:
+    closed = _closed(facts)
+    for file in facts.files:
+        for flow in file.flows:
+            if flow.guard is not None and flow.guard.constant is None:
+                yield from _alone(facts, flow, flow.guard, closed)
+            for step in flow.all_steps:
+                for rejection in step.rejections:
+                    if rejection.condition is not None:
+                        yield from _alone(facts, flow, rejection.condition, closed)
+                yield from _alternatives(facts, flow, step.branches, closed)
+
+
+def _closed(facts: FlowFacts) -> Mapping[str, tuple[Any, ...]]:
+    """What slots can be, as words of conditions: those that have listed values, or are true or false."""
+    slots = facts.project.domain.slots.values()
+    listed = {f"slots.{one.name}": _read(one.values) for one in slots if one.type == "categorical" and one.values}
+    return {**listed, **{f"slots.{one.name}": (True, False) for one in slots if one.type == "bool"}}
+
+
+def _read(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(
+        value if isinstance(value, (bool, str)) else float(value) if isinstance(value, int) else value
+        for value in values
+    )
+
+
+def _alone(
+    facts: FlowFacts, flow: Flow, condition: Condition, closed: Mapping[str, tuple[Any, ...]]
+) -> Iterator[Finding]:
+    parsed = facts.parsed(condition)
+    if isinstance(parsed, ConditionError):
+        return
+    trial = tried([parsed.root], closed)
+    if trial is not None and not trial.ever(0):
+        yield _never_true(flow, condition)
+
+
+def _never_true(flow: Flow, condition: Condition) -> Finding:
+    message = f"The condition '{_shown(condition)}' of the flow '{flow.name}' can never be true."
+    return found("flow-condition-never-true", message, condition.location, about=_about(flow, condition))
+
+
+def _alternatives(
+    facts: FlowFacts, flow: Flow, branches: tuple[Branch, ...], closed: Mapping[str, tuple[Any, ...]]
+) -> Iterator[Finding]:
+    conditions = [branch.condition for branch in branches if branch.condition is not None]
+    parsed = [facts.parsed(condition) for condition in conditions]
+    roots = [one.root for one in parsed if not isinstance(one, ConditionError)]
+    if not roots or len(roots) < len(parsed):
+        return
+    trial = tried(roots, closed)
+    if trial is None:
+        for condition in conditions:
+            yield from _alone(facts, flow, condition, closed)
+        return
+    for number, condition in enumerate(conditions):
+        if not trial.ever(number):
+            yield _never_true(flow, condition)
+        elif not trial.reached(number):
+            message = (
+                f"'{_shown(condition)}' of the flow '{flow.name}' is never tried: one before it is true whenever it is."
+            )
+            yield found("flow-condition-covered", message, condition.location, about=_about(flow, condition))
+    rest = next((branch for branch in branches if branch.condition is None), None)
+    if rest is not None and not trial.leaves_rest and all(trial.ever(number) for number in range(len(roots))):
+        message = (
+            f"The 'else' of a step in the flow '{flow.name}' is never reached: one of its conditions is always true."
+        )
+        yield found("flow-condition-covered", message, rest.location, names=(Name("flow", flow.name),))
