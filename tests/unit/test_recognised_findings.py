@@ -173,6 +173,8 @@ MADE_WITH_A_VARIABLE_CODE = {
     *("mapping-form-undefined", "mapping-slot-not-required"),
     *("test-action-undefined", "test-intent-undefined", "test-name-undefined"),
     *("lookup-entry-unseen", "lookup-entry-never-found"),
+    *(f"flow-{kind}-undefined" for kind in ("flow", "action", "response", "slot", "intent")),
+    *("flow-condition-case", "flow-condition-value"),
 }
 """The code depends on what is found; the examples below have them."""
 

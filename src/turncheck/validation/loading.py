@@ -80,7 +80,8 @@ def check_files(facts: Facts) -> Iterator[Finding]:
         if (file.role in {"domain", "config"} and is_trained) or file.has_nlu or file.has_stories:
             yield from check_unreadable_values(file.document.root)
         if file.mapping is not None and file.role in {"domain", "data"}:
-            yield from _version(file.mapping)
+            if set(file.mapping.items) != {"flows"}:  # Rasa's own examples of flows have no version
+                yield from _version(file.mapping)
             yield from _top_keys(file.mapping, file)
             if file.role == "domain" and not faults:
                 yield from check_domain_file(file.mapping, project.root, is_calm=is_calm)

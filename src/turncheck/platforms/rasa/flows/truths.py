@@ -76,8 +76,14 @@ def _values(facts: FlowFacts, flow: Flow, condition: Condition, root: Expression
         )
         names = (Name("slot", slot.name), Name("flow", flow.name), Name("value", str(value)))
         by_case = str(value).lower() in {one.lower() for one in known}
-        code = "flow-condition-case" if by_case else "flow-condition-value"
-        yield found(code, message, condition.location, near, (slot.location,), names=names)
+        yield found(
+            "flow-condition-case" if by_case else "flow-condition-value",
+            message,
+            condition.location,
+            near,
+            (slot.location,),
+            names=names,
+        )
 
 
 def _pairs(root: Expression) -> Iterator[tuple[str, Any]]:

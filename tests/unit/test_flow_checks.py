@@ -1,0 +1,225 @@
+"""Each check of flows finds its fault in the example assistant, at its place; without faults nothing is found."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from golden_texts import Golden
+from small_project import places
+
+from turncheck.platforms.rasa.flows.catalogue import CHECKS
+from turncheck.project.reader import read_project
+from turncheck.validation.checks import Check
+from turncheck.validation.pipeline import Validated, validate
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "appointment"
+F, D, C, E = "data/flows.yml", "domain.yml", "config.yml", "endpoints.yml"
+
+Edit = tuple[str, str, str]
+
+FAULTS: dict[str, tuple[list[Edit], str]] = {
+    "flow-syntax": (
+        [(F, "      - action: utter_opening_hours", "      action: utter_opening_hours")],
+        "data/flows.yml:48:7",
+    ),
+    "flow-key-unknown": (
+        [(F, "ask_before_filling: true\n      - action", "ask_before_filing: true\n      - action")],
+        "data/flows.yml:10:9",
+    ),
+    "flow-name-invalid": ([(F, "  opening_hours:", "  opening hours:")], "data/flows.yml:45:3"),
+    "flow-repeated": (
+        [
+            (
+                "data/patterns.yml",
+                "flows:",
+                "flows:\n  opening_hours:\n    description: Hours.\n    steps: [{noop: true}]",
+            )
+        ],
+        "data/patterns.yml:2:3",
+    ),
+    "flow-description-missing": ([(F, "    description: Tell when the salon is open.\n", "")], "data/flows.yml:45:3"),
+    "flow-description-repeated": (
+        [(F, "Tell when the salon is open.", "Cancel an appointment that was booked before.")],
+        "data/flows.yml:38:5",
+    ),
+    "flow-names-differ-by-case": (
+        [(D, "  rating:\n", "  Day:\n    type: text\n  rating:\n")],
+        "domain.yml:12:3",
+    ),
+    "flow-step-undefined": ([(F, "then: ask_phone_number", "then: ask_phone")], "data/flows.yml:14:19"),
+    "flow-step-repeated": ([(F, "- id: ask_phone_number", "- id: ask_day")], "data/flows.yml:20:13"),
+    "flow-step-unreachable": (
+        [
+            (
+                F,
+                "      - action: utter_opening_hours",
+                "      - action: utter_opening_hours\n        next: END\n      - noop: true",
+            )
+        ],
+        "data/flows.yml:50:9",
+    ),
+    "flow-without-end": (
+        [
+            (
+                F,
+                "      - action: utter_opening_hours",
+                "      - id: again\n        action: utter_opening_hours\n        next: again",
+            )
+        ],
+        "data/flows.yml:45:3",
+    ),
+    "flow-endless-loop": (
+        [(F, "      - action: utter_opening_hours", "      - noop: true\n      - link: opening_hours")],
+        "data/flows.yml:48:9",
+    ),
+    "flow-else-missing": (
+        [(F, "          - else:\n              - action: utter_thanks\n                next: END\n", "")],
+        "data/flows.yml:56:13",
+    ),
+    "flow-branch-open": (
+        [
+            (
+                F,
+                "              - action: utter_booked\n                next: END",
+                "              - action: utter_booked",
+            )
+        ],
+        "data/flows.yml:31:17",
+    ),
+    "flow-link-not-last": (
+        [(F, "      - link: give_feedback", "      - link: give_feedback\n        next: END")],
+        "data/flows.yml:43:9",
+    ),
+    "flow-pattern-incomplete": (
+        [("data/patterns.yml", "pattern_completed", "pattern_correction")],
+        "data/patterns.yml:2:3",
+    ),
+    "flow-pattern-unknown": ([("data/patterns.yml", "pattern_completed", "pattern_complete")], "data/patterns.yml:2:3"),
+    "flow-flow-undefined": ([(F, "link: give_feedback", "link: get_feedback")], "data/flows.yml:43:15"),
+    "flow-action-undefined": ([(F, "action: action_cancel", "action: action_cancl")], "data/flows.yml:41:17"),
+    "flow-response-undefined": ([(F, "action: utter_cancelled", "action: utter_canceled")], "data/flows.yml:42:17"),
+    "flow-slot-undefined": ([(F, "if: slots.rating < 3", "if: slots.ratings < 3")], "data/flows.yml:56:17"),
+    "flow-intent-undefined": (
+        [(F, "    description: Tell when", "    nlu_trigger:\n      - intent: hours\n    description: Tell when")],
+        "data/flows.yml:47:17",
+    ),
+    "flow-question-missing": ([(D, "  utter_ask_day:", "  utter_ask_days:")], "data/flows.yml:9:18"),
+    "flow-slot-never-filled": ([("actions/actions.py", '"day_is_free"', '"day_is_fre"')], "domain.yml:24:3"),
+    "flow-unused": ([(F, "      - link: give_feedback\n", "")], "data/flows.yml:49:3"),
+    "flow-slot-unused": ([(D, "  rating:\n", "  note:\n    type: text\n  rating:\n")], "domain.yml:28:3"),
+    "flow-response-unused": (
+        [(D, "  utter_booked:", "  utter_spare:\n    - text: So\n  utter_booked:")],
+        "domain.yml:63:3",
+    ),
+    "flow-policy-missing": ([(C, "  - name: FlowPolicy", "  - name: RulePolicy")], "config.yml:8:1"),
+    "flow-model-group-undefined": ([(E, "- id: commands", "- id: command")], "config.yml:7:20"),
+    "flow-condition-invalid": ([(F, "if: slots.rating < 3", "if: slots.rating in 3")], "data/flows.yml:56:17"),
+    "flow-condition-word": ([(F, "if: slots.rating < 3", "if: slots.rating = low")], "data/flows.yml:56:17"),
+    "flow-condition-value": (
+        [(F, "if: slots.booking_confirmed", "if: slots.service = 'massage'")],
+        "data/flows.yml:28:17",
+    ),
+    "flow-condition-case": (
+        [(F, "if: slots.booking_confirmed", "if: slots.service = 'Shave'")],
+        "data/flows.yml:28:17",
+    ),
+    "flow-condition-never-true": (
+        [(F, "if: slots.rating < 3", "if: slots.rating < 3 and slots.rating > 4")],
+        "data/flows.yml:56:17",
+    ),
+    "flow-condition-covered": (
+        [
+            (
+                F,
+                "          - else:\n              - action: utter_thanks",
+                (
+                    "          - if: slots.rating < 2\n            then: END\n"
+                    "          - else:\n              - action: utter_thanks"
+                ),
+            )
+        ],
+        "data/flows.yml:60:17",
+    ),
+    "flow-condition-order": (
+        [(F, "if: slots.rating < 3", "if: slots.rating < 3 and slots.day or slots.service")],
+        "data/flows.yml:56:17",
+    ),
+    "flow-payload-invalid": ([(D, "/SetSlots(service=shave)", "/SetSlot(service=shave)")], "domain.yml:47:20"),
+    "flow-payload-undefined": ([(D, "/SetSlots(service=shave)", "/SetSlots(servic=shave)")], "domain.yml:47:20"),
+    "flow-payload-value": ([(D, "/SetSlots(service=shave)", "/SetSlots(service=shaving)")], "domain.yml:47:20"),
+}
+
+
+def example(folder: Path, *edits: Edit) -> Path:
+    """Copy the example, with text replaced in its files."""
+    shutil.copytree(EXAMPLE, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    for file, old, new in edits:
+        text = (folder / file).read_text(encoding="utf-8")
+        assert old in text
+        (folder / file).write_text(text.replace(old, new), encoding="utf-8")
+    return folder
+
+
+def checked(folder: Path) -> Validated:
+    """Check what is in a folder."""
+    return validate(read_project(folder), strict=True)
+
+
+def test_every_check_of_flows_has_a_case_here() -> None:
+    of_flows = {check.code for check in CHECKS if check.stage == "platform"}
+    assert of_flows == set(FAULTS)
+
+
+def test_the_example_has_no_fault() -> None:
+    assert not checked(EXAMPLE).findings
+
+
+@pytest.mark.parametrize("code", FAULTS)
+def test_a_fault_is_found_at_its_place(tmp_path: Path, code: str) -> None:
+    edits, place = FAULTS[code]
+    found = checked(example(tmp_path, *edits))
+    at = places(found, code)
+    assert at == [place]
+
+
+def _as_files(written: str) -> tuple[str, str]:
+    """Return the file that an example of the manual is in, and its content."""
+    if written.startswith("- if: "):
+        steps = f"      - noop: true\n        next:\n          {written}\n            then: END\n          - else: END"
+        return F, f"flows:\n  order_pizza:\n    description: Order a pizza.\n    steps:\n{steps}"
+    if written.startswith("payload: "):
+        responses = f"responses:\n  utter_hello:\n  - text: Hello\n    buttons:\n    - title: One\n      {written}"
+        return D, f"{DOMAIN_OF_EXAMPLES}{responses}"
+    return F, written
+
+
+DOMAIN_OF_EXAMPLES = """\
+slots: {size: {type: text}, member: {type: bool}, paid: {type: bool}, staff: {type: bool}}
+actions: [action_correct]
+"""
+SAID_IN_EXAMPLES = "responses: {utter_hello: [{text: a}], utter_done: [{text: a}], utter_ask_size: [{text: a}]}\n"
+
+
+@pytest.mark.parametrize("row", [row for row in CHECKS if row.wrong], ids=lambda row: row.code)
+def test_the_examples_of_the_manual(tmp_path: Path, row: Check) -> None:
+    found = []
+    for number, written in enumerate((row.wrong, row.right)):
+        folder = example(tmp_path / str(number))
+        (folder / D).write_text(DOMAIN_OF_EXAMPLES + SAID_IN_EXAMPLES, encoding="utf-8")
+        (folder / "data" / "patterns.yml").unlink()
+        (folder / F).unlink()
+        file, content = _as_files(written)
+        (folder / file).write_text(content, encoding="utf-8")
+        found.append(places(checked(folder), row.code))
+    assert found[0]
+    assert not found[1]
+
+
+def test_what_the_findings_say(tmp_path: Path, golden: Golden) -> None:
+    said = []
+    for code, (edits, _) in FAULTS.items():
+        found = checked(example(tmp_path / code, *edits)).findings
+        said += [f"{finding.severity} {finding.location} {finding.code}\n  {finding.message}" for finding in found]
+    golden("\n".join(said))
