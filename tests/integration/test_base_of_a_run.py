@@ -292,6 +292,32 @@ def test_what_a_moved_assistant_had_is_named_where_it_was(repository: Repository
     assert re.findall(r"was at `?([\w/]+)/tests", comment) == ["bot"] * 2
 
 
+@pytest.mark.parametrize(
+    ("base", "place", "inside", "where"),
+    [
+        (in_a_folder, "pizza", ".", "bot/tests"),
+        (in_a_folder, "pizza", "pizza", "../bot/tests"),
+        (at_the_top, "pizza", ".", "tests"),
+        (in_a_folder, ".", ".", "bot/tests"),
+    ],
+)
+def test_a_terminal_names_what_a_moved_assistant_had_where_it_was(  # noqa: PLR0917
+    repository: Repository,
+    capsys: pytest.CaptureFixture[str],
+    base: Callable[[Path], None],
+    place: str,
+    inside: str,
+    where: str,
+) -> None:
+    change(repository, base, with_one_test_less(moved_to(place), place))
+    repository.goes_to = repository.job / inside
+
+    repository.judged("--project", "." if inside == place else place)
+
+    table = capsys.readouterr().out.partition("turncheck: error")[0]  # which has paths from the repository's top
+    assert set(re.findall(r"was at ([\w./]+)/test_stories", table)) == {where}
+
+
 def test_one_of_several_that_flags_name_may_have_moved(
     repository: Repository, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -358,6 +358,8 @@ def _compare(head: Report, base: Report, used: model.BaselineUsed) -> model.Comp
         else newly_judged(base, head, renamed, examples, batch),
         base_confusions=base.nlu.intents.confusions if base.nlu and base.nlu.intents else (),
         base_overlap=_overlap(base, head),
+        base_notes=base.engine.notes if base.engine else (),
+        base_unjudged=tuple(left_out.intent for left_out in base.nlu.unjudged) if base.nlu else (),
         collisions=explanations.collisions(examples.newly_failing, examples.better, explainer),
         relabelled=relabelled(difference, head.training_sentences, renamed) if lost_sentences else (),
         misunderstood=misunderstood_sentences(stories.newly_misunderstood, explainer),

@@ -64,14 +64,20 @@ def _by_cause(findings: Sequence[Finding], found: Causes) -> tuple[_Caused, list
         place = finding.code, finding.location
         if place in mutual:
             caused.setdefault((finding.code, mutual[place]), []).append(finding)
-        if (one := places.get(place)) is not None:
+        one = None if _is_about_one(finding) else places.get(place)
+        if one is not None:
             contradicted = dict(zip(one.causes, one.contradicted, strict=False))
             for cause in one.causes:
                 own = _with_names(finding, cause, contradicted.get(cause, ()))
                 caused.setdefault((finding.code, (cause,)), []).append(own)
-        if place not in mutual and place not in places:
+        if place not in mutual and one is None:
             others.append(finding)
     return caused, others
+
+
+def _is_about_one(finding: Finding) -> bool:
+    """Whether a rule is wrong by itself: it has several messages, say, and contradicts nothing."""
+    return len(finding.about) == 1 and not finding.others
 
 
 def stands_at_its_causes(found: CausesOfFinding) -> bool:

@@ -277,6 +277,10 @@ class Comparison(Part, frozen=True, kw_only=True):
     """The intents that were confused on the base, and how often."""
     base_overlap: Overlap | None = None
     """How many of the base's judged sentences were also trained on; ``None`` if it was judged in another mode."""
+    base_notes: tuple[str, ...] = ()
+    """What the engine noted on the base."""
+    base_unjudged: tuple[str, ...] = ()
+    """The intents that the base could not judge, having too few examples of them."""
     collisions: tuple[changes.Collision, ...] = ()
     """Pairs of intents that began to collide."""
     relabelled: tuple[changes.TrainingChange, ...] = ()

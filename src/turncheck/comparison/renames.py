@@ -51,6 +51,9 @@ def renamed_names(base: Report, head: Report) -> tuple[Renamed, ...]:
                 places = _defined(head, kind)
                 no_longer = _defined(base, kind).keys() - places.keys() - pairs.keys()
                 pairs |= _moved(no_longer, places.keys() - pairs.values(), base, head)
+                keys = _became_keys(pairs, base, head)
+                pairs |= keys
+                places |= {key: places[key.partition("/")[0]] for key in keys.values()}
             found += [Renamed(kind=kind, old=old, new=name, location=places[name]) for old, name in pairs.items()]
     return tuple(found)
 
@@ -75,6 +78,8 @@ def now_called(name: Name, called: Mapping[tuple[str, str], str]) -> Name:
     """Return a name of the base as this side has it; ``called``: the new names by kind and old name."""
     whole, slash, key = name.name.partition("/") if name.kind == "intent" else (name.name, "", "")
     for kind in _KINDS_OF_NAME.get(name.kind) or _KINDS_OF_PART.get(name.kind, ()):
+        if (new := called.get((kind, name.name))) is not None:
+            return Name(name.kind, new)
         if (new := called.get((kind, whole))) is not None:
             return Name(name.kind, f"{new}{slash}{key}")
     return name
@@ -140,6 +145,37 @@ def _moved(gone: Iterable[str], names: Iterable[str], base: Report, head: Report
         if best is not None and shared[best] >= _COMMON * max(len(examples), len(after[best])):
             pairs[old] = best
     return pairs
+
+
+def _became_keys(pairs: Mapping[str, str], base: Report, head: Report) -> dict[str, str]:
+    """Intents that are keys of a retrieval intent now (``faq_hours``, now ``faq/hours``), or that were such keys.
+
+    Their sentences say so, as for :func:`_moved`.
+    """
+    before, after = (_sentences_of_keys(report) for report in (base, head))
+    gone = {name: texts for name, texts in before.items() if name not in after and name.partition("/")[0] not in pairs}
+    new = {name: texts for name, texts in after.items() if name not in before}
+    with_text: dict[str, set[str]] = defaultdict(set)
+    for name, texts in new.items():
+        for text in texts:
+            with_text[text].add(name)
+    found: dict[str, str] = {}
+    for old, texts in sorted(gone.items()):
+        shared = Counter(name for text in texts for name in with_text.get(text, ()) if ("/" in name) != ("/" in old))
+        best = max(shared, key=lambda name: (shared[name], name), default=None)
+        if best is not None and shared[best] >= _COMMON * max(len(texts), len(new[best])):
+            found[old] = best
+            for text in new[best]:
+                with_text[text].discard(best)
+    return found
+
+
+def _sentences_of_keys(report: Report) -> dict[str, frozenset[str]]:
+    """The sentences of each intent, those of a retrieval intent by its keys."""
+    texts: dict[str, set[str]] = defaultdict(set)
+    for sentence in report.training_sentences:
+        texts[sentence.intent].add(sentence.text)
+    return {intent: frozenset(of_intent) for intent, of_intent in texts.items()}
 
 
 def _is_split(old: str, new: Iterable[str]) -> bool:

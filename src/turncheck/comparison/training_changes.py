@@ -54,7 +54,10 @@ def cut_intents(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple
         {unjudged_intent.intent for unjudged_intent in (head.nlu.unjudged if head.nlu else ())},
     )
     found = []
-    for name, had in before.items():
+    for name, whole in before.items():
+        had = [sentence for sentence in whole if sentence.intent == name or sentence.intent not in now_called]
+        if not had:
+            continue  # its keys are intents now
         now = keys.get(name) or _with_intent_of(name, now_called)
         has = after.get(now, [])
         no_longer = name in judged and now in unjudged
@@ -62,8 +65,8 @@ def cut_intents(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple
         if cut or (no_longer and len(has) < len(had)):
             location = (has or had)[0].location
             found.append(CutIntent(intent=now, base=len(had), now=len(has), unjudged=no_longer, location=location))
-    whole = {cut_intent.intent for cut_intent in found}
-    found = [one for one in found if one.intent.partition("/")[0] not in whole - {one.intent}]
+    cut_whole = {cut_intent.intent for cut_intent in found}
+    found = [one for one in found if one.intent.partition("/")[0] not in cut_whole - {one.intent}]
     return tuple(sorted(found, key=lambda one: (not one.unjudged, one.now - one.base, one.intent)))
 
 
@@ -88,7 +91,7 @@ def _renamed_keys(renamed: Iterable[Renamed]) -> dict[str, str]:
 
 def _with_intent_of(name: str, now_called: Mapping[str, str]) -> str:
     intent, slash, key = name.partition("/")
-    return f"{now_called.get(intent, intent)}{slash}{key}"
+    return now_called.get(name) or f"{now_called.get(intent, intent)}{slash}{key}"
 
 
 def _by_name(sentences: Iterable[TrainingSentence]) -> dict[str, list[TrainingSentence]]:
@@ -221,7 +224,9 @@ def relabelled(
     moved = [
         relabel
         for relabel in relabels
-        if ((relabel.was or "").partition("/")[0], relabel.intent.partition("/")[0]) not in same
+        if same.isdisjoint(
+            {(relabel.was, relabel.intent), ((relabel.was or "").partition("/")[0], relabel.intent.partition("/")[0])}
+        )
     ]
     added = {index: change for index, change in difference.changed.items() if change.change == "added"}
     words = [words_of(sentence.text) for sentence in training] if added else []

@@ -45,6 +45,10 @@ class UserError(Exception):
         return f"{place}{self.message}{hint}"
 
 
+class NoAssistantError(UserError):
+    """There is no assistant in a folder, nor any part of one."""
+
+
 class TrainingRefusedError(UserError):
     """The files can be read, but Rasa refuses to train on them: ``train`` ends with :data:`EXIT_FAILED`."""
 

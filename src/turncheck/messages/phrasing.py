@@ -34,7 +34,7 @@ _ABBREVIATION: Final = 4
 """An abbreviation has at least this many characters of the word that it stands for."""
 _CLAUSE: Final = re.compile(r"(?<=[^.!?])(?:[.!?;:](?= )|, (?:so|and|which|but|since) )")
 """Where a clause ends, after which a sentence may be cut without a trace."""
-_QUOTE: Final = re.compile(r"(?<!\w)'|'(?!\w)")
+_PAIRED: Final = (re.compile(r"(?<!\w)'|'(?!\w)"), re.compile("`"))
 _KINDS: Final = frozenset({"utter", "action", "validate", "ask", "form"})
 """Words in Rasa's names that say what kind of thing they name, not which one."""
 _KIND: Final = re.compile(r"(?:utter|action|validate)_")
@@ -49,29 +49,36 @@ def first_line(text: str) -> str:
 def shortened(text: str, most: int) -> str:
     """Shorten to at most so many characters: whole clauses if they fill half of that, else words and an ellipsis.
 
-    A name in quotes is not torn.
+    A name in quotes is not torn, nor what is in brackets or code.
 
-    >>> shortened("The form 'a' is not defined. Did you mean 'a_form' or 'another_form'?", 60)
+    >>> shortened("The form 'a' is not defined. Did you mean 'a_form' or 'another_form'?", 50)
     "The form 'a' is not defined"
     >>> shortened("The form 'a_form' of the story 'happy path' is not defined", 45)
     "The form 'a_form' of the story 'happy path'…"
+    >>> shortened("There is no domain. 'my_domain.yml' looks like one (`domain: my_domain.yml` names it)", 70)
+    "There is no domain. 'my_domain.yml' looks like one…"
     """
     if len(text) <= most:
         return text
-    ends = [found.start() for found in _CLAUSE.finditer(text[:most]) if not _in_quotes(text[: found.start()])]
+    ends = [found.start() for found in _CLAUSE.finditer(text[:most]) if _opened(text[: found.start()]) is None]
     if ends and ends[-1] >= most // 2:
         return text[: ends[-1]]
     cut = text[: most - 1]
     if not text[most - 1].isspace() and " " in cut:
         cut = cut.rpartition(" ")[0]
-    if _in_quotes(cut) and cut.rpartition("'")[0].strip():
-        cut = cut.rpartition("'")[0]
+    while (opened := _opened(cut)) is not None and cut[:opened].strip():
+        cut = cut[:opened]
     return f"{cut.rstrip(' ,;:')}…"
 
 
-def _in_quotes(text: str) -> bool:
-    """Whether a text ends within a name in quotes; an apostrophe within a word is none."""
-    return len(_QUOTE.findall(text)) % 2 == 1
+def _opened(text: str) -> int | None:
+    """Where the quote, code or bracket begins that a text ends in, if any; an apostrophe within a word is no quote."""
+    for sign in _PAIRED:
+        places = [found.start() for found in sign.finditer(text)]
+        if len(places) % 2 == 1:
+            return places[-1]
+    bracket = text.rfind("(")
+    return bracket if bracket > text.rfind(")") else None
 
 
 def on_one_line(text: str) -> str:

@@ -45,6 +45,7 @@ from turncheck.render.wording.newly_judged import WHAT, mostly_wrong
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
+    from turncheck.comparison.changes import NewlyJudged
     from turncheck.comparison.model import ChangedItem, Comparison
     from turncheck.report.model import Report
 
@@ -292,7 +293,7 @@ def _names(lists: Lists, report: Report, compared: Comparison) -> NeutralSection
         for what, changed in (("intent", compared.intents), ("entity", compared.entity_types))
         for removed, things in ((False, changed.added), (True, changed.removed))
         for named in things
-        if (what, named.name) in judged or (what, named.name) not in listed
+        if not _is_told(judged.get((what, named.name)), is_listed=(what, named.name) in listed)
     ]
     found = [entries.named(*name, judged.get((name[0], name[1].name))) for name in names]
     listed_there = {(what, named.name) for what, named, removed in names if not removed}
@@ -300,6 +301,11 @@ def _names(lists: Lists, report: Report, compared: Comparison) -> NeutralSection
     found += map(entries.newly_judged, others)
     what = "intents, entities, responses and suites" if others else "intents and entities"
     return lists.listed("names", f"New and removed {what} ({len(found)})", found, lambda entry: entry, unfolded=0)
+
+
+def _is_told(new: NewlyJudged | None, *, is_listed: bool) -> bool:
+    """Whether another list has a name, with how it does if it is judged."""
+    return is_listed if new is None else new.mostly_wrong
 
 
 def _constants(lists: Lists, report: Report, compared: Comparison) -> Iterable[NeutralSection]:

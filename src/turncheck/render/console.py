@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import posixpath
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from turncheck.messages.phrasing import count
 from turncheck.render.document import build_document
-from turncheck.render.links import Links, PathResolver, base_places
+from turncheck.render.links import Base, Links, PathResolver, base_places
 from turncheck.render.paper import PlainPaper
 from turncheck.render.phrases import version_line
 from turncheck.render.rendered import Rendered
@@ -54,12 +56,13 @@ def render_console(
 
         paper = Terminal(width)
     compared = comparison if comparison and comparison.judged else None
-    rooted = PathResolver(report, links.folder, base_places(compared))
-    base = compared.baseline.commit or "" if compared else ""
+    base = Base.of(compared, report.project.root)
+    on_base = _from_here(base.root, report.project.root, links.folder)
+    rooted = PathResolver(report, links.folder, base_places(compared), on_base)
     document = build_document(report, comparison, verdict, links, unfolded=_MOST)
     printer = _Printer(
         paper,
-        TerminalWriter(links.folder, rooted, base),
+        TerminalWriter(links.folder, rooted, base.commit, on_base),
         {section.name: section for section in document.sections},
     )
     if spans := version_line(report.project, links.folder):
@@ -75,6 +78,8 @@ def render_console(
     printer.listed("findings")
     printer.lines([document.baseline, *document.baseline.below] if comparison else [])
     printer.lines(printer.entries("remarks"))
+    if old := printer.sections.get("still_remarked"):
+        printer.line(f"{count(old.total, 'remark')} on the run that the base has too: in report.html")
     printer.lines(printer.entries("skipped"), before="Not run: ")
     printer.lines(_tests_not_found(report), before="Not run: ")
     printer.lines(printer.entries("substituted"))
@@ -86,6 +91,13 @@ def render_console(
     paper.line(((verdict.in_words, style), (f": {printer.writer.line(document.headline)}", "")))
     content = "\n".join(line.rstrip() for line in paper.written().splitlines())
     return Rendered("summary.txt", "text/plain", content + "\n")
+
+
+def _from_here(root: str, other: str, folder: str) -> str:
+    """The path from here of the base's project; ``other`` and ``folder``: its root, and its path from here, now."""
+    top = posixpath.normpath(posixpath.join(folder, posixpath.relpath(".", other or ".")))
+    path = folder if root == other else posixpath.normpath(posixpath.join(top, root))
+    return "" if path == "." else path
 
 
 def _tests_not_found(report: Report) -> Iterator[Entry]:

@@ -334,11 +334,11 @@ def _figure(metric: MetricDelta) -> Line:
 
 
 DEGRADATION: Final = (
-    "method", "covered", "confusions", "intents", "suites", "still_found", "still_wrong", "still_misunderstood",
-    "still_misunderstood_cases", "still_failing", "substituted", "survivors", "noise", "edited_sentences", "flips",
-    "right", "gone", "gone_elsewhere", "names", "notes", "reached", "uncovered", "skipped", "remarks", "findings",
-    "unknown_found", "labels", "relabelled", "wrong", "removed", "components", "fallback", "stripped", "cut",
-    "gone_tests", "collisions", "dropped", "mostly_wrong", "misunderstood", "misunderstood_cases",
+    "method", "covered", "confusions", "intents", "suites", "still_remarked", "still_found", "still_wrong",
+    "still_misunderstood", "still_misunderstood_cases", "still_failing", "substituted", "survivors", "noise",
+    "edited_sentences", "flips", "right", "gone", "gone_elsewhere", "names", "notes", "reached", "uncovered", "skipped",
+    "remarks", "findings", "unknown_found", "labels", "relabelled", "wrong", "removed", "components", "fallback",
+    "stripped", "cut", "gone_tests", "collisions", "dropped", "mostly_wrong", "misunderstood", "misunderstood_cases",
     "failing_if_repaired", "unknown_failing", "failing", "errors", "gates", "worse", "unseen", "metrics", "edited",
     "quarantined", "settings", "asked", "suppressions",
 )  # fmt: skip
@@ -350,6 +350,7 @@ _OLD: Final = {
     "still_misunderstood_cases": ("message misunderstood", "messages misunderstood"),
     "still_wrong": ("misclassified sentence", "misclassified sentences"),
     "still_found": ("finding in the data", "findings in the data"),
+    "still_remarked": ("remark on the run", "remarks on the run"),
 }
 """Lists of what the base has too, and what they count."""
 ORDER: Final = (
@@ -357,8 +358,8 @@ ORDER: Final = (
     "mostly_wrong", "collisions", "dropped", "failing", "unknown_failing", "failing_if_repaired", "misunderstood",
     "misunderstood_cases", "gone_tests", "wrong", "labels", "removed", "findings", "unknown_found", "uncovered",
     "reached", "survivors", "noise", "notes", "flips", "edited_sentences", "right", "gone", "gone_elsewhere", "names",
-    "still_failing", "still_misunderstood", "still_misunderstood_cases", "still_wrong", "still_found", "suites",
-    "intents", "confusions", "covered", "gates", "skipped", "substituted", "method",
+    "still_failing", "still_misunderstood", "still_misunderstood_cases", "still_wrong", "still_found", "still_remarked",
+    "suites", "intents", "confusions", "covered", "gates", "skipped", "substituted", "method",
 )  # fmt: skip
 """How a document shows the sections that are below its figures."""
 _WHOLE: Final = frozenset({"suppressions", "settings", "asked", "edited", "quarantined", "metrics", "gates"})
@@ -377,6 +378,7 @@ def all_sections(
         metrics_table(report, comparison),
         *([worse_figures(report, compared, unfolded)] if compared else []),
         lists.listed("remarks", "", _remarks(report, compared), lambda remark: remark),
+        _old_remarks(lists, report, compared),
         *(changes(lists, report, compared) if compared else _failures(lists, report)),
         _in_quarantine(lists, report),
         batch_table(report),
@@ -455,14 +457,13 @@ def _briefly(entries: tuple[Entry | Row, ...], most: int) -> tuple[Entry | Row, 
 
 
 def _remarks(report: Report, compared: Comparison | None) -> list[Entry]:
-    """What a reader must know before believing the figures."""
+    """What a reader must know before believing the figures, without what the base shares."""
     cautions = [line(Prose(warning, names_paths=True)) for warning in (compared.warnings if compared else ())]
-    cautions += [line(Prose(note, 1000, names_paths=True)) for note in (report.engine.notes if report.engine else ())]
+    cautions += _notes(report, compared, old=False)
     cautions += [line(Prose(words, 400)) for words in test_wording.to_release(report)]
     cautions += [line(remark.in_words) for remark in overlaps(report, compared) if remark.new]
     cautions += [line(remark) for remark in (batch_remarks(report.batch) if report.batch else ())]
-    if unjudged := phrases.unjudged_remark(report.nlu) if report.nlu else None:
-        cautions.append(line(Prose(unjudged, 1000, names_paths=True)))
+    cautions += _on_unjudged(report, compared, old=False)
     cautions += [line(Prose(words)) for words in few_runs(report)] if compared is None else []
     remarks = [Entry(caution, sign="caution") for caution in cautions]
     if report.stopped is not None:
@@ -481,6 +482,29 @@ def _remarks(report: Report, compared: Comparison | None) -> list[Entry]:
         remarks += _by_reason([(case.warning or "", case) for case in report.e2e.warned], "passed with a warning")
         remarks += _unclear([case for case in report.e2e.cases if case.outcome == "unclear"])
     return remarks
+
+
+def _old_remarks(lists: Lists, report: Report, compared: Comparison | None) -> NeutralSection:
+    """What holds for the base as well, folded: nothing that the change did."""
+    cautions = [*_notes(report, compared, old=True), *_on_unjudged(report, compared, old=True)]
+    remarks = [Entry(caution, sign="caution") for caution in cautions]
+    title = f"Holds for the base too ({len(remarks)})"
+    return lists.listed("still_remarked", title, remarks, lambda remark: remark, unfolded=0)
+
+
+def _notes(report: Report, compared: Comparison | None, *, old: bool) -> list[Line]:
+    """The engine's notes that the base has too, or the others."""
+    known = compared.base_notes if compared else ()
+    notes = report.engine.notes if report.engine else ()
+    return [line(Prose(note, 1000, names_paths=True)) for note in notes if (note in known) is old]
+
+
+def _on_unjudged(report: Report, compared: Comparison | None, *, old: bool) -> list[Line]:
+    """The remark on intents that were not judged, if it is old: if the base judged none of these either."""
+    words = phrases.unjudged_remark(report.nlu) if report.nlu else None
+    unjudged = {left_out.intent for left_out in report.nlu.unjudged} if report.nlu else set()
+    is_old = compared is not None and unjudged <= {*compared.base_unjudged}
+    return [line(Prose(words, 1000, names_paths=True))] if words and is_old is old else []
 
 
 def _unclear(cases: Sequence[CaseResult]) -> list[Entry]:

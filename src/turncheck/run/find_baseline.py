@@ -25,7 +25,7 @@ from turncheck.comparison.compare import plugins_in_words
 from turncheck.comparison.judged import read_rules
 from turncheck.comparison.model import Baseline, Missing, Present, Unreachable, Unreadable
 from turncheck.evaluations.kinds import BY_DEFAULT
-from turncheck.messages.errors import INTERRUPTED, MachineError, UserError
+from turncheck.messages.errors import INTERRUPTED, MachineError, NoAssistantError, UserError
 from turncheck.messages.finding import shown_path
 from turncheck.messages.phrasing import first_line
 from turncheck.process.regular_file import file_and_case, is_there
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
 # Finding the baseline; each answer says how it was found, or why there is none.
 
+_NOT_THERE_YET: Final = "the project does not exist there yet: its base ({}) has no assistant there"
 _SAME_BOT: Final = "the base would be asked at the address of this change"
 
 _Found = TypeVar("_Found")
@@ -247,7 +248,7 @@ class BaselineSearch(Struct):
         if lacking := next(filter(None, map(files.lacks, sorted(needed))), None):
             return Unreachable(f"not all files of its base ({base.commit[:8]}) can be had: '{lacking}' is missing")
         if not chosen:
-            return Missing(f"the project does not exist there yet: its base ({base.commit[:8]}) has no assistant there")
+            return Missing(_NOT_THERE_YET.format(base.commit[:8]))
         now = {self._named: Path(self.inputs.settings.project)}
         project = paired(now, chosen, all_of_them=True)[self._named] if moved is None else moved.project
         if not project.folder.resolve().is_relative_to(files.folder.resolve()):
@@ -304,11 +305,10 @@ class BaselineSearch(Struct):
         if reports is not None and left is not None and self._has_same_plugins(left, report):
             return Present(left.report, "artifact", left.commit, left.run_id, reports.in_words())
         commit = base.commit
-        may_be_measured = wanted != "artifact"
-        if there and commit and may_be_measured and (measured := self._measured_here(there, commit, report)):
-            if measured.stopped is not None and asked_at_base(self._settings_there(there)) is not None:
-                return Unreachable(f"its run ended before its end: {first_line(measured.stopped)}")
-            return Present(measured, there.files.way, commit, passed_over=reports.in_words() if reports else "")
+        if there and commit and wanted != "artifact":
+            words = reports.in_words() if reports else ""
+            if measured := self._as_measured(there, commit, report, words):
+                return measured
         if (
             commit
             and reports is not None
@@ -331,6 +331,17 @@ class BaselineSearch(Struct):
         if reports is not None and reports.unreadable:
             return Unreadable(reason)
         return Missing(reason)
+
+    def _as_measured(self, there: _There, commit: str, report: Report, skipped: str) -> Baseline | None:
+        try:
+            measured = self._measured_here(there, commit, report)
+        except NoAssistantError:  # a folder data/ with something else in it, say
+            return Missing(_NOT_THERE_YET.format(commit[:8]))
+        if measured is None:
+            return None
+        if measured.stopped is not None and asked_at_base(self._settings_there(there)) is not None:
+            return Unreachable(f"its run ended before its end: {first_line(measured.stopped)}")
+        return Present(measured, there.files.way, commit, passed_over=skipped)
 
     def _looks_where_base_does(self, there: _There | None) -> bool:
         """Whether the base leaves its reports where they are looked for: a change must not look elsewhere."""
@@ -403,8 +414,8 @@ class BaselineSearch(Struct):
         try:
             inputs = self._inputs_for(there, own, source)
             measured = self.measure(inputs, Console(quiet=True, stream=StringIO()))
-        except MachineError:
-            raise  # it says nothing of the base
+        except (MachineError, NoAssistantError):
+            raise  # the first says nothing of the base
         except UserError as error:  # the folder is temporary, named anew each time, and gone when this is read
             what = error.message.replace(f"{there.files.folder}/", "").replace(str(there.files.folder), ".")
             why = f"the base cannot be measured: {what}"

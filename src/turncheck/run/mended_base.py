@@ -411,13 +411,19 @@ def _lines_of(path: Path) -> list[str]:
 
 
 def _counterparts(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
-    """The numbers of the lines that were rewritten in place: as many lines became as many others."""
-    return {
-        first + offset + 1: start + offset + 1
-        for kind, first, end, start, stop in SequenceMatcher(None, old, new).get_opcodes()
-        if kind == "replace" and end - first == stop - start
-        for offset in range(end - first)
-    }
+    """The numbers of the lines that were rewritten: alike ones, or as many lines that became as many others."""
+    found: dict[int, int] = {}
+    for kind, first, end, start, stop in SequenceMatcher(None, old, new).get_opcodes():
+        if kind != "replace":
+            continue
+        if end - first == stop - start:
+            found |= {first + offset + 1: start + offset + 1 for offset in range(end - first)}
+        taken = start
+        for place in range(first, end if (end - first) * (stop - start) <= _MOST_PAIRED else first):
+            near = next((other for other in range(taken, stop) if _alike(old[place], new[other])), None)
+            if near is not None:
+                found[place + 1], taken = near + 1, near + 1
+    return found
 
 
 def _text(content: bytes) -> str:

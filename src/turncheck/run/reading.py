@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from turncheck.engines.base import DIALOGUE_PARTS, NOTHING_TO_LEARN, Engine
 from turncheck.evaluations.kinds import KINDS
-from turncheck.messages.errors import TrainingRefusedError, UserError
+from turncheck.messages.errors import NoAssistantError, TrainingRefusedError, UserError
 from turncheck.messages.finding import NOWHERE, Finding, Location
 from turncheck.process.environment import FileVariables
 from turncheck.process.foreign_content import FOREIGN
@@ -361,7 +361,7 @@ def ensure_something_here(settings: Settings, project: Project, tests: Tests) ->
     """Refuse a folder in which nothing was found that a run could measure.
 
     Raises:
-        UserError: says what an assistant is.
+        NoAssistantError: says what an assistant is.
     """
     absent = before_training.NOT_THERE.keys() <= {finding.code for finding in project.findings}
     named = (settings.domain, settings.config, settings.nlu, *settings.data, *settings.stories)
@@ -369,7 +369,7 @@ def ensure_something_here(settings: Settings, project: Project, tests: Tests) ->
     if not ENGINES[settings.engine].from_files:
         return  # it says itself what it needs, and where to write it
     if absent and not any(named) and not any(found) and not any(candidates(project.root, part) for part in _PARTS):
-        raise UserError(
+        raise NoAssistantError(
             f"there is no assistant in '{project.root}'",
             hint="An assistant has a domain.yml beside its config.yml and its folder data/. Name its folder: "
             "turncheck run FOLDER.",

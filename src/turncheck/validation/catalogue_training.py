@@ -331,7 +331,7 @@ DIALOGUE = (
         "- story: thanks\n  steps:\n  - checkpoint: asked\n  - intent: thank\n  - action: utter_welcome",
         "- story: thanks\n  steps:\n  - intent: thank\n  - action: utter_welcome",
         matters_always=True,
-        about=("checkpoint",),
+        about=("section",),
     ),
     _check(
         "story-name-duplicate",

@@ -40,7 +40,7 @@ _MANY_JOINED: Final = 1_000
 """More dialogues than this take seconds and much memory, and nobody can survey them."""
 _NAMED_JOINS: Final = 5
 _ALL_STORIES: Final = (Name("section", "stories"),)
-"""What findings on the stories as a whole are about."""
+"""What findings on the stories as a whole are about: with any edit, other checkpoints may join most of them."""
 
 
 def check_number_of_dialogues(facts: Facts) -> Iterator[Finding]:
@@ -65,8 +65,8 @@ def check_joined_dialogues(facts: Facts) -> Iterator[Finding]:
     named = ", ".join(f"'{name}' ({many[name]:,})" for name in [first, *others][:_NAMED_JOINS])
     more = f" and {len(others) + 1 - _NAMED_JOINS:,} more checkpoints" if len(others) >= _NAMED_JOINS else ""
     message = f"Checkpoints join stories to thousands of dialogues; so many go on from {named}{more}."
-    about = tuple(Name("checkpoint", name) for name in places)
-    yield found("checkpoint-joins-many", message, places[first], others=[places[name] for name in others], about=about)
+    more_places = [places[name] for name in others]
+    yield found("checkpoint-joins-many", message, places[first], others=more_places, about=_ALL_STORIES)
 
 
 # --- stories against stories -----------------------------------------------------------------------------------------
@@ -274,10 +274,18 @@ def check_rules(facts: Facts) -> Iterator[Finding]:
             about=tuple(Name("story", place.name) for place in (conflict.place, *conflict.others)),
         )
         shared = _retrieval_intent(keys, [conflict.place.name, *(place.name for place in conflict.others)])
-        names = (Name("intent", shared),)
-        yield replace(finding, hint=_ONE_RULE.format(intent=shared), names=names) if shared else finding
+        if shared:
+            finding = replace(finding, hint=_ONE_RULE.format(intent=shared), names=(Name("intent", shared),))
+        yield replace(finding, hint=_ALONE.get(conflict.kind, finding.hint))
 
 
+_ALONE: Final[Mapping[str, str]] = {
+    "restriction": "Rasa refuses to train (RulePolicy): rules answer one message. Write a story instead, or set"
+    " `restrict_rules: false` of RulePolicy.",
+    "incomplete": "Rasa refuses to train (RulePolicy). Set the same slots and loops after an action in every rule;"
+    " where one must stay empty, set it to null.",
+}
+"""What to do about a rule that contradicts nothing, by what is wrong with it."""
 _ONE_RULE: Final = (
     "Rasa refuses to train (RulePolicy): rules see only `{intent}`, not `{intent}/…`. Write one rule for the intent"
     " `{intent}`, with the action `utter_{intent}`."

@@ -23,11 +23,12 @@ _SIGNS: Final[dict[Sign, str]] = {"caution": "Warning: "}
 
 
 class TerminalWriter(Struct, frozen=True):
-    """Knows the project's path from the current folder, and the commit of the base."""
+    """Knows the project's path from the current folder, the commit of the base, and the path that it had there."""
 
     folder: str
     rooted: PathResolver
     base: str = ""
+    folder_on_base: str | None = None
 
     def line(self, line: Line) -> str:
         """Write a line."""
@@ -51,7 +52,8 @@ class TerminalWriter(Struct, frozen=True):
                 assert_never(span)
 
     def _place(self, place: Place) -> str:
-        shown = terminal.place(place.location, self.folder)
+        folder = self.folder if self.folder_on_base is None or not place.on_base else self.folder_on_base
+        shown = terminal.place(place.location, folder)
         return f"was at {shown} in {terminal.text(self.base, 8)}" if place.on_base and self.base else shown
 
     def entry(self, entry: Entry) -> str:

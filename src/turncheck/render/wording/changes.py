@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from turncheck.comparison.changes import SINGULAR, ChangedPart, FallbackChange, FindingChange, StrippedIntent
+from turncheck.comparison.changes import (
+    SINGULAR,
+    ChangedPart,
+    CutIntent,
+    FallbackChange,
+    FindingChange,
+    StrippedIntent,
+)
 from turncheck.comparison.explanations import LEADING
 from turncheck.comparison.training_changes import dropped_intents, intent_of, many_moved
 from turncheck.messages.phrasing import count
@@ -23,11 +30,14 @@ if TYPE_CHECKING:
 # What a change took away from the training data, as clauses of the verdict's summary: it leads, whatever passed.
 
 
-def taken_away_in_words(report: Report, compared: Comparison) -> list[str]:
-    """Return what is no longer read, judged or understood, and what was removed or moved, the worst first."""
+def taken_away_in_words(report: Report, compared: Comparison, told: AbstractSet[str] = frozenset()) -> list[str]:
+    """Return what is no longer read, judged or understood, and what was removed or moved, the worst first.
+
+    ``told``: the names of intents of which the line says already that their sentences are gone.
+    """
     otherwise = read_as_something_else(report, compared)
     clauses = [_read_otherwise_in_words(otherwise, compared)] if otherwise else []
-    clauses += [_cut(compared)] if compared.cut_intents else []
+    clauses += _cut([one for one in compared.cut_intents if one.now or one.intent not in told])
     less = compared.fallback if compared.fallback is not None and compared.fallback.number else None
     changed = threshold_in_words(less) if less else ""
     if less and changed:
@@ -108,11 +118,13 @@ def removed_in_words(report: Report, compared: Comparison) -> str:
     return f"{SINGULAR.get(first.kind, 'part')} '{first.name}'{more} removed"
 
 
-def _cut(compared: Comparison) -> str:
-    first, others = compared.cut_intents[0], len(compared.cut_intents) - 1
+def _cut(intents: Sequence[CutIntent]) -> Iterator[str]:
+    if not intents:
+        return
+    first, others = intents[0], len(intents) - 1
     judged = " and no longer judged" if first.unjudged else ""
     more = f" ({count(others, 'more intent')})" if others else ""
-    return f"intent '{first.intent}' cut from {first.base:,} to {count(first.now, 'sentence')}{judged}{more}"
+    yield f"intent '{first.intent}' cut from {first.base:,} to {count(first.now, 'sentence')}{judged}{more}"
 
 
 def threshold_in_words(change: FallbackChange) -> str:

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 _LONGEST: Final = 120
 TEST_GATES: Final = frozenset({"test-failures", "new-failures"})
 
-Topic = Literal["not run", "partly", "faults"]
-"""What a clause says that no later one has to repeat: that tests were not run, or not completely, because of faults."""
+Topic = Literal["not run", "partly", "faults", "explained"]
+"""What a clause says that no later one has to repeat: that tests were not run, or not completely, because of faults; or
+that the errors before it explain why tests newly fail."""
 
 
 class Clause(Struct, frozen=True):
@@ -205,7 +206,8 @@ def _failed_tests(
     also = f", {more} {'fails' if old == 1 else 'fail'} on the base too" if old > 0 else ""
     first = _because_of_errors(failing, comparison) if new and not data else ""
     cause = _why_newly_failing(comparison) if new and not first else ""
-    return Clause(f"{first}{wording.joined([*new, *data, *losses, *unexpected])}{also}{cause}")
+    says = frozenset({"explained"} if first else ())
+    return Clause(f"{first}{wording.joined([*new, *data, *losses, *unexpected])}{also}{cause}", says)
 
 
 def _why_newly_failing(comparison: Comparison) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.comparison import gates_on_tests
 from turncheck.comparison.changes import CaseChange, ChangedCases, number_of
 from turncheck.comparison.compare import is_less_understood
+from turncheck.comparison.judged import BadFinding
 from turncheck.comparison.tally import Tally, faults_of, tallies
 from turncheck.comparison.training_changes import dropped_intents, is_likely_misparsed, noise_of, sentences_of
 from turncheck.evaluations.kinds import WITHOUT_TESTS
@@ -350,17 +351,19 @@ def summarize(report: Report, comparison: Comparison | None, gates: Sequence[Jud
     tests_fail = any(gate.name in TEST_GATES for gate in failing)
     clauses = and_more(failing_clauses(failing, report, comparison), max(1, _MOST - bool(intents)))
     cut = 0 if failing and failing[0].name in TEST_GATES else 1
-    causes, symptoms = clauses[:cut], clauses[cut:]
-    broken = [clause for clause in (*causes, Clause(intents), *symptoms, Clause(misunderstood)) if clause.words]
-    away = [Clause(words) for words in taken_away_in_words(report, compared)] if compared else []
+    newly = bool(gates_on_tests.newly_misunderstood(report, comparison))
+    away = [Clause(words) for words in taken_away_in_words(report, compared, _named(failing))] if compared else []
     is_news = bool(clauses or intents or new or _misunderstood(report, comparison))
     if is_news:
-        first = [*causes, *away[:1], *broken[len(causes) :], *away[1:]]
+        lead = clauses[: cut + any("explained" in clause.says for clause in clauses[cut : cut + 1])]
+        broken = [Clause(intents), *clauses[len(lead) :], Clause(misunderstood if newly else "")]
+        first = [clause for clause in (*lead, *away[:1], *broken, *away[1:]) if clause.words]
         if new:  # after what fails; if nothing does, always among what is said
             first.insert(len(clauses) + len(away[:1]) if clauses else min(len(first), _MOST - 1), Clause(new))
+        first += [] if newly else [Clause(misunderstood)]
     else:
         taken, *others = [*away, Clause(removed_in_words(report, compared) if compared else "")]
-        first = [taken, _passed(report, compared), *broken, *others]
+        first = [taken, _passed(report, compared), Clause(misunderstood), *others]
     said = [
         *(clause.words for clause in first),
         repeats_in_words(report, compared, failures_said=tests_fail or not wording.failed_tallies(report)),
@@ -372,6 +375,12 @@ def summarize(report: Report, comparison: Comparison | None, gates: Sequence[Jud
         *(changes(report, compared, failing) if compared and not is_news and not away else []),
     ]
     return "; ".join([words for words in said if words][:_MOST])
+
+
+def _named(failing: Sequence[Judged]) -> frozenset[str]:
+    """The names that the only error in the data is about, which the line quotes."""
+    quoted = (gate.causes[0] for gate in failing if gate.name == gates_on_tests.NEW_ERRORS and len(gate.causes) == 1)
+    return frozenset(name.name for one in quoted if isinstance(one, BadFinding) for name in one.finding.names)
 
 
 def reservation(report: Report, comparison: Comparison | None, gates: Sequence[Judged]) -> Reservation:

@@ -1,0 +1,164 @@
+"""A comment is about the change: what the base has too is a number, and nothing is said twice or of what is not so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from golden_texts import Golden
+from judged_changes import WORKSHOP, Edit, Repository, edited
+
+C, D, N, R, T = "config.yml", "domain.yml", "data/nlu.yml", "data/rules.yml", "tests/test_stories.yml"
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    return Repository(tmp_path)
+
+
+def rule(name: str, *steps: str) -> str:
+    return f"- rule: {name}\n  steps:\n" + "".join(f"  - {step}\n" for step in steps)
+
+
+# --- remarks that hold for the base too ------------------------------------------------------------------------------
+
+SELECTOR: Edit = (C, "policies:", "- name: ResponseSelector\npolicies:")
+RARE: Edit = (N, "", "- intent: lend\n  examples: |\n    - lend me one\n")
+ALSO_RARE: Edit = (N, "", "- intent: sell\n  examples: |\n    - buy one\n")
+WORDED: Edit = (N, "- hi there", "- hey there")
+REMARKS: dict[str, tuple[list[Edit], list[Edit], int]] = {
+    "a component that is left out": ([SELECTOR], [WORDED], 0),
+    "an intent that is not judged": ([RARE, (D, "- rent", "- rent\n- lend")], [WORDED], 0),
+    "another component that is left out": ([], [SELECTOR], 1),
+    "another intent that is not judged": ([RARE], [ALSO_RARE], 1),
+    "fewer intents that are not judged": ([RARE, ALSO_RARE], [(N, ALSO_RARE[2], "")], 0),
+}
+
+
+@pytest.mark.parametrize("which", REMARKS)
+def test_remarks_that_hold_for_the_base_too_are_a_number(repository: Repository, which: str) -> None:
+    before, after, new = REMARKS[which]
+    base = edited(WORKSHOP, *before)
+
+    judged = repository.judged(base, edited(base, *after))
+
+    assert judged.comment.count("ResponseSelector was left out") + judged.comment.count("not judged, with fewer") == new
+    assert ("remark on the run" in judged.comment) is not bool(new)
+
+
+# --- a fact is said once ---------------------------------------------------------------------------------------------
+
+RENT = "- intent: rent\n  examples: |\n    - rent a bicycle\n    - take one for a day\n    - how much is a tandem\n"
+LEND = "- intent: lend\n  examples: |\n" + "".join(f"    - lend me {what}\n" for what in ("a pump", "oil", "a key"))
+MORE = "".join(f"    - may I borrow {what}\n" for what in ("a lock", "a helmet", "tools"))
+LOST: dict[str, list[Edit]] = {
+    "its examples": [(N, RENT, "")],
+    "itself": [(N, RENT, ""), (D, "- rent\n", "")],
+    "its examples, as another one lost some": [(N, RENT, ""), (N, MORE, "")],
+}
+
+
+@pytest.mark.parametrize("what", LOST)
+def test_an_intent_that_lost_its_sentences_is_named_once(repository: Repository, what: str, golden: Golden) -> None:
+    base = edited(WORKSHOP, (N, "", LEND + MORE), (D, "- rent\n", "- rent\n- lend\n"))
+
+    judged = repository.judged(base, edited(base, *LOST[what]))
+
+    golden(judged.verdict["summary"])
+    assert judged.verdict["summary"].count("'rent'") == 1
+
+
+# --- a rule that is wrong by itself ----------------------------------------------------------------------------------
+
+ALONE: dict[str, list[Edit]] = {
+    "two messages": [(R, "", rule("both", "intent: greet", "action: utter_greet", "intent: rent"))],
+    "one more message": [(R, "  - action: utter_repair\n", "  - action: utter_repair\n  - intent: rent\n")],
+    "two messages in two rules": [
+        (R, "  - action: utter_repair\n", "  - action: utter_repair\n  - intent: rent\n"),
+        (R, "  - action: utter_rent\n", "  - action: utter_rent\n  - intent: greet\n"),
+    ],
+}
+
+
+@pytest.mark.parametrize("what", ALONE)
+def test_a_rule_that_is_wrong_by_itself_contradicts_nothing(repository: Repository, what: str, golden: Golden) -> None:
+    judged = repository.judged({}, edited(WORKSHOP, *ALONE[what]))
+
+    assert set(judged.new_errors) == {"rule-contradiction"}
+    golden("\n".join(f"{one['message']} {one['hint']}" for one in judged.comparison["new_findings"]))
+
+
+# --- intents that become keys of one, and keys that become intents ----------------------------------------------------
+
+TOPICS = ("hours", "price", "shop")
+
+
+def _asked(sign: str) -> str:
+    words = ("where are your", "when do you have", "tell me about")
+    return "".join(
+        f"- intent: faq{sign}{topic}\n  examples: |\n" + "".join(f"    - {word} {topic}\n" for word in words)
+        for topic in TOPICS
+    )
+
+
+def _answered(sign: str) -> str:
+    return "".join(f"  utter_faq{sign}{topic}:\n  - text: About the {topic}.\n" for topic in TOPICS)
+
+
+def _with(sign: str, intents: str, rules: str) -> dict[str, str | bytes]:
+    return edited(
+        WORKSHOP,
+        (N, "", _asked(sign)),
+        (D, "- rent\n", f"- rent\n{intents}"),
+        (D, "responses:\n", f"responses:\n{_answered(sign)}"),
+        (R, "", rules),
+    )
+
+
+APART = _with(
+    "_",
+    "".join(f"- faq_{topic}\n" for topic in TOPICS),
+    "".join(rule(f"faq {topic}", f"intent: faq_{topic}", f"action: utter_faq_{topic}") for topic in TOPICS),
+)
+AS_KEYS = _with("/", "- faq\n", rule("faq", "intent: faq", "action: utter_faq"))
+ALONE_APART = edited(
+    AS_KEYS, (N, "faq/shop", "faq_shop"), (D, "faq/shop", "faq_shop"), (D, "- faq\n", "- faq\n- faq_shop\n")
+)
+KEYS = {
+    "intents become keys": (APART, AS_KEYS),
+    "keys become intents": (AS_KEYS, APART),
+    "one key becomes an intent": (AS_KEYS, ALONE_APART),
+    "one intent becomes a key": (ALONE_APART, AS_KEYS),
+}
+
+
+@pytest.mark.parametrize("which", KEYS)
+def test_intents_that_become_keys_have_another_name(repository: Repository, which: str) -> None:
+    base, change = KEYS[which]
+
+    judged = repository.judged(base, change)
+
+    assert judged.comparison["cut_intents"] == judged.comparison["relabelled"] == []
+    renamed = {(one["old"], one["new"]) for one in judged.comparison["renamed"] if one["kind"] == "intents"}
+    topics = {"shop"} if which.startswith("one") else set(TOPICS)
+    is_key = which.endswith(("key", "keys"))
+    assert renamed == {(f"faq{'_/'[not is_key]}{topic}", f"faq{'_/'[is_key]}{topic}") for topic in topics}
+
+
+# --- a base that has no assistant, and one with the same fault --------------------------------------------------------
+
+NOTHING_THERE = {
+    "data of something else": {"data/corpus.yml": "categories: [travel]\nconversations: [[hello, hi]]\n"},
+    "no file but a page": {"README.md": "A bot will be here.\n"},
+    "code": {"actions/actions.py": "NUMBER = 1\n"},
+}
+
+
+@pytest.mark.parametrize("what", NOTHING_THERE)
+def test_a_base_without_an_assistant_is_no_baseline(tmp_path: Path, what: str) -> None:
+    repository = Repository(tmp_path, project={})
+
+    judged = repository.judged(NOTHING_THERE[what], WORKSHOP)
+
+    assert judged.comparison["baseline"]["status"] == "missing"
+    assert "has no assistant there" in judged.comparison["baseline"]["reason"]
