@@ -90,10 +90,18 @@ class Assertion(Struct, frozen=True):
         return cls(kind, value, location, wanted)
 
 
+class ExpectedCommand(Struct, frozen=True):
+    """A command that a dialogue understanding test expects of a message, as written."""
+
+    text: str
+    location: Location
+
+
 class CaseTurn(Struct, frozen=True):
     """A user message and what is expected of the turn. ``user`` is ``None`` for steps before the first message.
 
-    ``part``: what is expected instead in a conversation of Botium's.
+    ``commands``: those that a dialogue understanding test expects; nothing here runs them. ``part``: what is expected
+    instead in a conversation of Botium's.
     """
 
     user: str | None
@@ -103,6 +111,7 @@ class CaseTurn(Struct, frozen=True):
     ordered: bool = False
     metadata: Mapping[str, Any] = field(default_factory=dict)
     part: Part | None = None
+    commands: tuple[ExpectedCommand, ...] = ()
 
 
 class NotJudged(Struct, frozen=True):
@@ -155,6 +164,7 @@ class E2ECase(Struct, frozen=True):
         return not any(
             turn.expectations
             or turn.assertions
+            or turn.commands
             or (turn.part is not None and (turn.part.replies or turn.part.last_checks))
             for turn in self.turns
         )

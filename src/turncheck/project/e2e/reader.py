@@ -194,7 +194,7 @@ class FileReader(Struct):
             if not isinstance(step, YamlMapping):  # its shape ensures that it is one
                 continue
             if "user" in step.items:
-                if begun and begun[-1][0].user is not None and not (begun[-1][1] or begun[-1][0].assertions):
+                if begun and begun[-1][0].user is not None and not (begun[-1][1] or _expects(begun[-1][0])):
                     self._fault(
                         "Nothing is expected of the user step before this one.", step.location, severity="warning"
                     )
@@ -212,7 +212,13 @@ class FileReader(Struct):
             )
             expectations = ()
         return model.CaseTurn(
-            turn.user, turn.location, tuple(expectations), turn.assertions, turn.ordered, turn.metadata
+            turn.user,
+            turn.location,
+            tuple(expectations),
+            turn.assertions,
+            turn.ordered,
+            turn.metadata,
+            commands=turn.commands,
         )
 
     def _user(self, step: YamlMapping, metadata: Named, case_metadata: Mapping[str, Any]) -> model.CaseTurn:
@@ -228,7 +234,14 @@ class FileReader(Struct):
             ),
             ordered=content.get("assertion_order_enabled", False),
             metadata={**case_metadata, **self._metadata(step, metadata)},
+            commands=tuple(
+                model.ExpectedCommand(text_of(node), node.location) for node in _items(step.items.get("commands"))
+            ),
         )
+
+
+def _expects(turn: model.CaseTurn) -> bool:
+    return bool(turn.assertions or turn.commands)
 
 
 def _is_right(step: YamlNode) -> bool:

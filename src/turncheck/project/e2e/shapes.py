@@ -305,6 +305,10 @@ USER: Final = Record(
             ListOf(Record("an assertion", ASSERTIONS, single=True), what="a list of assertions"),
             "What is asserted of the turn; other steps of the turn are then ignored.",
         ),
+        "commands": Key(
+            ListOf(Text(may_be_empty=False), what="a list of commands"),
+            "What a dialogue understanding test expects of the message, such as `StartFlow(order)`; it is not run.",
+        ),
         "assertion_order_enabled": Key(Boolean(), "Whether each must be met after the one before.", needs="assertions"),
     },
     marker="user",

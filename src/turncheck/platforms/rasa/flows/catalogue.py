@@ -367,4 +367,31 @@ _OF_PAYLOADS: Final = (
     ),
 )
 
-CHECKS: Final = (*_OF_FLOWS, *_OF_STEPS, *_OF_NAMES, *_OF_CONDITIONS, *_OF_PAYLOADS)
+_OF_TESTS: Final = (
+    _check(
+        "flow-test-cannot-pass",
+        "error",
+        "A test expects what nothing in the project can give",
+        "It names a response, flow, step, action, slot or value that does not exist, or a response that nothing says: it"
+        " fails whatever is understood. Correct the test, or bring back what it expects.",
+        about=("response", "flow", "step", "action", "slot", "value"),
+    ),
+    _check(
+        "flow-test-names-nothing",
+        "error",
+        "A test fills or sends what the project does not have",
+        "A fixture or a message with a command names a slot that does not exist, or a value that it cannot have: the"
+        " conversation does not begin as written. Correct it.",
+        about=("slot", "value", "payload"),
+    ),
+    _check(
+        "flow-test-command-unknown",
+        "warning",
+        "A dialogue understanding test expects a command that is not known",
+        "It is misspelt, a command of your own (`--additional-commands`), or of a version of Rasa that is not known here."
+        " The commands are `StartFlow(flow)`, `SetSlot(slot, value)`, `CancelFlow()`, `Clarify(flow, flow)` and so on.",
+        about=("command",),
+    ),
+)
+
+CHECKS: Final = (*_OF_FLOWS, *_OF_STEPS, *_OF_NAMES, *_OF_CONDITIONS, *_OF_PAYLOADS, *_OF_TESTS)

@@ -39,7 +39,7 @@ def of_payload(facts: FlowFacts, payload: Payload, where: str, location: Locatio
             near = suggestion(name, facts.facts.slots)
             names = (about, Name("slot", name))
             yield found("flow-payload-undefined", message, location, near, names=names)
-        elif slot is not None and (listed := _refused(slot, value)):
+        elif slot is not None and (listed := refused_value(slot, value)):
             message = f"{where} sets the slot '{name}' to '{value}', which is none of its values."
             near = suggestion(value, listed)
             named = (about, Name("slot", name), Name("value", value))
@@ -51,8 +51,8 @@ def of_payload(facts: FlowFacts, payload: Payload, where: str, location: Locatio
             yield found("flow-payload-undefined", message, location, suggestion(flow, facts.flow_names), names=names)
 
 
-def _refused(slot: Slot, value: str) -> tuple[str, ...]:
-    """Return the values of a slot if this one is none of them; nothing if it may have it."""
+def refused_value(slot: Slot, value: str) -> tuple[str, ...]:
+    """Return the values that a slot may have, if this one is none of them; nothing if it may have it."""
     if value.lower() in {"none", "null", "undefined", ""} or "{" in value:
         return ()
     if slot.type == "categorical" and slot.values:

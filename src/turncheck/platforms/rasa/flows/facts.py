@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from turncheck.platforms.rasa.flows import vocabulary
 from turncheck.platforms.rasa.flows.conditions import ConditionError, Parsed, parse_condition
 from turncheck.platforms.rasa.flows.payloads import Button, buttons_of
-from turncheck.platforms.rasa.flows.reader import read_flow_file
+from turncheck.platforms.rasa.flows.reader import read_flow_file, read_validations
 from turncheck.validation.facts import UTTER
 
 if TYPE_CHECKING:
@@ -52,6 +52,12 @@ class FlowFacts:
         self.flows: dict[str, Flow] = {}
         for flow in (flow for file in self.files for flow in file.flows):
             self.flows.setdefault(flow.name, flow)
+        self.validations = tuple(
+            flow
+            for file in facts.project.files
+            if file.role in {"domain", "data"} and file.mapping is not None
+            for flow in read_validations(file.mapping)
+        )
         self._parsed: dict[str, Parsed | ConditionError] = {}
 
     # --- what there is ------------------------------------------------------------------------------------------------
@@ -101,19 +107,24 @@ class FlowFacts:
 
     # --- what flows use -----------------------------------------------------------------------------------------------
 
+    @property
+    def all_flows(self) -> Iterator[Flow]:
+        """All flows of all files, and the validations of slots."""
+        for file in self.files:
+            yield from file.flows
+        yield from self.validations
+
     def steps(self) -> Iterator[tuple[Flow, Step]]:
         """All steps with their flow."""
-        for file in self.files:
-            for flow in file.flows:
-                for step in flow.all_steps:
-                    yield flow, step
+        for flow in self.all_flows:
+            for step in flow.all_steps:
+                yield flow, step
 
     def conditions(self) -> Iterator[tuple[Flow, Condition]]:
         """All conditions with their flow."""
-        for file in self.files:
-            for flow in file.flows:
-                for condition in flow.conditions:
-                    yield flow, condition
+        for flow in self.all_flows:
+            for condition in flow.conditions:
+                yield flow, condition
 
     def parsed(self, condition: Condition) -> Parsed | ConditionError:
         """Return a condition parsed, or why it cannot be."""

@@ -101,7 +101,10 @@ class Trigger(Struct, frozen=True):
 
 
 class Flow(Struct, frozen=True):
-    """A flow. ``description`` is empty if there is none."""
+    """A flow. ``description`` is empty if there is none.
+
+    ``slot``: it is no flow, but what the domain has to validate this slot by: one step, with rejections.
+    """
 
     name: str
     location: Location
@@ -112,6 +115,12 @@ class Flow(Struct, frozen=True):
     guard: Condition | None = None
     triggers: tuple[Trigger, ...] = ()
     persisted: tuple[Named, ...] = ()
+    slot: str = ""
+
+    @property
+    def what(self) -> str:
+        """What it is, with its name."""
+        return f"validation of the slot '{self.slot}'" if self.slot else f"flow '{self.name}'"
 
     @property
     def is_pattern(self) -> bool:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from turncheck.platforms.rasa.flows import commands, configuration, names, steps, truths
+from turncheck.platforms.rasa.flows import commands, configuration, names, steps, tests, truths
 from turncheck.platforms.rasa.flows.facts import FlowFacts
+from turncheck.project.e2e.cases import read_cases
 from turncheck.validation.findings import found
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from turncheck.messages.finding import Finding
+    from turncheck.project.e2e.model import E2ECase
     from turncheck.validation.facts import Facts
+
+DU_FOLDER: Final = "dialogue_understanding_tests"
+"""Where Rasa looks for dialogue understanding tests."""
 
 
 def findings(facts: Facts) -> Iterator[Finding]:
@@ -33,3 +38,12 @@ def findings(facts: Facts) -> Iterator[Finding]:
     yield from truths.truths(known)
     yield from commands.buttons(known)
     yield from configuration.configuration(known)
+    yield from tests.findings_of_tests(known, cases_of(facts))
+
+
+def cases_of(facts: Facts) -> tuple[E2ECase, ...]:
+    """Return the end-to-end cases that were read, and the dialogue understanding tests in their folder."""
+    folder = facts.project.root / DU_FOLDER
+    read = read_cases(facts.project.root, [folder]).cases if folder.is_dir() else ()
+    known = {case.key for case in read}
+    return (*(case for case in facts.tests.cases if case.key not in known), *read)

@@ -39,11 +39,13 @@ def undefined_names(facts: FlowFacts) -> Iterator[Finding]:
 
 def _undefined(kind: str, uses: Iterable[_Use], verb: str, why: str, known: Collection[str]) -> Iterator[Finding]:
     places: dict[tuple[str, str], list[Location]] = defaultdict(list)
+    called: dict[str, str] = {}
     for flow, named in uses:
         if not named.is_computed:
+            called[flow.name] = flow.what
             places[flow.name, named.name].append(named.location)
     for (flow_name, name), (first, *others) in places.items():
-        message = f"The flow '{flow_name}' {verb} '{name}', {why}."
+        message = f"The {called[flow_name]} {verb} '{name}', {why}."
         names = (Name("flow", flow_name), Name(kind, name)) if kind != "flow" else (Name(kind, name),)
         about = (Name("in flow", flow_name), Name(kind, name))
         near = suggestion(name, known)
@@ -83,7 +85,7 @@ def _responses(facts: FlowFacts) -> Iterator[_Use]:
 
 
 def _slots(facts: FlowFacts) -> Iterator[_Use]:
-    for flow in _all(facts):
+    for flow in facts.all_flows:
         yield from ((flow, named) for named in flow.persisted)
         for condition in flow.conditions:
             yield from ((flow, Named(slot, condition.location)) for slot in facts.slots_of(condition))
@@ -132,7 +134,7 @@ def unfillable(facts: FlowFacts) -> Iterator[Finding]:
             continue
         if name in facts.set_slots or _in_code(facts, name) or not _has_code(facts):
             continue
-        message = f"Nothing can fill the slot '{name}', which the flow '{flow.name}' uses."
+        message = f"Nothing can fill the slot '{name}', which the {flow.what} uses."
         names = (Name("slot", name), Name("flow", flow.name))
         about = (Name("slot", name),)
         yield found(
@@ -177,22 +179,28 @@ def _unused_slots(facts: FlowFacts) -> Iterator[Finding]:
 
 
 def _unused_responses(facts: FlowFacts) -> Iterator[Finding]:
+    for name in says_nothing(facts):
+        message = f"Nothing says the response '{name}'."
+        location = facts.project.domain.responses[name].location
+        yield found("flow-response-unused", message, location, names=(Name("response", name),))
+
+
+def says_nothing(facts: FlowFacts) -> Iterator[str]:
+    """Yield the responses of the domain that no flow, story, form, policy or code can say."""
+    policies = [component.name for component in facts.project.config.policies or ()]
+    if any(name.endswith(_SAYS_ANY) for name in policies) or "config" in facts.facts.missing:
+        return
     of_stories = {step.action for _, step in facts.facts.action_steps()}
     asked = {f"utter_ask_{slot}" for slot in facts.slots} | {f"utter_ask_{form}" for form in facts.facts.forms}
     retrieval = {f"{UTTER}{intent}" for intent in facts.facts.retrieval_intents}
     used = facts.said_by_flows | of_stories | asked | retrieval | vocabulary.RESPONSES
     prefixes = tuple(f"utter_ask_{form}_" for form in facts.facts.forms)
-    policies = [component.name for component in facts.project.config.policies or ()]
-    unknown = any(name.endswith(_SAYS_ANY) for name in policies)
-    for response in facts.project.domain.responses.values():
-        name = response.name
+    for name in facts.project.domain.responses:
         base = name.partition("/")[0]
         if {name, base} & used or vocabulary.may_be_built_in(name) or _in_code(facts, name):
             continue
-        if unknown or (prefixes and name.startswith(prefixes)) or _may_be_computed(facts, name):
-            continue
-        message = f"Nothing says the response '{name}'."
-        yield found("flow-response-unused", message, response.location, names=(Name("response", name),))
+        if not (prefixes and name.startswith(prefixes)) and not _may_be_computed(facts, name):
+            yield name
 
 
 _SAYS_ANY: Final = "IntentlessPolicy"

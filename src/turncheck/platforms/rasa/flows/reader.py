@@ -64,6 +64,24 @@ def read_flow_file(path: str, root: YamlMapping) -> FlowFile:
     return FlowFile(path, tuple(reader.flows(root)), tuple(reader.faults))
 
 
+def read_validations(root: YamlMapping) -> tuple[Flow, ...]:
+    """Read the rejections of the slots of a domain file, each as a flow of one step."""
+    slots = root.items.get("slots")
+    found = []
+    for name, node in slots.items.items() if isinstance(slots, YamlMapping) else ():
+        validation = node.at("validation")
+        if isinstance(validation, YamlMapping):
+            reader = _Reader()
+            step = Step(
+                "unknown",
+                validation.location,
+                utter=_named(validation.items.get("refill_utter")),
+                rejections=tuple(reader.rejections(validation.items.get("rejections"))),
+            )
+            found.append(Flow(f"slots/{name}", validation.location, (step,), slot=str(name)))
+    return tuple(found)
+
+
 class _Reader:
     """Reads one file and collects its faults."""
 
@@ -158,7 +176,7 @@ class _Reader:
             branches=branches,
             utter=_named(node.items.get("utter")),
             collect_action=_named(node.items.get("collect_action")),
-            rejections=tuple(self._rejections(node.items.get("rejections"))),
+            rejections=tuple(self.rejections(node.items.get("rejections"))),
             assignments=tuple(self._assignments(named)) if kind == "set_slots" else (),
             exits=tuple(self._exits(node.items.get("exit_if"))),
             reads=reads,
@@ -218,7 +236,7 @@ class _Reader:
             return Branch(node.location, condition, _named(target))
         return Branch(node.location, condition, steps=self._steps(target, "an alternative", depth + 1))
 
-    def _rejections(self, node: YamlNode | None) -> Iterator[Rejection]:
+    def rejections(self, node: YamlNode | None) -> Iterator[Rejection]:
         for item in self._items(node, "'rejections'"):
             if not isinstance(item, YamlMapping):
                 self._fault("An entry of 'rejections' has 'if' and 'utter'.", item)

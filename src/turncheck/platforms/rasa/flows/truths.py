@@ -36,7 +36,7 @@ def truths(facts: FlowFacts) -> Iterator[Finding]:
     for flow, condition in facts.conditions():
         parsed = facts.parsed(condition)
         if isinstance(parsed, ConditionError):
-            message = f"The condition '{_shown(condition)}' of the flow '{flow.name}' cannot be read: {parsed}."
+            message = f"The condition '{_shown(condition)}' of the {flow.what} cannot be read: {parsed}."
             yield found("flow-condition-invalid", message, condition.location, about=_about(flow, condition))
             continue
         here = [*_values(facts, flow, condition, parsed.root), *_bare_words(facts, flow, condition, parsed.root)]
@@ -71,9 +71,7 @@ def _values(facts: FlowFacts, flow: Flow, condition: Condition, root: Expression
             continue
         known = [str(one) for one in slot.values or ()] if slot.type == "categorical" else []
         near = suggestion(str(value), known) if known else ""
-        message = (
-            f"The {slot.type} slot '{slot.name}' never equals {_quoted(value)}, as the flow '{flow.name}' asks{what}."
-        )
+        message = f"The {slot.type} slot '{slot.name}' never equals {_quoted(value)}, as the {flow.what} asks{what}."
         names = (Name("slot", slot.name), Name("flow", flow.name), Name("value", str(value)))
         by_case = str(value).lower() in {one.lower() for one in known}
         yield found(
@@ -132,7 +130,7 @@ def _bare_words(facts: FlowFacts, flow: Flow, condition: Condition, root: Expres
             continue
         is_slot = part.text in facts.slots
         hint = f"Write 'slots.{part.text}'." if is_slot else f'Write "{part.text}" in quotes.'
-        message = f"'{part.text}' in the condition '{_shown(condition)}' of the flow '{flow.name}' stands for nothing."
+        message = f"'{part.text}' in the condition '{_shown(condition)}' of the {flow.what} stands for nothing."
         about = (Name("flow", flow.name), Name("word", part.text))
         yield found("flow-condition-word", message, condition.location, hint, about=about)
 
@@ -142,15 +140,14 @@ def _bare_words(facts: FlowFacts, flow: Flow, condition: Condition, root: Expres
 
 def _never(facts: FlowFacts) -> Iterator[Finding]:
     closed = _closed(facts)
-    for file in facts.files:
-        for flow in file.flows:
-            if flow.guard is not None and flow.guard.constant is None:
-                yield from _alone(facts, flow, flow.guard, closed)
-            for step in flow.all_steps:
-                for rejection in step.rejections:
-                    if rejection.condition is not None:
-                        yield from _alone(facts, flow, rejection.condition, closed)
-                yield from _alternatives(facts, flow, step.branches, closed)
+    for flow in facts.all_flows:
+        if flow.guard is not None and flow.guard.constant is None:
+            yield from _alone(facts, flow, flow.guard, closed)
+        for step in flow.all_steps:
+            for rejection in step.rejections:
+                if rejection.condition is not None:
+                    yield from _alone(facts, flow, rejection.condition, closed)
+            yield from _alternatives(facts, flow, step.branches, closed)
 
 
 def _closed(facts: FlowFacts) -> Mapping[str, tuple[Any, ...]]:
@@ -179,7 +176,7 @@ def _alone(
 
 
 def _never_true(flow: Flow, condition: Condition) -> Finding:
-    message = f"The condition '{_shown(condition)}' of the flow '{flow.name}' can never be true."
+    message = f"The condition '{_shown(condition)}' of the {flow.what} can never be true."
     return found("flow-condition-never-true", message, condition.location, about=_about(flow, condition))
 
 
@@ -200,13 +197,9 @@ def _alternatives(
         if not trial.ever(number):
             yield _never_true(flow, condition)
         elif not trial.reached(number):
-            message = (
-                f"'{_shown(condition)}' of the flow '{flow.name}' is never tried: one before it is true whenever it is."
-            )
+            message = f"'{_shown(condition)}' of the {flow.what} is never tried: one before it is true whenever it is."
             yield found("flow-condition-covered", message, condition.location, about=_about(flow, condition))
     rest = next((branch for branch in branches if branch.condition is None), None)
     if rest is not None and not trial.leaves_rest and all(trial.ever(number) for number in range(len(roots))):
-        message = (
-            f"The 'else' of a step in the flow '{flow.name}' is never reached: one of its conditions is always true."
-        )
+        message = f"The 'else' of a step in the {flow.what} is never reached: one of its conditions is always true."
         yield found("flow-condition-covered", message, rest.location, names=(Name("flow", flow.name),))
