@@ -10,12 +10,15 @@ from golden_texts import Golden
 from small_project import places
 
 from turncheck.platforms.rasa.flows.catalogue import CHECKS
+from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_project
 from turncheck.validation.checks import Check
+from turncheck.validation.facts import ProjectTests
 from turncheck.validation.pipeline import Validated, validate
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "appointment"
 F, D, C, E = "data/flows.yml", "domain.yml", "config.yml", "endpoints.yml"
+T, U = "tests/e2e_test_cases.yml", "dialogue_understanding_tests/booking.yml"
 
 Edit = tuple[str, str, str]
 
@@ -149,6 +152,15 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
     "flow-payload-invalid": ([(D, "/SetSlots(service=shave)", "/SetSlot(service=shave)")], "domain.yml:47:20"),
     "flow-payload-undefined": ([(D, "/SetSlots(service=shave)", "/SetSlots(servic=shave)")], "domain.yml:47:20"),
     "flow-payload-value": ([(D, "/SetSlots(service=shave)", "/SetSlots(service=shaving)")], "domain.yml:47:20"),
+    "flow-test-cannot-pass": (
+        [(T, "utter_name: utter_booked", "utter_name: utter_bookd")],
+        "tests/e2e_test_cases.yml:33:27",
+    ),
+    "flow-test-names-nothing": ([(T, "- phone_number:", "- phone_nummer:")], "tests/e2e_test_cases.yml:3:9"),
+    "flow-test-command-unknown": (
+        [(U, "StartFlow(opening_hours)", "StratFlow(opening_hours)")],
+        "dialogue_understanding_tests/booking.yml:28:13",
+    ),
 }
 
 
@@ -163,13 +175,42 @@ def example(folder: Path, *edits: Edit) -> Path:
 
 
 def checked(folder: Path) -> Validated:
-    """Check what is in a folder."""
-    return validate(read_project(folder), strict=True)
+    """Check what is in a folder, with its tests."""
+    cases = read_cases(folder, [folder / "tests"]).cases
+    return validate(read_project(folder), strict=True, tests=ProjectTests(cases=cases))
 
 
 def test_every_check_of_flows_has_a_case_here() -> None:
     of_flows = {check.code for check in CHECKS if check.stage == "platform"}
     assert of_flows == set(FAULTS)
+
+
+IMPOSSIBLE: list[tuple[Edit, str]] = [
+    ((T, "utter: utter_day_taken", "utter: utter_day_is_taken"), "response"),
+    ((T, "flow_started: book_appointment", "flow_started: book_apointment"), "flow"),
+    ((T, "flow_id: give_feedback", "flow_id: give_feedback\n              flow_step_id: ask_ratings"), "step"),
+    ((T, "action_executed: action_check_day", "action_executed: action_check_days"), "action"),
+    ((T, "- name: service", "- name: services"), "slot"),
+    ((T, "value: haircut", "value: massage"), "value"),
+    ((T, "user: /SetSlots(service=shave)", "user: /SetSlots(service=massage)"), "value"),
+    ((T, "user: /SetSlots(service=shave)", "user: /SetSlot(service=shave)"), "payload"),
+    ((U, "StartFlow(cancel_appointment)", "StartFlow(cancel)"), "flow"),
+    ((U, "SetSlot(service, haircut)", "SetSlot(services, haircut)"), "slot"),
+    ((U, "SetSlot(service, shave)", "set slot service massage"), "value"),
+    ((U, "utter: utter_ask_phone_number", "utter: utter_ask_phone"), "response"),
+    ((F, "      - action: utter_cancelled\n", ""), "response"),
+]
+"""What makes a test impossible, and the kind of what it lacks."""
+
+
+@pytest.mark.parametrize(("edit", "kind"), IMPOSSIBLE, ids=str)
+def test_a_test_that_cannot_pass_is_an_error_at_its_line(tmp_path: Path, edit: Edit, kind: str) -> None:
+    found = [one for one in checked(example(tmp_path, edit)).findings if one.code.startswith("flow-test-")]
+    assert [name.kind for one in found for name in one.names] == [kind]
+    path, line = found[0].location.path, found[0].location.line or 0
+    text = (tmp_path / path).read_text(encoding="utf-8").splitlines()
+    assert found[0].severity == "error"
+    assert found[0].names[0].name in text[line - 1] or found[0].names[0].kind == "payload"
 
 
 def test_the_example_has_no_fault() -> None:

@@ -174,7 +174,7 @@ MADE_WITH_A_VARIABLE_CODE = {
     *("test-action-undefined", "test-intent-undefined", "test-name-undefined"),
     *("lookup-entry-unseen", "lookup-entry-never-found"),
     *(f"flow-{kind}-undefined" for kind in ("flow", "action", "response", "slot", "intent")),
-    *("flow-condition-case", "flow-condition-value"),
+    *("flow-condition-case", "flow-condition-value", "flow-test-cannot-pass", "flow-test-names-nothing"),
 }
 """The code depends on what is found; the examples below have them."""
 

@@ -10,16 +10,18 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
-Part = Literal["export", "catalogue", "checks", "more_checks", "stand_in", "coverage", "imported"]
+Part = Literal["export", "catalogue", "checks", "more_checks", "consistency", "stand_in", "coverage", "imported"]
 """A module of a platform's package, imported when it is needed, and what it must have:
 
 ``export``: ``FORMAT``, the file format of a complete assistant, ``find(root, data)``, which returns that file in a
 folder, or as the only data that are named, and ``why_no_export(name, content)``, the finding about one that is none.
 ``catalogue``: ``CHECKS``, the rows of its checks, and ``SECTION``, their heading in the manual. ``checks``:
 ``findings(project, strict=…)``, all that is wrong with an assistant. ``more_checks``: ``findings(facts)``, what is
-wrong besides what is checked of a Rasa project. ``stand_in``: ``StandIn``, the embedded engine of its assistants.
-``coverage``: ``coverage(project, sentences, nlu, batch)``, what the judged sentences and suites reach. ``imported``:
-``run_import_batch(files, …)``, which makes a report of the platform's own.
+wrong besides what is checked of a Rasa project. ``consistency``: ``checked(project, cases)``, what a report says of
+files and tests that were checked against each other, ``None`` if there are none of this kind. ``stand_in``:
+``StandIn``, the embedded engine of its assistants. ``coverage``: ``coverage(project, sentences, nlu, batch)``, what the
+judged sentences and suites reach. ``imported``: ``run_import_batch(files, …)``, which makes a report of the platform's
+own.
 """
 
 

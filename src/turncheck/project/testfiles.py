@@ -37,6 +37,8 @@ COVERAGE_FOLDER: Final = "e2e_coverage_results"
 """Where the cases that passed and failed are written with their coverage, as Rasa Pro does."""
 COVERAGE_FILES: Final = {name: f"coverage_report_for_{name}_tests.csv" for name in ("passed", "failed")}
 """Beside them, in whatever folder."""
+DU_FOLDER: Final = "dialogue_understanding_tests"
+"""Where Rasa looks for dialogue understanding tests, which only flows are held against."""
 E2E_FOLDERS: Final = (TESTS_FOLDER, "e2e_tests")
 """Folders with end-to-end cases; the second one is named as Rasa Pro's templates name it."""
 _TO_BE_REVIEWED: Final = re.compile(r"e2e_suggested_[0-9]+\.yml")
@@ -249,7 +251,7 @@ def _is_of_others(folder: Path) -> bool:
         written = folder.name == COVERAGE_FOLDER or any(
             map(regular_file.is_file, map(folder.joinpath, COVERAGE_FILES.values()))
         )
-        return written or is_foreign(folder) or is_assistant(folder)
+        return written or folder.name == DU_FOLDER or is_foreign(folder) or is_assistant(folder)
     except OSError:  # it cannot be read: :func:`find_unsearched` says so
         return True
 

@@ -24,6 +24,7 @@ from turncheck.report.batch import (
     BatchSuite,
 )
 from turncheck.report.causes import Causes
+from turncheck.report.consistency import Consistency
 from turncheck.report.conversations import (
     Alternative,
     CaseMessage,
@@ -565,6 +566,8 @@ class Report(Part, frozen=True, kw_only=True):
     """Where something cannot be read; omitted if all can."""
     unchecked: tuple[str, ...] = ()
     """The codes of findings that are not reported, since they may depend on what cannot be read; omitted if all are."""
+    consistency: Consistency | UnsetType = UNSET
+    """Files that were checked against each other, for an assistant of flows; left out for others."""
     quarantine: Quarantine | UnsetType = UNSET
     """The tests that are in quarantine; left out if there is no such file."""
     causes: Causes | UnsetType = UNSET

@@ -11,9 +11,10 @@ import hashlib
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from msgspec import Struct, UnsetType, structs
+from msgspec import UNSET, Struct, UnsetType, structs
 from msgspec.structs import replace
 
 from turncheck.comparison.judged import read_rules
@@ -191,8 +192,11 @@ def coverage_by_tests(  # noqa: PLR0917 - all that reaches something
     core: model.Core | None,
     e2e: model.EndToEnd | None,
     batch: Batch | None,
+    named: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> dict[str, model.KindCoverage]:
     """Which parts of the project its tests reach: stories and sentences as written, conversations as they ran.
+
+    ``named``: what cases name that did not run, by kind, if that is known.
 
     The training sentences of an assistant whose files name all that users may mean are tests as well, as they are on
     its platform.
@@ -209,6 +213,8 @@ def coverage_by_tests(  # noqa: PLR0917 - all that reaches something
         reached |= coverage.reached_by_examples(tests.nlu.examples)
     if e2e:
         reached |= coverage.reached_by_conversations(e2e.exercised)
+    elif named:
+        reached |= coverage.reached_by_conversations(named)
     found = coverage.coverage(project, reached, code_of_actions(project.root))
     if reached != coverage.Reached():
         return found
@@ -351,13 +357,16 @@ def _report(inputs: Inputs, project: Project, tests: Tests, run: RunInProgress, 
     settings = inputs.settings
     sections = {KINDS[name].begins: section for name, section in run.sections.items()}
     nlu, core, e2e, batch = (sections.get(name) for name in ("nlu", "core", "e2e", "batch"))
+    consistency = project.platform.part("consistency")
+    checked = None if consistency is None else consistency.checked(project, run.cases.cases)
     return report_of(
         _project_of(inputs, project),
         settings.seed,
         source=inputs.source,
         engine=run.engines.info(measured=run.measured_engine),
         **sections,
-        coverage=coverage_by_tests(project, tests, nlu, core, e2e, batch),
+        coverage=coverage_by_tests(project, tests, nlu, core, e2e, batch, {} if checked is None else checked.exercised),
+        consistency=UNSET if checked is None else checked.consistency,
         training=() if nlu or not (core or e2e) else training_sentences(project),
         word_lists=word_lists(project.nlu),
         settings=structs.replace(gate_settings(settings), projects=inputs.projects),

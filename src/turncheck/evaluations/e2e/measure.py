@@ -45,6 +45,8 @@ def measure(run: RunInProgress) -> EndToEnd | None:
     if why_not is not None:
         whole = why_not.fault and not any(finding.severity == "error" for finding in run.cases.findings)
         run.skip(with_tests(why_not, [case.name for case in run.cases.cases] if whole else None))
+        if run.project.flows:  # they are held against the flows all the same
+            run.case_findings = run.cases.findings
         return None
     read = run.cases
     has_domain = run.project.native is None

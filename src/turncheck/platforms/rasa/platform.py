@@ -11,5 +11,5 @@ RASA: Final = Platform(
     "a Rasa project",
     "Rasa projects",
     "turncheck.platforms.rasa.flows",
-    brings=("catalogue", "more_checks"),
+    brings=("catalogue", "more_checks", "consistency"),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct, field
@@ -62,16 +63,24 @@ Asserted = str | tuple[SlotAsserted, ...] | MessageAsserted | FlowsAsserted
 class Assertion(Struct, frozen=True):
     """One assertion of a user step: its type, its content (strings as in the file), and the content typed.
 
-    ``wanted`` is an action's name, slots, a message, or flows; ``None`` for types that are not judged here.
+    ``wanted`` is an action's name, slots, a message, or flows; ``None`` for types that are not judged here. ``places``:
+    where each name and value of it is written.
     """
 
     kind: str
     value: Any
     location: Location
     wanted: Asserted | None = None
+    places: Mapping[str, Location] = field(default_factory=dict)
+
+    def at(self, name: str) -> Location:
+        """Return where a name or value of it is written."""
+        return self.places.get(name, self.location)
 
     @classmethod
-    def of(cls, kind: str, value: Any, location: Location) -> Assertion:
+    def of(
+        cls, kind: str, value: Any, location: Location, places: Mapping[str, Location] = MappingProxyType({})
+    ) -> Assertion:
         """Make an assertion from the value below its type, in the shape of :mod:`turncheck.project.e2e.shapes`."""
         wanted: Asserted | None = None
         if kind == "action_executed":
@@ -87,7 +96,7 @@ class Assertion(Struct, frozen=True):
             wanted = FlowsAsserted(tuple(ids), any=isinstance(value, dict) and value.get("operator") == "any")
         elif kind in {"flow_completed", "flow_cancelled"}:
             wanted = FlowsAsserted((value["flow_id"],), step=value.get("flow_step_id"))
-        return cls(kind, value, location, wanted)
+        return cls(kind, value, location, wanted, places)
 
 
 class ExpectedCommand(Struct, frozen=True):

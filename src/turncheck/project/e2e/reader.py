@@ -11,10 +11,10 @@ from turncheck.messages.phrasing import suggestion
 from turncheck.project.e2e import model
 from turncheck.project.e2e.shapes import CASE, FILE, NAMED, SHARED, STEP, STUBS, USER
 from turncheck.yaml_tree.shapes import Anything, Fault, Key, ListOf, Record, Shape, is_nothing, read, text_of
-from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlSequence
+from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 
 _KEYS: Final = Record(
@@ -228,7 +228,7 @@ class FileReader(Struct):
             user=content["user"],
             location=step.location,
             assertions=tuple(
-                model.Assertion.of(kind, value, node.location)
+                model.Assertion.of(kind, value, node.location, dict(_places(node)))
                 for node, assertion in zip(nodes, content.get("assertions") or (), strict=True)
                 for kind, value in assertion.items()
             ),
@@ -238,6 +238,18 @@ class FileReader(Struct):
                 model.ExpectedCommand(text_of(node), node.location) for node in _items(step.items.get("commands"))
             ),
         )
+
+
+def _places(node: YamlNode) -> Iterator[tuple[str, Location]]:
+    """Yield each value below a node with its place, the first one last: it counts."""
+    if isinstance(node, YamlScalar):
+        yield str(node.value), node.location
+    elif isinstance(node, YamlSequence):
+        for below in reversed(node.items):
+            yield from _places(below)
+    elif isinstance(node, YamlMapping):
+        for below in reversed(node.items.values()):
+            yield from _places(below)
 
 
 def _expects(turn: model.CaseTurn) -> bool:

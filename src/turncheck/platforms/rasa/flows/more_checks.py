@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from turncheck.platforms.rasa.flows import commands, configuration, names, steps, tests, truths
 from turncheck.platforms.rasa.flows.facts import FlowFacts
 from turncheck.project.e2e.cases import read_cases
+from turncheck.project.testfiles import DU_FOLDER
 from turncheck.validation.findings import found
 
 if TYPE_CHECKING:
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Finding
     from turncheck.project.e2e.model import E2ECase
     from turncheck.validation.facts import Facts
-
-DU_FOLDER: Final = "dialogue_understanding_tests"
-"""Where Rasa looks for dialogue understanding tests."""
 
 
 def findings(facts: Facts) -> Iterator[Finding]:

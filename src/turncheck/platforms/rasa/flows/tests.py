@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 GENERATED: Final = "placeholder_generated_answer"
 """In place of a response that a model writes."""
+_BOTH: Final = 2
 _AUTOMATIC: Final = re.compile(r"\d+_\w.*")
 """The id that Rasa gives to a step without one: its number in the flow, and what it is."""
 
@@ -60,11 +61,12 @@ def findings_of_tests(facts: FlowFacts, cases: Iterable[E2ECase]) -> Iterator[Fi
     groups: dict[tuple[str, str, str, bool], list[Lacking]] = defaultdict(list)
     for one in lacking(facts, cases):
         groups[one.kind, one.name, one.location.path, one.is_expected].append(one)
-    for (kind, name, _, is_expected), ((first), *others) in groups.items():
+    for (kind, name, _, is_expected), (first, *others) in groups.items():
         near = suggestion(name, first.known) if first.known else ""
         more = tuple(dict.fromkeys(one.location for one in others))
         several = len({one.case.name for one in (first, *others)})
-        also = f" So do {count(several - 1, 'other case')}." if several > 1 else ""
+        do = "does" if several == _BOTH else "do"
+        also = f" So {do} {count(several - 1, 'other case')}." if several > 1 else ""
         message = f"The test case '{first.case.name}' {first.what}.{also}"
         yield found(
             "flow-test-cannot-pass" if is_expected else "flow-test-names-nothing",
@@ -137,31 +139,33 @@ class _Cases:
             yield from self._flow(case, flow, "starts the flow", turn.location)
 
     def _assertion(self, case: E2ECase, assertion: Assertion) -> Iterator[Lacking]:
-        wanted, location = assertion.wanted, assertion.location
+        wanted, at = assertion.wanted, assertion.at
         if isinstance(wanted, MessageAsserted):
             if wanted.utter_name is not None and assertion.kind == "bot_uttered":
-                yield from self._response(case, wanted.utter_name, location)
+                yield from self._response(case, wanted.utter_name, at(wanted.utter_name))
         elif isinstance(wanted, FlowsAsserted):
             missing = [flow for flow in wanted.flows if not self._has_flow(flow)]
             if not wanted.any or len(missing) == len(wanted.flows):
                 for flow in missing:
-                    yield from self._flow(case, flow, "expects the flow", location)
+                    yield from self._flow(case, flow, "expects the flow", at(flow))
             if wanted.step is not None and not missing:
-                yield from self._step(case, wanted.flows[0], wanted.step, location)
+                yield from self._step(case, wanted.flows[0], wanted.step, at(wanted.step))
         elif isinstance(wanted, str):
             known = self._facts.actions | self._facts.responses
             if wanted not in known and not vocabulary.may_be_built_in(wanted):
                 what = f"expects the action '{wanted}', which the domain does not list"
-                yield Lacking(case, "action", wanted, what, location, tuple(self._facts.facts.actions))
+                yield Lacking(case, "action", wanted, what, at(wanted), tuple(self._facts.facts.actions))
         elif isinstance(wanted, tuple):
             for slot in wanted:
                 value = slot.value if slot.has_value and assertion.kind == "slot_was_set" else None
-                yield from self._slot(case, slot.name, value, f"expects the slot '{slot.name}'", location)
+                is_known = slot.name in self._facts.slots
+                place = at(str(value)) if is_known and value is not None else at(slot.name)
+                yield from self._slot(case, slot.name, value, f"expects the slot '{slot.name}'", place)
         elif assertion.kind == "pattern_clarification_contains" and isinstance(assertion.value, (list, tuple)):
             for flow in assertion.value:
                 if flow not in self._titles:
                     what = f"expects to be asked about the flow '{flow}', which does not exist"
-                    yield Lacking(case, "flow", str(flow), what, location, tuple(self._titles))
+                    yield Lacking(case, "flow", str(flow), what, at(str(flow)), tuple(self._titles))
 
     # --- what there is ------------------------------------------------------------------------------------------------
 

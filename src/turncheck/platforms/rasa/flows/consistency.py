@@ -1,0 +1,125 @@
+"""What a run says of a CALM project without a model: how much was checked, which tests cannot pass, what tests name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck.platforms.rasa.flows.du_commands import read_command
+from turncheck.platforms.rasa.flows.facts import FlowFacts
+from turncheck.platforms.rasa.flows.more_checks import cases_of
+from turncheck.platforms.rasa.flows.payloads import read_payload
+from turncheck.platforms.rasa.flows.tests import lacking
+from turncheck.project.e2e.model import FlowsAsserted, MessageAsserted
+from turncheck.report.consistency import Consistency, FlowSteps, InconsistentTest
+from turncheck.validation.facts import ProjectTests, gather
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from turncheck.platforms.rasa.flows.model import Step
+    from turncheck.project.e2e.model import Assertion, E2ECase
+    from turncheck.project.model import Project
+
+
+class Checked:
+    """A CALM project and its tests: ``consistency``, and what the tests name by kind (``exercised``)."""
+
+    def __init__(self, project: Project, cases: Sequence[E2ECase]) -> None:
+        facts = gather(project, tests=ProjectTests(cases=cases))
+        self._facts = FlowFacts(facts)
+        self._cases = cases_of(facts)
+        self._named = _named_by(self._cases)
+
+    @property
+    def exercised(self) -> dict[str, list[str]]:
+        """What the tests name, by kind; a flow also by what only this flow says, asks or runs."""
+        flows = {name for kind, name in self._named if kind == "flow"}
+        owners: dict[tuple[str, str], set[str]] = {}
+        for flow, step in self._facts.steps():
+            for key in _keys(step):
+                owners.setdefault(key, set()).add(flow.name)
+        for key in self._named:
+            if len(owner := owners.get(key, set())) == 1:
+                flows |= owner
+        kinds = {"responses": "response", "actions": "action", "slots": "slot"}
+        found = {kind: sorted(name for of, name in self._named if of == one) for kind, one in kinds.items()}
+        return {**found, "flows": sorted(flows)}
+
+    @property
+    def consistency(self) -> Consistency:
+        """How much was checked against each other, and the tests that cannot pass."""
+        first: dict[str, InconsistentTest] = {}
+        for one in lacking(self._facts, self._cases):
+            test = InconsistentTest(
+                name=one.case.name, location=one.case.location, lacks=f"{one.kind} '{one.name}'", at=one.location
+            )
+            first.setdefault(one.case.key, test)
+        domain = self._facts.project.domain
+        return Consistency(
+            flows=tuple(self._of_flows()),
+            slots=len(domain.slots),
+            responses=len(domain.responses),
+            tests=len(self._cases),
+            inconsistent=tuple(first.values()),
+        )
+
+    def _of_flows(self) -> Iterator[FlowSteps]:
+        for flow in self._facts.flows.values():
+            steps = [step for step in flow.all_steps if _keys(step)]
+            named = sum(any(key in self._named for key in _keys(step)) for step in steps)
+            yield FlowSteps(flow=flow.name, location=flow.location, steps=len(steps), named=named)
+
+
+def checked(project: Project, cases: Sequence[E2ECase]) -> Checked | None:
+    """Return what was checked; ``None`` if the project has no flows."""
+    return Checked(project, cases) if project.flows else None
+
+
+def _keys(step: Step) -> tuple[tuple[str, str], ...]:
+    """What a test may name of a step; nothing for steps that nobody sees."""
+    if step.name is None:
+        return ()
+    name = step.name.name
+    if step.kind == "collect":
+        asked = step.utter.name if step.utter is not None else f"utter_ask_{name}"
+        return ("response", asked), ("slot", name)
+    if step.kind == "action":
+        return (("response", name), ("action", name))
+    return (("flow", name),) if step.kind in {"link", "call"} else ()
+
+
+def _named_by(cases: Iterable[E2ECase]) -> frozenset[tuple[str, str]]:
+    return frozenset(name for case in cases for name in _named_in(case))
+
+
+def _named_in(case: E2ECase) -> Iterator[tuple[str, str]]:
+    for turn in case.turns:
+        payload = read_payload(turn.user) if turn.user is not None else None
+        if payload is not None:
+            yield from (("slot", slot) for slot, _ in payload.slots)
+            yield from (("flow", flow) for flow in payload.flows)
+        for step in turn.expectations:
+            if step.kind == "utter":
+                yield "response", step.name
+            elif step.kind == "slot_was_set":
+                yield "slot", step.name
+        for assertion in turn.assertions:
+            yield from _asserted(assertion)
+        for command in turn.commands:
+            if (read := read_command(command.text)) is not None:
+                yield from (("flow", flow) for flow in read.flows)
+                if read.slot:
+                    yield "slot", read.slot
+
+
+def _asserted(assertion: Assertion) -> Iterator[tuple[str, str]]:
+    wanted = assertion.wanted
+    if isinstance(wanted, MessageAsserted):
+        if wanted.utter_name is not None and assertion.kind == "bot_uttered":
+            yield "response", wanted.utter_name
+    elif isinstance(wanted, FlowsAsserted):
+        yield from (("flow", flow) for flow in wanted.flows)
+    elif isinstance(wanted, str):
+        yield "action", wanted
+    elif wanted is not None and assertion.kind == "slot_was_set":
+        yield from (("slot", slot.name) for slot in wanted)

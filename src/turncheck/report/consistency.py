@@ -1,0 +1,57 @@
+"""The part of the report about files that were checked against each other, where no conversation needs to be run."""
+
+from __future__ import annotations
+
+from turncheck.messages.finding import Location
+from turncheck.report.part import Count, Part
+
+
+class InconsistentTest(Part, frozen=True, kw_only=True):
+    """A test that expects what nothing in the project can give: it can never pass."""
+
+    name: str
+    """Its name."""
+    location: Location
+    """Where it begins."""
+    lacks: str
+    """The first thing that it expects and that is not there."""
+    at: Location
+    """Where it expects that."""
+
+
+class FlowSteps(Part, frozen=True, kw_only=True):
+    """How many steps of a flow the tests name: by the response, question, action or flow of the step."""
+
+    flow: str
+    """The flow."""
+    location: Location
+    """Where it is."""
+    steps: Count
+    """Its steps."""
+    named: Count
+    """Those that some test names."""
+
+
+class Consistency(Part, frozen=True, kw_only=True):
+    """What was checked against each other, and the tests that cannot pass."""
+
+    flows: tuple[FlowSteps, ...] = ()
+    """The flows, in the order of the files."""
+    slots: Count
+    """The slots of the domain."""
+    responses: Count
+    """The responses of the domain."""
+    tests: Count
+    """The test cases that were compared with the project."""
+    inconsistent: tuple[InconsistentTest, ...] = ()
+    """Those that can never pass."""
+
+    @property
+    def steps(self) -> int:
+        """The steps of all flows."""
+        return sum(flow.steps for flow in self.flows)
+
+    @property
+    def named(self) -> int:
+        """The steps that some test names."""
+        return sum(flow.named for flow in self.flows)
