@@ -24,7 +24,7 @@ def documents() -> dict[str, str]:
         "report": json_schema(),
         **json_schemas(),
         "calibration": document_schema(Calibration, name="calibration", title="turncheck calibration"),
-        "engines": document_schema(EnginesCompared, name="engines", title="turncheck compare-engines"),
+        "engines": document_schema(EnginesCompared, name="engines", title="turncheck calibrate --engines"),
         "e2e_test_cases": schema_of_cases(),
     }
     return {

@@ -44,7 +44,7 @@ def flags_of(kore: FakeKore) -> list[str]:
 def compare_as_documented(folder: Path) -> CompletedProcess[str]:
     """Run the page's command on a copy of the example in a folder, without pauses; results are in its folder out."""
     shutil.copytree(ROOT / "examples" / "bike_workshop", folder / "bot")
-    pattern = r"^    (turncheck compare-engines --engines embedded kore.*\\\n.*)"
+    pattern = r"^    (turncheck calibrate --engines embedded kore.*\\\n.*)"
     (command,) = re.findall(pattern, PAGE.read_text("utf-8"), re.MULTILINE)
     words = shlex.split(command.replace("\\\n", " "))[1:]
     clock = patch("turncheck.platforms.kore.engine.engines.Clock", lambda: Clock(sleep=lambda _seconds: None))

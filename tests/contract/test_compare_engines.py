@@ -1,4 +1,4 @@
-"""``turncheck compare-engines``: one set of tests, asked of an engine here, of Rasa, and of both versions of a bot."""
+"""``turncheck calibrate --engines``: the same tests, asked of an engine here, of Rasa, and of both versions of a bot."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def rasa() -> Iterator[FakeRasa]:
 def compared(project: Path, kore: FakeKore, rasa: str, *arguments: str, engines: tuple[str, ...] = FOUR) -> int:
     of_kore = ("--kore-host", kore.url, "--kore-bot-id", BOT, "--kore-client-id", CLIENT, "--kore-bot-name", "Tea Shop")
     flags = ("--project", str(project), "--out", "out", "--rasa-url", rasa, *of_kore, *arguments)
-    return run_command_line(["compare-engines", "--engines", *engines, *flags])
+    return run_command_line(["calibrate", "--engines", *engines, *flags])
 
 
 def document() -> Any:
@@ -192,6 +192,30 @@ def test_the_page_shows_the_same_and_runs_nothing(project: Path, kore: FakeKore,
     assert "default-src 'none'" in page
     for words in (*FOUR, "so long then", "▼ worse", "agreement &gt;= 0.1", "The engines agree on"):
         assert words in page
+
+
+def test_the_old_name_says_the_new_one(
+    kore: FakeKore, rasa: FakeRasa, project: Path, golden: Golden, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command_line(["compare-engines", "--engines", "embedded", "rasa", "--project", str(project)]) == 2
+    golden(capsys.readouterr().err.partition("\n")[0])
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--out", "elsewhere"),
+        ("--thresholds", "agreement >= 0.9"),
+        ("--kore-host", "https://kore.example"),
+        ("--engines", "embedded", "rasa", "--folds", "3"),
+        ("--engines", "embedded", "rasa", "--results", "old"),
+    ],
+)
+def test_a_flag_of_the_other_use_is_refused(
+    flags: tuple[str, ...], golden: Golden, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command_line(["calibrate", *flags]) == 2
+    golden(capsys.readouterr().err)
 
 
 @pytest.mark.parametrize("command", ["compare-engines", "calibrate"])

@@ -66,7 +66,7 @@ TRIED_ELSEWHERE: Final = {
 }
 """What a page shows in a language, and the test, or its example, that tries all of it."""
 RUN_ELSEWHERE: Final = {
-    "turncheck compare-engines": "tests/contract/test_compare_engines.py",
+    "turncheck calibrate": "tests/contract/test_compare_engines.py",
     "turncheck report publish": "tests/contract/test_report_publish.py",
     "turncheck run bot --cluster": "tests/integration/test_cluster.py",
     "turncheck run examples/clinic": "tests/integration/test_shards.py",

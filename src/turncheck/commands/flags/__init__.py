@@ -39,12 +39,10 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "report": Command("compare, render, import, publish and merge reports", "commands.report:add_parsers"),
     "quarantine": Command("list, add and release tests that are known to fail", "commands.quarantine:add_parsers"),
     "calibrate": Command(
-        "measure how far the embedded engine agrees with your own Rasa model, for later runs",
-        "commands.compare_engines:add_calibrate",
+        "measure how far the embedded engine agrees with your own Rasa model, or several engines with each other",
+        "commands.calibrate:add_calibrate",
     ),
-    "compare-engines": Command(
-        "ask several engines the same tests, side by side", "commands.compare_engines:add_compare_engines"
-    ),
+    "compare-engines": Command("now `calibrate --engines`", "commands.calibrate:add_compare_engines"),
     "kore": Command(
         "manage suites, runs and the assistant's export on Kore.ai's platform", "platforms.kore.flags:add_parsers"
     ),

@@ -1,6 +1,6 @@
-"""Several engines on the same tests: ``turncheck compare-engines`` and ``turncheck calibrate``.
+"""Several engines on the same tests: ``turncheck calibrate``.
 
-The former shows the answers side by side, the latter how far the stand-in agrees with the team's own model.
+It says how far the stand-in agrees with the team's own model; with ``--engines``, the answers side by side.
 """
 
 from __future__ import annotations
@@ -37,102 +37,119 @@ if TYPE_CHECKING:
     from turncheck.run.inputs import Inputs
     from turncheck.settings.options import Settings
 
-_READ: Final = ("project", "config", "domain", "data", "nlu", "stories", "e2e", "batch", "language", "evaluations")
-_MEASURED: Final = ("seed", "workers", "vectors", "today", "out")
-_RASA: Final = ("rasa-url", "rasa-token", "rasa-jwt", "rasa-command", "rasa-servers", "model")
+_READ: Final = ("project", "config", "domain", "data", "nlu", "stories")
+_READ_BY_ENGINES: Final = ("e2e", "batch", "language", "evaluations")
+_MEASURED: Final = ("seed", "workers", "vectors")
+_RASA: Final = ("rasa-url", "rasa-token", "rasa-jwt", "rasa-command", "rasa-servers", "model", "allow-hosts", "env")
 _KORE: Final = (
     *("kore-host", "kore-bot-id", "kore-bot-name", "kore-client-id", "kore-client-secret", "kore-version", "kore-way"),
     *("kore-timeout", "notes"),
 )
 _HTTP: Final = ("bot-url", "bot-callback", "bot-token", "bot-parallel")
-_OTHERS: Final = ("plugins", "action-endpoint", "action-server", "allow-hosts", "env")
-
-
-def add_compare_engines(subparsers: argparse._SubParsersAction[Any], words: str) -> None:
-    """Add ``compare-engines``."""
-    from turncheck.settings.options import options  # not for the commands beside this one
-
-    parser = subparsers.add_parser(
-        "compare-engines",
-        help=words,
-        description="Ask several engines the same test sentences, stories, end-to-end cases and batch suites, and show"
-        " per test what each made of it, how far they agree, and which changed sides.",
-    )
-    parser.add_argument(
-        "--engines",
-        nargs="+",
-        action="extend",
-        required=True,
-        metavar="NAME",
-        help="the engines: embedded, rasa, kore, kore:published, kore:in-development, http; the first one that answers"
-        " is what the others are compared with",
-    )
-    parser.add_argument(
-        "--thresholds",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="RULE",
-        help="what must hold: 'agreement >= 0.9', 'agreement[kore:published] >= 0.95', 'right[rasa] >= 0.8'",
-    )
-    groups = (
-        ("input", _READ),
-        ("evaluation", _MEASURED),
-        ("engine rasa", _RASA),
-        ("engine kore", _KORE),
-        ("engine http", _HTTP),
-        ("all engines", _OTHERS),
-    )
-    for title, names in groups:
-        group = parser.add_argument_group(title)
-        for name in names:
-            add_setting(group, name, options()[name])
-    add_verbosity(parser)
-    parser.set_defaults(handler=_compare_engines)
-
-
-def _compare_engines(namespace: argparse.Namespace) -> int:
-    names = (*_READ, *_MEASURED, *_RASA, *_KORE, *_HTTP, *_OTHERS)
-    flags = {name: getattr(namespace, name.replace("-", "_")) for name in names}
-    return run_compare_engines(flags, namespace.engines, namespace.thresholds, screen_of(namespace))
-
-
-_READ_TO_CALIBRATE: Final = ("project", "config", "domain", "data", "nlu", "stories")
-_MEASURED_TO_CALIBRATE: Final = ("folds", "seed", "workers", "vectors")
-_OWN_RASA: Final = ("rasa-url", "rasa-token", "rasa-jwt", "rasa-command", "rasa-servers", "model", "allow-hosts", "env")
+_OF_BOTH: Final = (*_READ, *_MEASURED, *_RASA)
+_OF_THE_STAND_IN: Final = ("folds", "results")
+_OF_ENGINES: Final = (
+    *(*_READ_BY_ENGINES, "today", "out", *_KORE, *_HTTP),
+    *("plugins", "action-endpoint", "action-server", "thresholds"),
+)
 
 
 def add_calibrate(subparsers: argparse._SubParsersAction[Any], words: str) -> None:
     """Add ``calibrate``."""
-    from turncheck.settings.options import options  # not for the commands beside this one
-
     parser = subparsers.add_parser(
         "calibrate",
         help=words,
         description="Judge the same sentences and stories with your own Rasa model and with the embedded"
-        " engine, and write how far"
-        " they agree into .turncheck/calibration.json, which later runs read. Commit that file.",
+        " engine, and write how far they agree into .turncheck/calibration.json, which later runs read: commit that"
+        " file. With --engines: ask several engines the same test sentences, stories, end-to-end cases and batch"
+        " suites, and show per test what each made of it, how far they agree, and which changed sides.",
     )
-    parser.add_argument(
+    _add_settings(parser, "input", _READ)
+    _add_settings(parser, "evaluation", _MEASURED)
+    _add_settings(parser, "your own Rasa", _RASA)
+    stand_in = _add_settings(parser, "without --engines", ("folds",))
+    stand_in.add_argument(
         "--results",
         type=Path,
         metavar="PATH",
         help="results of your Rasa from before: the folder of `rasa test --successes`, or a report.json of"
         " --engine rasa",
     )
-    groups = (("input", _READ_TO_CALIBRATE), ("evaluation", _MEASURED_TO_CALIBRATE), ("your own Rasa", _OWN_RASA))
-    for title, names in groups:
-        group = parser.add_argument_group(title)
-        for name in names:
-            add_setting(group, name, options()[name])
+    _add_engines(parser, "with --engines", required=False)
     add_verbosity(parser)
     parser.set_defaults(handler=_calibrate)
 
 
+def add_compare_engines(subparsers: argparse._SubParsersAction[Any], words: str) -> None:
+    """Add ``compare-engines``, as ``calibrate --engines`` was called."""
+    parser = subparsers.add_parser("compare-engines", help=words, description=f"{_NOW_CALLED} Its flags are the same.")
+    _add_settings(parser, "input", _READ)
+    _add_settings(parser, "evaluation", _MEASURED)
+    _add_settings(parser, "engine rasa", _RASA)
+    _add_engines(parser, "engines", required=True)
+    add_verbosity(parser)
+    parser.set_defaults(handler=_compare_engines)
+
+
+_NOW_CALLED: Final = "`compare-engines` is now `calibrate --engines`; the next release no longer knows this name."
+
+
+def _add_settings(parser: argparse.ArgumentParser, title: str, names: Sequence[str]) -> argparse._ArgumentGroup:
+    from turncheck.settings.options import options  # not for the commands beside this one
+
+    group = parser.add_argument_group(title)
+    for name in names:
+        add_setting(group, name, options()[name])
+    return group
+
+
+def _add_engines(parser: argparse.ArgumentParser, title: str, *, required: bool) -> None:
+    group = _add_settings(parser, title, [name for name in _OF_ENGINES if name != "thresholds"])
+    group.add_argument(
+        "--engines",
+        nargs="+",
+        action="extend",
+        required=required,
+        metavar="NAME",
+        help="the engines: embedded, rasa, kore, kore:published, kore:in-development, http; the first one that answers"
+        " is what the others are compared with",
+    )
+    group.add_argument(
+        "--thresholds",
+        nargs="+",
+        action="extend",
+        metavar="RULE",
+        help="what must hold: 'agreement >= 0.9', 'agreement[kore:published] >= 0.95', 'right[rasa] >= 0.8'",
+    )
+
+
 def _calibrate(namespace: argparse.Namespace) -> int:
-    names = (*_READ_TO_CALIBRATE, *_MEASURED_TO_CALIBRATE, *_OWN_RASA)
-    flags = {name: getattr(namespace, name.replace("-", "_")) for name in names}
-    return run_calibrate(flags, namespace.results, screen_of(namespace))
+    if namespace.engines is not None:
+        _refuse(namespace, _OF_THE_STAND_IN, "compares your own Rasa with the embedded engine: leave --engines out")
+        return _ask_engines(namespace)
+    _refuse(namespace, _OF_ENGINES, "is for several engines: name them with --engines")
+    return run_calibrate(_flags(namespace, (*_OF_BOTH, "folds")), namespace.results, screen_of(namespace))
+
+
+def _compare_engines(namespace: argparse.Namespace) -> int:
+    screen_of(namespace).alarm(_NOW_CALLED)
+    return _ask_engines(namespace)
+
+
+def _ask_engines(namespace: argparse.Namespace) -> int:
+    flags = _flags(namespace, (*_OF_BOTH, *(name for name in _OF_ENGINES if name != "thresholds")))
+    return run_compare_engines(flags, namespace.engines, namespace.thresholds or (), screen_of(namespace))
+
+
+def _flags(namespace: argparse.Namespace, names: Sequence[str]) -> dict[str, Any]:
+    return {name: getattr(namespace, name.replace("-", "_")) for name in names}
+
+
+def _refuse(namespace: argparse.Namespace, names: Sequence[str], why: str) -> None:
+    """Refuse flags of the other use of the command: they would be ignored."""
+    given = [name for name, value in _flags(namespace, names).items() if value is not None]
+    if given:
+        raise UserError(f"--{given[0]} {why}")
 
 
 def run_compare_engines(
