@@ -1,4 +1,4 @@
-"""``turncheck calibrate --engines``: the same tests, asked of an engine here, of Rasa, and of both versions of a bot."""
+"""``turncheck calibrate --engines``: the same tests, asked of an engine here, of Rasa, of both versions of a bot."""
 
 from __future__ import annotations
 
