@@ -18,7 +18,7 @@ from functools import cache
 from math import comb
 from typing import TYPE_CHECKING
 
-from turncheck.comparison.repeats import RateTest, RunBesideBase, alarm_at, rate_test, weigh_pairs
+from turncheck.comparison.repeats import RateTest, RunBesideBase, alarm_at, rate_test, typical_rate, weigh_pairs
 from turncheck.comparison.together import Stratum, allowed, level_at, p_value_of_losses
 from turncheck.settings.repeats import RepeatRules
 
@@ -30,9 +30,9 @@ CHANGED = (1.0, 0.8, 0.5)
 
 
 @cache
-def test_of(base_failed: int, base_runs: int, worth: float) -> RateTest | None:
+def rates_of(base_failed: int, base_runs: int, worth: float, typical: float = 0.0) -> RateTest | None:
     """Return the test of a case."""
-    return rate_test(base_failed, base_runs, worth)
+    return rate_test(base_failed, base_runs, worth, typical)
 
 
 @dataclass
@@ -86,7 +86,8 @@ def simulate(suites: int, cases: int, base_runs: int, rules: RepeatRules, seed: 
     for _ in range(suites):
         rates = [chance.uniform(LEAST, MOST) for _ in range(cases)]
         base = [sum(chance.random() < rate for _ in range(base_runs)) for rate in rates]
-        tests = [test_of(failed, base_runs, rules.worth) for failed in base]
+        typical = typical_rate("F" * failed + "P" * (base_runs - failed) for failed in base)
+        tests = [rates_of(failed, base_runs, rules.worth, typical) for failed in base]
         seen = [run_case(rate, test, rules, cases, chance) for rate, test in zip(rates, tests, strict=True)]
         by_case = any(one.outcome == "regressed" for one in seen)
         strata = (
@@ -114,9 +115,11 @@ RATES = (0.0, 0.02, 0.05, 0.1, 0.2)
 
 
 @cache
-def decisions(base_failed: int, base_runs: int, cases: int, rules: RepeatRules) -> dict[tuple[int, int], str]:
+def decisions(
+    base_failed: int, base_runs: int, cases: int, rules: RepeatRules, typical: float
+) -> dict[tuple[int, int], str]:
     """Return what the runs of a case say, by how many failed and how many passed."""
-    test, level = test_of(base_failed, base_runs, rules.worth), rules.false_alarms / cases
+    test, level = rates_of(base_failed, base_runs, rules.worth, typical), rules.false_alarms / cases
     if test is None or not test.can_tell(rules.most, level):
         return {}
     return {
@@ -126,10 +129,12 @@ def decisions(base_failed: int, base_runs: int, cases: int, rules: RepeatRules) 
     }
 
 
-def exact_case(rate: float, base_failed: int, base_runs: int, cases: int, rules: RepeatRules) -> tuple[float, ...]:
+def exact_case(
+    rate: float, base_failed: int, base_runs: int, cases: int, rules: RepeatRules, *, typical: float = 0.0
+) -> tuple[float, ...]:
     """Return how likely a case is found to be worse, that within six runs, how many runs it takes, and how likely it
     stays unclear."""
-    says = decisions(base_failed, base_runs, cases, rules)
+    says = decisions(base_failed, base_runs, cases, rules, typical)
     worse = by_six = mean = 0.0
     going = {(0, 0): 1.0}
     for runs in range(1, rules.most + 1):
@@ -158,8 +163,10 @@ def exact(base_runs: int, cases: int, rules: RepeatRules) -> str:
             for failed in range(base_runs + 1)
         ]
 
-        def mean(rate: float, weights: Sequence[float] = weights) -> list[float]:
-            each = [exact_case(rate, failed, base_runs, cases, rules) for failed in range(base_runs + 1)]
+        def mean(rate: float, weights: Sequence[float] = weights, typical: float = base_rate) -> list[float]:
+            each = [
+                exact_case(rate, failed, base_runs, cases, rules, typical=typical) for failed in range(base_runs + 1)
+            ]
             return [sum(w * one[n] for w, one in zip(weights, each, strict=True)) for n in range(4)]
 
         alarm, _, runs, _ = mean(base_rate)

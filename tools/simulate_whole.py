@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Floats = NDArray[Any]
 
 RULES = RepeatRules()
-FLOOR, DEAD, MOST_USUAL, BEFORE = 0.02, 0.99, 0.9, 4
+FLOOR, DEAD, MOST_USUAL, BEFORE, MISSES, PAIRS = 0.02, 0.99, 0.9, 4, 0.2, 4
 """As in `turncheck.comparison.repeats`; a test compares what follows from them."""
 
 
@@ -125,14 +125,19 @@ class InTurn:
         self.worse |= (self.evidence >= repeats.alarm_at(self.level)) & (self.failed > 0)
         usual, worse = self._rates()
         ratio = self.failed * np.log(worse / usual) + (self.runs - self.failed) * np.log((1 - worse) / (1 - usual))
-        self.usual |= self.suspicious & ~self.worse & (ratio <= np.log(0.1 / (1 - self.level)))
+        is_usual = ratio <= np.log(MISSES / (1 - self.level))
+        here = self.lost + self.there_failed - self.gained
+        is_usual |= (self.there >= PAIRS) & (self.there_failed > 0) & (self.there_failed >= here) & (here < self.there)
+        self.usual |= self.suspicious & ~self.worse & is_usual
         self.all &= ~(evidence(self.lost.sum(axis=1), self.gained.sum(axis=1)) >= self.alarm)
         others = 2 * self.failed < self.runs
         lost, gained = (self.lost * others).sum(axis=1), (self.gained * others).sum(axis=1)
         pairs = np.where(self.worse, 0, self.there).sum(axis=1)
         enough = pairs >= min(30, 4 * self.situation.cases)
         more = np.maximum(1, (RULES.most - RULES.first) * self.situation.cases / np.maximum(1, pairs))
-        self.all &= np.where(enough, evidence(lost * more, gained * more) >= self.alarm, lost >= gained)
+        self.all &= np.where(
+            enough, evidence(lost * more, gained * more) >= self.alarm, (lost > gained) | (gained == 0)
+        )
         self.suspicious |= ~self.all[:, None] & (self.failed > 0) & (ratio > np.log(2))
 
     def judged(self) -> tuple[float, float]:

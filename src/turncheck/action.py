@@ -184,6 +184,7 @@ def _publish_run(
         gates={name: value for name, value in overrides.items() if name in GATES},
         say=lambda text: write(command("warning", text, title="turncheck") + "\n"),
         flavour=settings.junit_flavour,
+        trace_url=settings.trace_url or "",
     )
     found_run = reader.read(run_id)
     folder = Path(settings.out)

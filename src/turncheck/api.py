@@ -106,6 +106,7 @@ class RunSettings(GateSettings, EngineSettings, total=False):
     output_format: Words
     kore_way: str
     bot_url_base: str
+    trace_url: str
     notes: str
     action_endpoint: str
     action_server: str

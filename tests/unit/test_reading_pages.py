@@ -13,6 +13,7 @@ from tools.count_words import MOST, counts, words
 from turncheck.comparison.compare import compare
 from turncheck.comparison.metrics import METRICS, known_metric
 from turncheck.comparison.model import Missing
+from turncheck.evaluations.turns import TURN_FIGURES
 from turncheck.render.wording.gates import judge
 from turncheck.report.codec import json_of
 from turncheck.report.model import COVERAGE_KINDS
@@ -38,7 +39,8 @@ def test_the_glossary_is_in_order() -> None:
 
 
 def test_every_metric_is_named_in_a_table_and_every_name_there_is_one() -> None:
-    sections = "|".join({"validation", *(metric.section for metric in METRICS)})
+    begins = {name.partition(".")[0] for name in TURN_FIGURES}
+    sections = "|".join({"validation", *begins, *(metric.section for metric in METRICS)})
     named = set()
     for page in (ROOT / "docs").glob("*.md"):
         rows = re.findall(rf"^\| (`(?:{sections})[.\[].*?) \|", page.read_text("utf-8"), re.MULTILINE)

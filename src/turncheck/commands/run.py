@@ -71,7 +71,7 @@ GROUPS = {
         *("rasa-url", "rasa-url-base", "rasa-token", "rasa-jwt", "rasa-command", "rasa-servers"),
         *("kore-host", "kore-bot-id", "kore-bot-name", "kore-client-id", "kore-client-secret"),
         *("kore-version", "kore-way", "kore-timeout", "notes"),
-        *("bot-url", "bot-url-base", "bot-callback", "bot-token", "bot-parallel"),
+        *("bot-url", "bot-url-base", "bot-callback", "bot-token", "bot-parallel", "trace-url"),
         *("action-endpoint", "action-server", "allow-hosts", "env"),
     ),
 }

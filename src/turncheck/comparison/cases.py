@@ -127,6 +127,11 @@ class Case(Struct, frozen=True):
         """How many cases this one represents."""
         return 1 + self.copies
 
+    @property
+    def trace_id(self) -> str:
+        """The trace of the message at which an end-to-end case failed; "" if none was sent with it, or it passed."""
+        return "" if self.passed or not isinstance(self.result, model.CaseResult) else self.result.trace_id
+
     misunderstood: bool = False
     """Whether it did not pass only because of how its sentences were understood."""
     unclear: bool = False

@@ -8,6 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from turncheck.messages.finding import Location, Name
 from turncheck.report.causes import Cause
+from turncheck.report.measured import TraceId
 from turncheck.report.model import Misunderstanding, Repeats
 from turncheck.report.part import Part
 
@@ -220,6 +221,8 @@ class CaseChange(Part, frozen=True, kw_only=True):
     """The changed parts of the project that made it so, together; those that are not proved only have to do with it."""
     repeats: Repeats | UnsetType = UNSET
     """The runs of an end-to-end case, if it was run several times."""
+    trace: TraceId | UnsetType = UNSET
+    """The trace of the message at which it failed, of a bot over HTTP."""
 
     @property
     def number(self) -> int:

@@ -21,6 +21,7 @@ from turncheck.comparison.renames import message_of
 from turncheck.comparison.shares import wilson
 from turncheck.comparison.tally import cause_of, causes_of, faults_of, judge_could_be_run, with_consequences
 from turncheck.evaluations.kind import JUDGED_BY_BOUND, first_runs, repeats_of, section_of
+from turncheck.evaluations.turns import SHARES, interval_of, times_of, too_few_turns
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ def judge_threshold(report: Report, comparison: Comparison | None, rule: judged.
     if of_runs is not None and section_of(report, of_runs) is not None:
         first = [first_runs(repeats) for repeats in repeats_of(report, of_runs)]
         return _judge_share_of_runs(report, comparison, rule, metric, sum(runs for _, runs in first))
+    if rule.name in SHARES:
+        return _judge_percentile(report, rule, metric)
     holds = rule.holds(metric.value)
     unclear = gates_on_tests.unclear_tests(report) if rule.name == _PASSED else ()
     if not holds and rule.holds(metric.value + len(unclear)):
@@ -69,6 +72,22 @@ def judge_threshold(report: Report, comparison: Comparison | None, rule: judged.
     causes = () if holds else _behind(report, comparison, rule.name)
     facts = (judged.Value(rule, metric),)
     return judged.Judged(name, "passed" if holds else "failed", "", facts, metric=rule.name, causes=causes)
+
+
+def _judge_percentile(report: Report, rule: judged.Threshold, metric: metrics.Measured) -> judged.Judged:
+    """Judge a percentile by where it is with a probability of 95 %: the turns are a sample, which may be too small."""
+    name = f"threshold: {rule.text}"
+    interval = interval_of(times_of(report), rule.name)
+    if interval is None:
+        facts: tuple[judged.Fact, ...] = (judged.NoFigure(too_few_turns(rule.name, len(times_of(report)))),)
+        return judged.Judged(name, "not judged", "", facts, metric=rule.name)
+    low, high = interval
+    outcome: judged.GateOutcome = "not judged"
+    if rule.holds(low) and rule.holds(high):
+        outcome = "passed"
+    elif not rule.holds(low) and not rule.holds(high):
+        outcome = "failed"
+    return judged.Judged(name, outcome, "", (judged.Value(rule, metric, interval),), metric=rule.name)
 
 
 def _judge_share_of_runs(
@@ -126,6 +145,8 @@ def judge_regression(report: Report, comparison: Comparison | None, rule: judged
     known = not comparison.unlisted and bool(examples.added or examples.removed or examples.edited)
     if delta.judgement == "not judged" and not is_counted(delta) and (rule.significant or known):
         return judged.Judged(name, "not judged", "no shared example", metric=rule.name)
+    if delta.kind == "amount" and delta.judgement == "not judged":
+        return judged.Judged(name, "not judged", "no pairs", metric=rule.name)
     return _judge_drop(report, comparison, rule, delta, name)
 
 
@@ -172,7 +193,8 @@ def _judge_drop(
     shared = shared_examples(delta)
     difference = shared.delta if shared else delta.delta or 0.0
     drop = difference if delta.better == "lower" else -difference
-    too_far = drop > rule.limit + _ROUNDING and not (rule.significant and delta.judgement == "noise")
+    base = (shared.base if shared else delta.base) or 0.0
+    too_far = drop > rule.largest(base) + _ROUNDING and not (rule.significant and delta.judgement == "noise")
     unclear = gates_on_tests.unclear_tests(report) if rule.name == _PASSED else ()
     if too_far and drop - len(unclear) <= rule.limit + _ROUNDING:
         return judged.Judged(name, "not judged", "unclear", metric=rule.name, causes=unclear)

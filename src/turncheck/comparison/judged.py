@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
 
 from msgspec import UNSET, Struct, UnsetType
 
-from turncheck.comparison.metrics import Measured, MetricDelta, metric_of
+from turncheck.comparison.metrics import Measured, MetricDelta, known_metric, metric_of
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Finding, Location, Severity
 from turncheck.report.evaluations import EVALUATIONS, Evaluation
@@ -127,7 +127,7 @@ Cause = FailedTest | NotRunTest | GoneTest | BadFinding | FaultOf | WrongSentenc
 
 
 class Value(Struct, frozen=True):
-    """A figure and its limit; ``interval``: where a share of runs is, with a probability of 95 %."""
+    """A figure and its limit; ``interval``: where a share of runs, or a percentile, is, with a probability of 95 %."""
 
     rule: Threshold
     measured: Measured
@@ -194,7 +194,7 @@ Why = Literal[
     "nothing new", "passed", "gone", "base faults", "ancestor", "accepted", "all there", "not asked for tests",
     "nothing tested", "left out", "not run", "ran", "suppressions not known", "suppressed", "none suppressed",
     "no findings", "new not known", "base has no such metric", "only on base", "files unread", "agreement",
-    "no shared example", "unclear", "all in quarantine", "hidden on base",
+    "no shared example", "no pairs", "unclear", "all in quarantine", "hidden on base",
 ]  # fmt: skip
 """Why a gate ended as it did; empty: its facts say it."""
 
@@ -256,12 +256,25 @@ class Threshold(Struct, frozen=True):
 
 
 class Regression(Struct, frozen=True):
-    """A metric must not become worse by more than ``limit``; with ``significant`` only a real drop counts."""
+    """A metric must not become worse by more than ``limit``; with ``significant`` only a real drop counts.
+
+    ``relative``: the limit is a part of the base's value, as a percentage is of what is not a share itself.
+    """
 
     text: str
     name: str
     limit: float
     significant: bool
+    relative: bool = False
+
+    def largest(self, base: float) -> float:
+        """Return by how much a metric may become worse that has this value on the base."""
+        return self.limit * base if self.relative else self.limit
+
+    @property
+    def limit_in_words(self) -> str:
+        """Return the limit as it is written."""
+        return f"{self.limit * 100:g} %" if self.relative else f"{self.limit:g}"
 
 
 class GateRules(Struct, frozen=True):
@@ -364,7 +377,14 @@ def _regression(line: str) -> Regression:
         raise UserError(
             f"max-regression: the drop in '{line[:200]}' is negative", hint="Write it as 0.01, for example."
         )
-    return Regression(line.strip(), match["name"], limit, bool(match["significant"]))
+    is_amount = metric.kind == "amount"
+    return Regression(
+        line.strip(),
+        match["name"],
+        limit,
+        is_amount or bool(match["significant"]),
+        relative=is_amount and bool(match["percent"]),
+    )
 
 
 def _ensure_within(match: re.Match[str]) -> None:
@@ -374,6 +394,11 @@ def _ensure_within(match: re.Match[str]) -> None:
         UserError: the hint has the share that is probably meant.
     """
     limit = _limit(match)
+    if match["percent"] and (metric := known_metric(match["name"])) is not None and metric.kind == "amount":
+        raise UserError(
+            f"thresholds: {match['name'][:200]} is no share, so that '{match['limit']}%' of it is nothing",
+            hint="Write a number. By how many percent it may rise is said in max-regression.",
+        )
     if limit <= 1 or _is_count(match["name"]):
         return
     raise UserError(
@@ -388,7 +413,7 @@ def _is_count(name: str) -> bool:
         metric = metric_of(name)
     except UserError:
         return True
-    return metric.kind == "count" or metric.section not in EVALUATIONS or metric.noise == "as it says"
+    return metric.kind != "score" or metric.section not in EVALUATIONS or metric.noise == "as it says"
 
 
 def _limit(match: re.Match[str]) -> float:

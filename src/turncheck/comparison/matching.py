@@ -358,6 +358,7 @@ def unpaired_case(case: Case) -> CaseChange:
         understood=case.heard(case.said),
         rests_on=_rests_on(case),
         repeats=case.repeats,
+        trace=case.trace_id or msgspec.UNSET,
     )
 
 

@@ -24,9 +24,11 @@ from turncheck.comparison.significance import (
     tested_plugins,
 )
 from turncheck.comparison.together import p_value_of_losses, stratum_of
+from turncheck.comparison.turns import tested_turns
 from turncheck.evaluations.kind import OF_ONE, OF_THREE, REPEATED, figures_of_runs, first_runs, repeats_of
+from turncheck.evaluations.turns import TURN_FIGURES
 from turncheck.report.batch import numbers_of
-from turncheck.report.model import BatchCase, Repeats, Report, StoryResult
+from turncheck.report.model import BatchCase, CaseResult, Repeats, Report, StoryResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -66,6 +68,15 @@ def tested_runs(section: Evaluation, pairs: Iterable[Pair]) -> dict[str, Tested]
         if old[name] is not None and new[name] is not None:
             tested[name] = old[name], new[name], significance, p_value < LEVEL
     return tested
+
+
+def _tested_turns(tests: Mapping[Evaluation, Matched], seed: int) -> dict[str, Tested]:
+    """Judge the figures of turns on the cases that both sides ran."""
+    pairs = tests["e2e"].pairs if "e2e" in tests else ()
+    both = ((pair.base.result, pair.head.result) for pair in pairs if not pair.edits)
+    return tested_turns(
+        ((old, new) for old, new in both if isinstance(old, CaseResult) and isinstance(new, CaseResult)), seed
+    )
 
 
 def _in_turn(base: Repeats, now: Repeats) -> tuple[Repeats, Repeats]:
@@ -202,6 +213,7 @@ def metric_deltas(
     for repeated in REPEATED:
         tested |= tested_runs(repeated, tests[repeated].pairs) if repeated in tests else {}
     tested |= tested_runs("nlu", same)
+    tested |= _tested_turns(tests, head.seed)
     same_intents = known and len(same) == len(intents.pairs) and intents.is_whole
     same_expectations = same_intents and {len(predictions(base)), len(predictions(head))} == {len(pairs)}
     same_cases = {name: matched.is_whole for name, matched in tests.items()}
@@ -219,7 +231,11 @@ def metric_deltas(
             after.get(name),
             tested.get(name),
             same_examples=metric.noise == "counted"
-            or (name not in in_turn and _is_same(name, same_intents, same_expectations, same_cases)),
+            or (
+                name not in in_turn
+                and name not in TURN_FIGURES
+                and _is_same(name, same_intents, same_expectations, same_cases)
+            ),
         )
         for name, metric in {**before, **after}.items()
     )

@@ -38,10 +38,12 @@ _MISSES: Final = 0.05
 """How often a case that is worse may be taken for as usual (Wald's beta)."""
 _DOUBTFUL: Final = 2
 """Runs that are so many times likelier at the worse rate leave it open whether a case is worse."""
-_MISSES_BESIDE: Final = 0.1
+_MISSES_BESIDE: Final = 0.2
 """The same where the base is asked in turn: what is missed so counts for all cases together."""
 _RUNS_BEFORE: Final = 4
 """What is known of the base when pairs begin counts as so many runs: a model may have drifted since."""
+_PAIRS_THAT_TELL: Final = 4
+"""After so many pairs, a case whose base fails as often as it does is as usual."""
 _MOST_USUAL: Final = 0.9
 """The usual rate of pairs is at most this, so that a worse one is above it."""
 _JEFFREYS: Final = 0.95
@@ -87,7 +89,7 @@ class RateTest(Struct, frozen=True):
         return self.evidence(runs, 0) >= alarm_at(false_alarms)
 
 
-def rate_test(failed: int, runs: int, worth: float) -> RateTest | None:
+def rate_test(failed: int, runs: int, worth: float, typical: float = 0.0) -> RateTest | None:
     """Return the test of a case that failed in some of its runs on the base; ``None``: nothing could be worse.
 
     Without any runs there, it is expected to pass: it may fail as often as is still ``worth`` less than half the time.
@@ -96,10 +98,21 @@ def rate_test(failed: int, runs: int, worth: float) -> RateTest | None:
         failed: how many runs of the base failed.
         runs: how many the base has.
         worth: by how much it must fail more often to matter.
+        typical: how often cases of the base fail. Among many that do, some were lucky in all of their runs.
     """
-    usual = max(_FLOOR, upper_limit(failed, runs) if runs else _EVEN - worth)
+    usual = max(_FLOOR, typical, upper_limit(failed, runs) if runs else _EVEN - worth)
     worse = _worse_than(usual, worth)
     return RateTest(usual, worse) if usual < worse else None
+
+
+def typical_rate(bases: Iterable[str]) -> float:
+    """Return the median of the rates at which the cases of the base failed, by the runs of each; 0 if there are none.
+
+    >>> typical_rate(["PPPF", "PPPP", "FFFF", ""]), typical_rate([])
+    (0.25, 0.0)
+    """
+    rates = sorted(runs.upper().count("F") / len(runs) for runs in bases if runs)
+    return rates[len(rates) // 2] if rates else 0.0
 
 
 def fails_rarely(runs: str) -> bool:
@@ -137,7 +150,7 @@ def weigh_pairs(
         false_alarms: how often a case that is as on the base may be called worse.
     """
     known = base_failed / base_runs if base_runs else _EVEN - worth
-    evidence, failed, in_all, there_failed, there_in_all = 0.0, 0, 0, 0, 0
+    evidence, failed, in_all, there_failed, there_in_all, in_turn = 0.0, 0, 0, 0, 0, 0
 
     def rates() -> RateTest:
         usual = (known * _RUNS_BEFORE + there_failed) / (_RUNS_BEFORE + there_in_all)
@@ -149,9 +162,11 @@ def weigh_pairs(
             expected = rates()
             here_now = min(_DEAD, (failed + 0.5) / (in_all + 1))
             evidence += _evidence_of_pair(here, there, max(expected.worse, here_now), expected.usual)
-            there_failed, there_in_all = there_failed + there, there_in_all + 1
+            there_failed, there_in_all, in_turn = there_failed + there, there_in_all + 1, in_turn + here
         failed, in_all = failed + here, in_all + 1
-    return rates().weigh(failed, in_all - failed, false_alarms, _MISSES_BESIDE)._replace(evidence=evidence)
+    weighed = rates().weigh(failed, in_all - failed, false_alarms, _MISSES_BESIDE)
+    is_alike = there_in_all >= _PAIRS_THAT_TELL and 0 < there_failed >= in_turn < there_in_all
+    return weighed._replace(evidence=evidence, is_usual=weighed.is_usual or is_alike)
 
 
 def _evidence_of_pair(here: bool, there: bool, worse: float, usual: float) -> float:

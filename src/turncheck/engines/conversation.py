@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from turncheck.dialogue.events import Event
     from turncheck.dialogue.tracker import Tracker
     from turncheck.project.model import Domain, Project
+    from turncheck.report.measured import MeasuredTurn
     from turncheck.report.model import EngineInfo
 
 
@@ -141,6 +142,7 @@ class Turn(Struct, frozen=True):
     does: a response that could not be filled, an unknown follow-up action.
     ``unseen_actions`` are custom actions that must have run according to the events, but left no trace themselves.
     ``not_reported``: kinds of steps about which the events say nothing, whatever happened, each with the reason.
+    ``measured``: what it took, of a bot over HTTP.
     """
 
     user: str | None
@@ -155,6 +157,7 @@ class Turn(Struct, frozen=True):
     remarks: tuple[str, ...] = ()
     unseen_actions: tuple[str, ...] = ()
     not_reported: Mapping[str, str] = field(default_factory=dict)
+    measured: MeasuredTurn | None = None
 
 
 class Conversation(Protocol):

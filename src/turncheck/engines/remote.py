@@ -101,7 +101,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What a server answered; ``wait``: seconds after which it may be asked again, if it says so."""
+    """What a server answered; ``wait``: seconds after which it may be asked again, if it says so.
+
+    ``asked`` and ``came``: when the call was sent, and when all of the answer was there, in seconds of a clock that
+    never jumps.
+    """
 
     status: int
     reason: str
@@ -109,6 +113,8 @@ class Response:
     body: bytes
     cookies: Mapping[str, str] = field(default_factory=dict, repr=False)
     wait: float | None = None
+    asked: float = 0.0
+    came: float = 0.0
 
 
 class RemoteClient:
@@ -236,13 +242,18 @@ class RemoteClient:
         if not self._keeps_connections:
             self._session.close()
         try:
-            with self._places, exchange(self._session, call, limit, connect=connect) as answer:
-                body = self.masks.body(read_body(answer, self.most_bytes))
+            with self._places:
+                made = self._session
+                asked = time.monotonic()
+                with exchange(made, call, limit, connect=connect) as answer:
+                    content = read_body(answer, self.most_bytes)
+                came = time.monotonic()
+            body = self.masks.body(content)
         except AnswerTooLargeError:
             raise self.too_large(question) from None
         leads_to = self.masks.text(answer.headers.get("Location", "")).partition("?")[0]
         wait = seconds_to_wait(answer.headers.get("Retry-After", ""), datetime.now(UTC).timestamp())
-        return Response(answer.status_code, answer.reason or "", leads_to, body, _cookies(answer), wait)
+        return Response(answer.status_code, answer.reason or "", leads_to, body, _cookies(answer), wait, asked, came)
 
     def too_large(self, question: Question) -> UserError:
         """Return the error for an answer that is larger than the limit."""

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from turncheck.report.evaluations import Evaluation
 
 Better = Literal["higher", "lower", "neither"]
-Unit = Literal["score", "count"]
+Unit = Literal["score", "count", "amount"]
+"""A share of 1, a number of things, or an amount: milliseconds, tokens, money."""
 Noise = Literal["counted", "mcnemar", "bootstrap", "permutation", "as it says"]
 """How a difference is judged. ``counted``: stories, cases and findings are all there are, not a sample, so that any
 difference is real (unless only sentences moved it). Figures about a sample of what people write are judged on what both

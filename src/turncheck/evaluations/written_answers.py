@@ -6,6 +6,7 @@ The value that is read equals the one written: floats to the last digit, tuples 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from types import UnionType
@@ -59,7 +60,7 @@ _TYPES: Final[Mapping[str, type]] = {
             model.Substitution,
             model.WrittenStep,
         ),
-        *(model.TurnEvent, model.TurnTrace, BatchSetting, RepeatedRun, RepeatedRuns, RepeatedSuite),
+        *(model.TurnEvent, model.TurnTrace, model.MeasuredTurn, BatchSetting, RepeatedRun, RepeatedRuns, RepeatedSuite),
     )
 }
 _NEVER: Final = frozenset({"repeats"})
@@ -222,7 +223,7 @@ def _check(hint: Any) -> Callable[[Any], bool]:
         return lambda value: value in parts
     if kind is Annotated:
         fits, bounds = _check(parts[0]), parts[1]
-        return lambda value: fits(value) and bounds.ge <= value <= bounds.le
+        return lambda value: fits(value) and _is_within(value, bounds)
     checks = [_check(part) for part in parts if part is not Ellipsis]
     if kind in {Union, UnionType}:
         return lambda value: any(fits(value) for fits in checks)
@@ -241,6 +242,12 @@ def _check(hint: Any) -> Callable[[Any], bool]:
     if kind is int:  # a place or a number of something
         return lambda value: type(value) is int and 0 <= value <= LARGEST
     return lambda value: type(value) is kind
+
+
+def _is_within(value: Any, bounds: msgspec.Meta) -> bool:
+    if bounds.pattern is not None:
+        return re.search(bounds.pattern, value) is not None
+    return bool(bounds.ge is not None and bounds.le is not None and bounds.ge <= value <= bounds.le)
 
 
 def _plain(value: Any) -> Any:

@@ -59,6 +59,7 @@ class RunReader(Struct):
         gates: the settings of gates of this job. The others take their defaults: a report's own never count.
         say: called with a message about each artifact that cannot be used.
         flavour: of the junit.xml that is written again.
+        trace_url: where traces are; a run's own never counts.
     """
 
     host: Host
@@ -66,6 +67,7 @@ class RunReader(Struct):
     gates: Mapping[str, Any]
     say: Callable[[str], object]
     flavour: JunitFlavour = "common"
+    trace_url: str = ""
 
     def read(self, run_id: str) -> FoundRun:
         """Read one run.
@@ -114,7 +116,7 @@ class RunReader(Struct):
             yield FoundResult(several, artifact_url)
 
     def _links(self, run: OtherRun) -> Links:
-        return Links(pages=self.host.pages, commit=run.commit, run_url=run.url)
+        return Links(pages=self.host.pages, commit=run.commit, run_url=run.url, trace_url=self.trace_url)
 
     def _fork(self, run: OtherRun) -> Fork | None:
         return Fork(run.fork, self.artifact_name) if run.fork else None

@@ -95,7 +95,7 @@ def step(kind: str, case: changes.CaseChange) -> Entry:
     if case.passed or not (case.expected or case.actual):
         return Entry(head, at(case.location), below=below, case=key)
     spans = line(head, ": ", phrases.expected_got(case.expected, case.actual, case.remark))
-    return Entry(spans, at(case.location), below=tuple(_below_case(case)), case=key)
+    return Entry(spans, at(case.location), below=tuple(_below_case(case)), case=key, trace=case.trace or "")
 
 
 def _below_case(case: changes.CaseChange) -> list[Entry]:

@@ -443,8 +443,9 @@ class SuiteWriter:
         written = self._case(case, at=location, seconds=self._report.timings.get(f"e2e[{number}]"))
         reason = self._rooted.text(result.reason or result.outcome)
         words = plain(expected_got(wrong.expected, wrong.actual or "nothing")) if wrong else reason
-        page = self._on_page(self._keys.cases[number])
-        written.properties = _runs(result, self._flavour)
+        trace = self._links.trace(result.trace_id)
+        page = [*self._on_page(self._keys.cases[number]), *([f"trace: {trace}"] if trace else [])]
+        written.properties = {**_runs(result, self._flavour), **_trace(result, self._flavour)}
         test = FailedTest("e2e", result.name, repeats=result.repeats, location=location)
         if result.outcome != "skipped" and self._settled_by_quarantine(written, test, passed=result.passed):
             return written
@@ -547,6 +548,11 @@ def _runs(result: CaseResult | BatchCase | NluPrediction, flavour: JunitFlavour)
     if isinstance(repeats := result.repeats, UnsetType) or flavour != "common":
         return {}
     return {**({"flaky": "true"} if repeats.outcome == "flaky" else {}), "runs": repeats.runs.upper()}
+
+
+def _trace(result: CaseResult, flavour: JunitFlavour) -> dict[str, str]:
+    """The trace of the message at which a case failed, else of its last one."""
+    return {"trace": result.trace_id} if result.trace_id and flavour == "common" else {}
 
 
 def _skip(case: TestCase, reason: str) -> None:

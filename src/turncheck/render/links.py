@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 LONGEST_PATH: Final = 4096
 _COMMIT: Final = re.compile(r"[0-9a-f]{7,64}")
+_TRACE: Final = re.compile(r"[0-9a-f]{32}")
+TRACE_PLACE: Final = "{trace}"
 _NUMBER: Final = re.compile(r"[0-9]{1,20}")
 
 
@@ -39,6 +41,7 @@ class Links(Struct, frozen=True):
 
     ``pages`` writes the addresses of the repository, ``commit`` is the measured state (on a pull request its head
     commit), ``base_commit`` the baseline's. All of them come from the context of the run, never from a report.
+    ``trace_url`` is where traces are, with ``{trace}`` in place of the id: it comes from a flag or an input as well.
     ``folder`` is the project's path from the current folder, ``html_url`` the page that is written; on a
     page of several assistants ``page_part`` is the one that is meant.
     """
@@ -51,6 +54,7 @@ class Links(Struct, frozen=True):
     html_url: str | None = None
     page_part: str = ""
     folder: str = ""
+    trace_url: str = ""
 
     def file(self, root: str, location: Location, *, base: bool = False) -> str | None:
         """Address of a place in the measured commit, or in the baseline's.
@@ -71,6 +75,12 @@ class Links(Struct, frozen=True):
         """Address of a case on the page."""
         part = f"{self.page_part}/" if self.page_part else ""
         return f"{self.html_url}#{part}{key}" if self.html_url else None
+
+    def trace(self, trace_id: str) -> str | None:
+        """Address of a trace; nothing else than the id of one is put into it."""
+        if not self.trace_url or not _TRACE.fullmatch(trace_id):
+            return None
+        return self.trace_url.replace(TRACE_PLACE, trace_id)
 
     def commit_page(self, commit: str | None) -> str | None:
         """Address of a commit of this repository."""

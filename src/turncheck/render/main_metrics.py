@@ -12,6 +12,7 @@ from turncheck.comparison.metric_deltas import is_counted
 from turncheck.comparison.tally import faults_of
 from turncheck.comparison.training_changes import dropped_intents, f1_of_intent, intent_of
 from turncheck.evaluations.kind import JUDGED_BY_BOUND, OF_ONE
+from turncheck.evaluations.turns import TURN_FIGURES
 from turncheck.render.wording.figures import change, figure, no_verdict
 from turncheck.render.wording.newly_judged import mostly_wrong, right_in_short
 
@@ -75,7 +76,7 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
             continue
         if name == _AS_WRITTEN and not _differs_as_written(current, deltas):
             continue  # the dialogue by itself says the same as the stories end to end
-        if name in JUDGED_BY_BOUND:
+        if name in JUDGED_BY_BOUND or name in TURN_FIGURES:
             rows.append(_of_runs(label, name, current.get(name), delta))
             continue
         on_shared = delta is not None and is_on_shared(delta)
@@ -137,15 +138,20 @@ def _of_others(delta: metrics.MetricDelta, comparison: Comparison | None) -> boo
 
 
 def _of_runs(label: str, name: str, metric: metrics.Measured | None, delta: metrics.MetricDelta | None) -> MainMetric:
-    """Return how many of the runs of tests passed; of both sides those in turn, if the base was asked so."""
+    """Return how many of the runs of tests passed, or what their turns took; of both sides those in turn, if any."""
     base, now = delta.sides if delta is not None else (None, metric.value if metric is not None else None)
+    is_of_turns = name in TURN_FIGURES
 
     def shown(value: float | None) -> str:
-        return "–" if value is None else figure(value, "share")
+        return "–" if value is None else figure(value, "amount" if is_of_turns else "share")
 
     found = mark(delta) if delta else ""
     found = "within noise" if found == "too few sentences to tell" else found
-    return MainMetric(label, "", shown(base), shown(now), "", found, name)
+    note = changed = ""
+    if is_of_turns and delta is not None and base is not None and now is not None:
+        note = "not judged" if delta.judgement == "not judged" else ""
+        changed = "" if note else change(base, now, "amount")
+    return MainMetric(label, "", shown(base), shown(now), changed, found, name, note)
 
 
 def _unclear(name: str, current: dict[str, metrics.Measured]) -> str:
@@ -256,7 +262,7 @@ def _counts(name: str, current: dict[str, metrics.Measured], deltas: dict[str, m
 
 
 _ROWS: Final = (
-    *("core.passed", _AS_WRITTEN, "e2e.passed", f"e2e.{OF_ONE}", "batch.passed", f"batch.{OF_ONE}"),
+    *("core.passed", _AS_WRITTEN, "e2e.passed", f"e2e.{OF_ONE}", *TURN_FIGURES, "batch.passed", f"batch.{OF_ONE}"),
     *("batch.intent_success", "batch.f1", "batch.entity_success", "strength.score", "robustness.failure_rate"),
     *("validation.errors", "validation.warnings"),
 )
@@ -328,7 +334,7 @@ def mark(delta: metrics.MetricDelta) -> Mark:
     if delta.judgement == "noise":
         few = delta.significance is not None and delta.significance.too_few
         return "too few sentences to tell" if few else "within noise"
-    sampled = delta.significance is not None and delta.significance.method != "counted"
+    sampled = delta.significance is not None and delta.significance.method != "counted" and delta.kind != "amount"
     if delta.judgement == "better":
         return "real gain" if sampled else "better"
     return "real drop" if sampled else "worse"

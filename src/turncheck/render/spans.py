@@ -131,7 +131,8 @@ class Entry(Struct, frozen=True):
     ``label`` and ``outcome`` come first: the code of a finding; the name of a gate and its outcome, if that is
     not what one expects. After the line come the ``place`` and, as a sentence of its own, the ``hint``. Of the entries
     ``below``, ``in_sight`` are shown at once, ``None``: all; ``left_out`` more are not here but in the report. ``case``
-    is the key of the test or sentence that it is about (:mod:`turncheck.render.case_keys`), if it is about one.
+    is the key of the test or sentence that it is about (:mod:`turncheck.render.case_keys`), if it is about one, and
+    ``trace`` the id of a trace of it.
     """
 
     line: Line = ()
@@ -144,6 +145,7 @@ class Entry(Struct, frozen=True):
     in_sight: int | None = None
     left_out: int = 0
     case: str = ""
+    trace: str = ""
 
 
 class Row(Struct, frozen=True):

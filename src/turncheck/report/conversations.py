@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from msgspec import UNSET, UnsetType
 
 from turncheck.messages.finding import Location
+from turncheck.report.measured import MeasuredRun, MeasuredTurn
 from turncheck.report.part import Count, Figure, Part
 from turncheck.report.repeats import MOST_ERRORS, Attempt, HowRepeated, Repeats
 from turncheck.report.understanding import Confusion, EntitySpan, ExpectedParse, RankedIntent
@@ -353,6 +354,8 @@ class CaseMessage(Part, frozen=True, kw_only=True):
     """The message as the test has it, where that is not what was said: with variables, such as ``$random``."""
     trace: TurnTrace | None = None
     """What the assistant did then; ``None`` where it was not said, or there were too many cases to keep it of all."""
+    measured: MeasuredTurn | UnsetType = UNSET
+    """What the turn took, of a bot over HTTP."""
 
     @property
     def as_written(self) -> str:
@@ -425,6 +428,8 @@ class CaseResult(Part, frozen=True, kw_only=True):
     """Whether it passes with its messages understood as when it passed; ``None``: it was not judged so."""
     repeats: Repeats | UnsetType = UNSET
     """Its runs, if the assistant's answers vary."""
+    measured: tuple[MeasuredRun, ...] | UnsetType = UNSET
+    """What the turns of these runs took, of a bot over HTTP: of those that passed or failed, in their order."""
 
     def __post_init__(self) -> None:
         """Refuse an outcome that those of its runs contradict.
@@ -462,6 +467,22 @@ class CaseResult(Part, frozen=True, kw_only=True):
         )
 
     @property
+    def measured_runs(self) -> tuple[MeasuredRun, ...]:
+        """What the turns of its runs took; of one that was run once, those of its messages."""
+        if not isinstance(self.measured, UnsetType):
+            return self.measured
+        turns = measured_turns(self)
+        return (MeasuredRun(turns=turns),) if turns and self.outcome in {"passed", "failed"} else ()
+
+    @property
+    def trace_id(self) -> str:
+        """The trace of the message at which it failed, else of its last one; "" if none was sent with it."""
+        traced = [one for one in self.messages if not isinstance(one.measured, UnsetType) and one.measured.trace]
+        failing = self.failing_message
+        shown = failing if failing in traced else traced[-1] if traced else None
+        return "" if shown is None or isinstance(shown.measured, UnsetType) else shown.measured.trace
+
+    @property
     def misunderstood(self) -> tuple[Misunderstanding, ...]:
         """The messages that are understood differently than when the case passed; also of a case that fails anyhow."""
         return tuple(
@@ -480,6 +501,11 @@ class CaseResult(Part, frozen=True, kw_only=True):
     def warning(self) -> str | None:
         """What went wrong in a case that passed nevertheless, such as an action that failed."""
         return self.reason if self.outcome == "passed" else None
+
+
+def measured_turns(case: CaseResult) -> tuple[MeasuredTurn, ...]:
+    """Return what the turns of the run took that the result of a case shows."""
+    return tuple(one.measured for one in case.messages if not isinstance(one.measured, UnsetType))
 
 
 class EndToEnd(Part, frozen=True, kw_only=True):

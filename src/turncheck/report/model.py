@@ -47,6 +47,7 @@ from turncheck.report.conversations import (
     WrittenStep,
 )
 from turncheck.report.evaluations import Evaluation
+from turncheck.report.measured import MeasuredRun, MeasuredTurn
 from turncheck.report.part import Count, Figure, Moment, Part
 from turncheck.report.quarantine import Quarantine, QuarantinedTest
 from turncheck.report.repeats import LONGEST_BASE, MOST_ERRORS, Attempt, HowRepeated, RepeatedOutcome, Repeats

@@ -121,6 +121,7 @@ def prepare(
     )
     links = replace(
         links_of(host),
+        trace_url=settings.trace_url or "",
         folder=settings.project,
         artifact_url=host.results_url(settings.out),
         html_url=host.results_url(settings.out, HTML_NAME),

@@ -23,10 +23,11 @@ from turncheck.comparison.shares import runs_needed
 from turncheck.evaluations.answers import units_of
 from turncheck.evaluations.e2e.judging import case_units
 from turncheck.evaluations.kind import FIGURES_OF_RUNS, OF_ONE, OF_RUNS, OF_THREE, REPEATED, section_of
+from turncheck.evaluations.turns import LEAST_TURNS, P95, TURN_FIGURES, too_few_turns
 from turncheck.evaluations.varying.base_runner import OnBase
 from turncheck.evaluations.varying.e2e import turns_of
 from turncheck.evaluations.varying.plan import RepeatedTests, RepeatPlan
-from turncheck.evaluations.varying.rounds import Repeating
+from turncheck.evaluations.varying.repeating import Repeating
 from turncheck.messages.errors import EngineError, UserError
 from turncheck.messages.finding import shown_path
 from turncheck.messages.phrasing import count
@@ -173,6 +174,12 @@ def tolerates_worse(run: RunInProgress) -> bool:
         return isinstance(setting, str) and repeat_rules(setting).says_worth
     except ValueError:  # of another version
         return False
+
+
+def compares_turns(run: RunInProgress) -> bool:
+    """Whether a gate compares what turns take with the base's: then the first runs are made in turn with it, too."""
+    rules = read_rules(gate_settings(run.settings), run.inputs.rules).regressions
+    return any(rule.name in TURN_FIGURES for rule in rules)
 
 
 def section_of_base(run: RunInProgress, evaluation: Evaluation) -> Any:
@@ -434,11 +441,14 @@ def _ensure_gates_can_be_judged(run: RunInProgress, rules: RepeatRules) -> None:
     tests = _tests_run_once(run) if rules.once else run.repeats.tests
     for setting, gate in named:
         section, _, figure = gate.name.partition(".")
-        of_section = tests.get(cast("Evaluation", section))
+        of_section = tests.get("e2e" if gate.name in LEAST_TURNS else cast("Evaluation", section))
         if of_section is None:
             continue
         try:
-            _ensure_enough_runs(gate, figure, of_section, *_NAMES[section])
+            if gate.name in LEAST_TURNS:
+                _ensure_enough_turns(gate, of_section.rules, _Sizes(run, _cases(run)).size)
+            else:
+                _ensure_enough_runs(gate, figure, of_section, *_NAMES[section])
         except UserError as error:
             where = run.inputs.rules.get(gate.text)
             raise UserError(f"{setting}: {error.message}", location=where, hint=error.hint) from None
@@ -446,7 +456,7 @@ def _ensure_gates_can_be_judged(run: RunInProgress, rules: RepeatRules) -> None:
 
 def _is_of_runs(metric: str) -> bool:
     section, _, figure = metric.partition(".")
-    return section in REPEATED and figure in FIGURES_OF_RUNS
+    return (section in REPEATED and figure in FIGURES_OF_RUNS) or metric in LEAST_TURNS
 
 
 def _tests_run_once(run: RunInProgress) -> dict[Evaluation, RepeatedTests]:
@@ -456,6 +466,19 @@ def _tests_run_once(run: RunInProgress) -> dict[Evaluation, RepeatedTests]:
         "batch": _Sizes(run, _utterances(run)).number,
     }
     return {name: RepeatedTests(number, 0, ONCE) for name, number in sizes.items() if number}
+
+
+def _ensure_enough_turns(gate: Threshold | Regression, rules: RepeatRules, turns: int) -> None:
+    """Refuse a limit of a percentile that even turns which are all fast could not show."""
+    least, number = LEAST_TURNS[gate.name], turns * rules.first
+    if number >= least or (isinstance(gate, Regression) and gate.name != P95):
+        return
+    first = -(-least // max(1, turns))
+    hint = f"{_what_runs_so_often(first, rules)}, or remove this line." if first <= MOST_RUNS else "Remove this line."
+    raise UserError(
+        f"'{gate.text}' cannot be judged: {too_few_turns(gate.name, number)}",
+        hint=hint,
+    )
 
 
 def _ensure_enough_runs(gate: Threshold | Regression, figure: str, tests: RepeatedTests, one: str, many: str) -> None:

@@ -375,6 +375,7 @@ class SeveralRuns:
             self._find_gone()
         links = replace(
             links_of(self.host),
+            trace_url=settings.trace_url or "",
             artifact_url=self.host.results_url(settings.out),
             html_url=self.host.results_url(settings.out, HTML_NAME),
         )

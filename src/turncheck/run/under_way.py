@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from turncheck.engines.base import Engine
     from turncheck.evaluations.kind import EvaluationKind
     from turncheck.evaluations.varying.base_runner import OnBase
-    from turncheck.evaluations.varying.rounds import Repeating
+    from turncheck.evaluations.varying.repeating import Repeating
     from turncheck.messages.finding import Finding, Location
     from turncheck.process.screen import Console
     from turncheck.project.batch.model import KnownNames, Suites

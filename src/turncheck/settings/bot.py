@@ -23,6 +23,7 @@ from turncheck.settings.bot_hosts import unquoted
 from turncheck.settings.bot_placeholders import PLACEHOLDER, placeholders
 from turncheck.settings.bot_presets import PRESETS
 from turncheck.settings.bot_token import misplaced_token, token_places
+from turncheck.settings.bot_usage import NO_PRICES, USAGE_KEYS, Prices, UsageShape, read_prices
 from turncheck.web.json_path import JsonPath, PathError, compiled
 from turncheck.yaml_tree.shapes import Anything, Either, Fault, Key, MapOf, Record, Text, read
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode
@@ -125,6 +126,8 @@ class Bot:
     media: JsonPath | None = None
     cards: JsonPath | None = None
     ended: JsonPath | None = None
+    usage: UsageShape | None = None
+    prices: Prices = NO_PRICES
     times: tuple[tuple[str, Location], ...] = field(default=(), compare=False)
     """Where ``quiet`` and ``wait`` are written."""
     lines: tuple[str, ...] = ()
@@ -264,6 +267,7 @@ BOT: Final[Record] = Record(
         "media": Key(_PATH, "Where it has the addresses of images and other media of messages."),
         "cards": Key(_PATH, "Where it has the cards of messages: texts, or maps with texts."),
         "ended": Key(_PATH, "What an answer has if the bot has ended the conversation."),
+        **USAGE_KEYS,
         "session": Key(
             Either(
                 (
@@ -381,6 +385,8 @@ class _Reader(Struct, frozen=True):
             self._path("media"),
             self._path("cards"),
             self._path("ended"),
+            self._usage(),
+            self._prices(),
             tuple((name, self._locate(name)) for name in ("quiet", "wait") if self._is_written(name)),
             tuple(_lines(self.data)),
             self.node.location,
@@ -409,6 +415,19 @@ class _Reader(Struct, frozen=True):
         else:
             path, name, value = self._path("entities"), None, None
         return None if path is None else EntityShape(path, name or JsonPath("$.entity"), value)
+
+    def _usage(self) -> UsageShape | None:
+        if "usage" not in self.data:
+            return None
+        return UsageShape(*(self._path("usage", key) for key in ("input", "output", "model")))
+
+    def _prices(self) -> Prices:
+        prices = read_prices(self.data)
+        for model, price in prices.of_model.items():
+            if not (0 <= price.input <= _DEAREST and 0 <= price.output <= _DEAREST):
+                hint = "Write what a million tokens cost, such as 2.5."
+                raise self._fault(f"a price of '{model[:80]}' is not between 0 and {_DEAREST:,}", "prices", hint=hint)
+        return prices
 
     def _poll(self) -> PollShape | None:
         if "poll" not in self.data:
@@ -531,6 +550,7 @@ _TITLE: Final = JsonPath("$.title")
 _PAYLOAD: Final = JsonPath("$.payload")
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
 _LONGEST: Final = 300.0
+_DEAREST: Final = 1_000_000
 _PATH_TEXT: Final = re.compile(
     r"/(?:[\w.~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2}|/(?!/))*(?:\?(?:[\w.~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?", re.ASCII
 )

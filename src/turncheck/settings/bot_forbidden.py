@@ -42,7 +42,7 @@ _BASIC: Final = re.compile(r"\s*basic\s+([\w-]{4,})\s*", re.IGNORECASE | re.ASCI
 _ASSIGNED: Final = re.compile(r"(?:^|[?&;,\s])([^?&;,\s=]+)=([^&;,\s]*)")
 _PATHS: Final = frozenset(
     {"replies", "intent", "confidence", "tools", "ended", "echo", "id", "cursor", "slots", "entities"}
-    | {"buttons", "media", "cards"}
+    | {"buttons", "media", "cards", "usage", "prices"}
 )
 """Keys whose texts are searched for in answers: nothing of them is sent."""
 _HINT: Final = "Give it with --bot-token, and write {token} here, or name its header under `token`."

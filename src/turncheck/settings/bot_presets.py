@@ -23,6 +23,7 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
         "request": {"path": "/v1/chat/completions", "body": {"messages": "{history}"}},
         "replies": "$.choices[0].message['content', 'refusal']",  # a refusal is said in place of the content
         "tools": "$.choices[0].message.tool_calls[*].function.name",
+        "usage": {"input": "$.usage.prompt_tokens", "output": "$.usage.completion_tokens", "model": "$.model"},
     },
     "directline": {
         "session": {

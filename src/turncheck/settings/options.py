@@ -40,6 +40,7 @@ from turncheck.settings.parsers import (
     read_switch,
     read_switch_or_folder,
     read_text,
+    read_trace_url,
     read_typed_bot,
     whole_number,
     words_of,
@@ -502,6 +503,13 @@ class Settings:
         file_key=False,
         metavar="N",
         engine="http",
+    )
+    trace_url: str | None = setting(
+        None,
+        read_trace_url,
+        "address of a trace of the bot, with {trace} in place of its id: what failed links to it",
+        file_key=False,
+        metavar="URL",
     )
     bot: Bot | None = setting(
         None, read_typed_bot, "how a bot over HTTP is asked (docs/http.md)", flag=False, action_input=False

@@ -245,6 +245,14 @@ def read_addresses(value: Any) -> str:
     return " ".join(read_items(value, r"\s+"))
 
 
+def read_trace_url(value: Any) -> str:
+    """Take the address of a trace, with a place for its id."""
+    text = read_text(value).strip()
+    if not re.fullmatch(r"https?://[^\s<>\"\\^`|\x00-\x20\x7f-\U0010ffff]{1,2000}", text) or "{trace}" not in text:
+        raise ValueError("expected an address with {trace} in place of the id, such as https://traces.example/{trace}")
+    return text
+
+
 def read_typed_bot(value: Any) -> Any:
     """Take what :func:`turncheck.settings.bot.read_bot` has read: its places are in a file."""
     from turncheck.settings.bot import Bot  # few projects have one

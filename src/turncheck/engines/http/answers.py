@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from turncheck.engines.http.measuring import NO_USAGE, Usage, read_usage
+from turncheck.messages.phrasing import count
 from turncheck.settings.bot_presets import LEAVE_EMPTY_OUT
 from turncheck.web.json_path import JsonPath, PathError, outline
 
@@ -101,6 +103,7 @@ class Said:
     ended: bool = False
     remark: str = ""
     echo: tuple[str, ...] = field(default=(), compare=False)
+    usage: Usage = field(default=NO_USAGE, compare=False)
 
     @property
     def replies(self) -> tuple[str, ...]:
@@ -119,6 +122,8 @@ class Matched:
     answers: int = 0
     last: Any = None
     found: set[str] = field(default_factory=set)
+    no_tokens: dict[str, int] = field(default_factory=dict)
+    """What was there in place of tokens, and how often."""
 
     def note(self, said: Said, answer: Any) -> None:
         """Note what an answer had."""
@@ -130,9 +135,14 @@ class Matched:
             "slots": said.slots is not None,
             "tools": said.tools,
             "echo": said.echo,
+            "usage.input": said.usage.tokens_in is not None,
+            "usage.output": said.usage.tokens_out is not None,
+            "usage.model": said.usage.model,
             **{kind: any(kind in message.data for message in said.messages) for kind in KINDS},
         }
         self.found.update(name for name, value in has.items() if value)
+        for fault in said.usage.faults:
+            self.no_tokens[fault] = self.no_tokens.get(fault, 0) + 1
         for name, path in self._own_paths().items():  # an empty list is there, and holds nothing yet
             if name not in self.found and JsonPath(path.text.removesuffix("[*]")).found(answer):
                 self.found.add(name)
@@ -150,6 +160,11 @@ class Matched:
             "buttons": None if bot.buttons is None else bot.buttons.path,
             "media": bot.media,
             "cards": bot.cards,
+            **(
+                {f"usage.{name}": getattr(bot.usage, name) for name in ("input", "output", "model")}
+                if bot.usage
+                else {}
+            ),
         }
         return {name: path for name, path in paths.items() if path is not None and path.is_written}
 
@@ -164,6 +179,10 @@ class Matched:
         none, last = f"None of the bot's {self.answers:,} answers had anything", "the last one"
         if self.answers == 1:
             none, last = "The bot's answer had nothing", "it"
+        idle += tuple(
+            f"{fault}, in {count(times, 'answer')}: how many tokens these turns took is not known."
+            for fault, times in sorted(self.no_tokens.items())
+        )
         return idle + tuple(
             f"{none} at `{name}: {path.text}` ({path.location}); {last} had {outline(self.last)}."
             for name, path in self._own_paths().items()
@@ -192,6 +211,7 @@ def read_answer(bot: Bot, answer: Any, *, lenient: bool = False) -> Said:
         ended=bot.ended is not None and any(_is_true(value) for value in _values("ended", bot.ended, answer)),
         remark="" if messages else remark,
         echo=tuple(str(value) for value in _values("echo", bot.session.echo, answer) if value is not None),
+        usage=read_usage(bot, answer),
     )
 
 

@@ -7,6 +7,7 @@ conversation's id.
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -35,10 +36,11 @@ _MOST_CALLS: Final = 200
 
 
 class Posted(Struct, frozen=True):
-    """What the bot has posted: the JSON, or what is wrong with it."""
+    """What the bot has posted: the JSON, or what is wrong with it. ``at``: when, by a clock that never jumps."""
 
     content: Any = None
     fault: str = ""
+    at: float = 0.0
 
 
 @dataclass(eq=False)
@@ -68,7 +70,7 @@ class Callbacks:
                 inbox = self._inboxes.get(name)
         except (UnreadableError, PathError) as error:
             return self._put(inbox, Posted(fault=f"the bot called back with what is not JSON ({error})"), "", 400)
-        return self._put(inbox, Posted(content), name, 200)
+        return self._put(inbox, Posted(content, at=time.monotonic()), name, 200)
 
     def _put(self, inbox: SimpleQueue[Posted] | None, posted: Posted, name: str, status: int) -> int:
         if inbox is None:

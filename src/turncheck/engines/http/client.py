@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from http.client import HTTPException, IncompleteRead, RemoteDisconnected
 from json import dumps
@@ -15,6 +15,7 @@ from urllib3.exceptions import ProtocolError
 
 from turncheck.engines import remote
 from turncheck.engines.http.answers import error_text
+from turncheck.engines.http.measuring import TRACE_HEADER
 from turncheck.engines.http.signature import AwsKey, signed
 from turncheck.messages.errors import EngineError, UnansweredError, UserError
 from turncheck.messages.plain_text import whole_characters
@@ -26,6 +27,7 @@ from turncheck.web.timed import was_refused
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from turncheck.engines.http.measuring import Watch
     from turncheck.settings.bot import Bot, BotRequest
     from turncheck.web.timed import Deadline
 
@@ -94,11 +96,13 @@ class BotClient(remote.RemoteClient):
         repeatable: bool = False,
         may_be_empty: bool = False,
         may_be_text: bool = False,
+        watch: Watch | None = None,
     ) -> Any:
         """Send a request with these values in its placeholders, and return the answer's JSON.
 
         ``cookies``: those of the conversation, to which the answer's are added. ``may_be_empty``: an answer without
-        content is ``None``. ``may_be_text``: so is one that is not JSON, unless it is a web page.
+        content is ``None``. ``may_be_text``: so is one that is not JSON, unless it is a web page. ``watch``: measures
+        the turn, whose trace the call belongs to.
 
         Raises:
             TurnFailedError: it is not a usable answer.
@@ -106,6 +110,10 @@ class BotClient(remote.RemoteClient):
         """
         filled_in = whole_characters({"token": self.access.token or "", **values})
         question = self._question(request, filled_in, cookies or {}, repeatable)
+        begun = time.monotonic()
+        if watch is not None:
+            others = {name: value for name, value in question.headers.items() if name.lower() != TRACE_HEADER}
+            question = replace(question, headers={**others, **watch.header()})
         try:
             response = self.ask(question, until)
         except (_RefusedTurnError, _TooLargeError) as error:
@@ -113,6 +121,8 @@ class BotClient(remote.RemoteClient):
         except UnansweredServerError:
             self.note_unusable()
             raise
+        if watch is not None:
+            watch.call(begun, response)
         if cookies is not None:
             cookies.update(response.cookies)
         if may_be_empty and not response.body.strip():

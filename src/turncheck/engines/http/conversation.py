@@ -13,6 +13,7 @@ from uuid import uuid4
 from turncheck.clock import evaluating_within
 from turncheck.engines.conversation import CustomAction, Turn
 from turncheck.engines.http.answers import AnswerError, Matched, Said, kind_of, read_answer, shown_outline
+from turncheck.engines.http.measuring import Watch
 from turncheck.engines.remote import SlowAnswerError
 from turncheck.messages.errors import EngineError
 from turncheck.web.json_path import PathError
@@ -141,6 +142,8 @@ class BotConversation:
         self._cursor: Any = ""
         self._inbox: SimpleQueue[Posted] = SimpleQueue()
         self._callback = self._expect_calls(uuid4().hex)
+        self._watch = Watch()
+        """What measures the turn that is under way."""
 
     def open(self, metadata: Mapping[str, Any] | None = None) -> Turn:
         """Open the session, if the bot has such; what it says unasked is in the turn.
@@ -163,6 +166,7 @@ class BotConversation:
                 cookies=self._cookies,
                 repeatable=self._bot.callback is None,  # it might call back twice
                 may_be_empty=True,
+                watch=self._watch,
             )
             with self._reading():
                 self._take_id(answer)
@@ -190,6 +194,7 @@ class BotConversation:
         until = self._deadline()
         values = {**self._values(metadata), "text": text, "history": list(self._history)}
         fetches = self._bot.messages_come_later
+        self._watch = Watch()
         try:
             answer = self._client.send(
                 self._bot.request,
@@ -198,10 +203,13 @@ class BotConversation:
                 cookies=self._cookies,
                 may_be_empty=fetches,
                 may_be_text=self._bot.callback is not None,
+                watch=self._watch,
             )
             with self._reading():
                 self._take_cookies(answer)
                 said = self._read(answer, lenient=fetches)
+                if said.messages or not fetches:
+                    self._watch.message()
                 if fetches and not said.ended:
                     wait = self._bot.quiet if said.messages else self._bot.wait
                     said = _together(said, self._fetched(until, wait=wait))
@@ -294,6 +302,7 @@ class BotConversation:
                 f"the bot answered for another conversation: '{self._client.shown(others[0], 80)}'"
             )
         self._client.is_usable()
+        self._watch.usage = self._watch.usage.plus(said.usage)
         if self._engine.matched is not None and answer is not None:
             self._engine.matched.note(said, answer)
         return said
@@ -305,7 +314,7 @@ class BotConversation:
         again = 0
         silent_until = Deadline.after(wait)
         while True:
-            answer = self._posted(until, silent_until) if self._bot.poll is None else self._polled(until)
+            answer, at = self._posted(until, silent_until) if self._bot.poll is None else (self._polled(until), None)
             came = came or answer is not None
             if answer is not None and self._bot.replies.reach(answer) != "nothing":
                 without = answer
@@ -320,6 +329,7 @@ class BotConversation:
             if len(said.messages) > _MOST_POLLED:
                 raise self._client.fault(f"the bot sent more than {_MOST_POLLED} messages in a turn")
             if new.messages:
+                self._watch.message(at)
                 silent_until, pause = Deadline.after(self._bot.quiet), _FIRST_PAUSE
             if said.ended or silent_until.left() <= 0:
                 return said if said.messages else replace(said, remark=self._silence(wait, without, came=came))
@@ -341,21 +351,27 @@ class BotConversation:
     def _polled(self, until: Deadline | None) -> Any:
         poll = self._bot.poll
         return poll and self._client.send(
-            poll.request, self._values(None), until, cookies=self._cookies, repeatable=True, may_be_empty=True
+            poll.request,
+            self._values(None),
+            until,
+            cookies=self._cookies,
+            repeatable=True,
+            may_be_empty=True,
+            watch=self._watch,
         )
 
-    def _posted(self, until: Deadline | None, silent_until: Deadline) -> Any:
-        """Wait for the bot's next call; ``None``: none has come."""
+    def _posted(self, until: Deadline | None, silent_until: Deadline) -> tuple[Any, float | None]:
+        """Wait for the bot's next call, and return when it came; ``None``: none has."""
         left = silent_until.left() if until is None else min(silent_until.left(), until.left())
         try:
             posted = self._inbox.get(timeout=max(0.0, left))
         except Empty:
             if until is not None and until.left() <= 0:
                 raise SlowAnswerError("the bot does not call back") from None
-            return None
+            return None, None
         if posted.fault:
             raise self._client.fault(posted.fault)
-        return posted.content
+        return posted.content, posted.at
 
     def _silence(self, wait: float, without: Any, *, came: bool) -> str:
         """Say what there was instead of messages; ``without``: an answer that holds something else."""
@@ -392,6 +408,7 @@ class BotConversation:
             events=tuple(self._events(text, said)),
             remarks=(said.remark,) if said.remark else (),
             not_reported=dict(self._unseen),
+            measured=None if text is None else self._watch.measured(self._bot),
         )
 
     def _events(self, text: str | None, said: Said) -> list[Mapping[str, Any]]:

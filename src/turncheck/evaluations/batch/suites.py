@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from turncheck.engines.conversation import NluEngine, Parse
-    from turncheck.evaluations.varying.rounds import Repeating
+    from turncheck.evaluations.varying.repeating import Repeating
     from turncheck.process.screen import Console
     from turncheck.report.understanding import CoveredIntents
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.evaluations.kind import (
@@ -13,6 +12,7 @@ from turncheck.evaluations.kind import (
     names_of,
     why_no_figure_of_runs,
 )
+from turncheck.evaluations.turns import TURN_FIGURES, TURN_METRICS, figures_of_turns, why_no_turns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +28,11 @@ def _figures(report: Report) -> Iterator[tuple[str, Any]]:
     if report.e2e:
         yield from names_of("e2e", ("passed", "misunderstood", "failed", "skipped"), report.e2e)
         yield from figures_of_report(report, "e2e")
+        yield from figures_of_turns(report)
+
+
+def _why_no_figure(report: Report, name: str) -> str | None:
+    return why_no_turns(report, name) or why_no_figure_of_runs(report, name, "e2e")
 
 
 E2E: Final = EvaluationKind(
@@ -47,10 +52,11 @@ E2E: Final = EvaluationKind(
         ),
         metric_named(r"e2e\.(?:misunderstood|failed|skipped)", "e2e", "lower", "counted", "count"),
         *metrics_of_runs("e2e", "Runs passed"),
+        *TURN_METRICS,
     ),
     figures=_figures,
-    why_no_figure=partial(why_no_figure_of_runs, section="e2e"),
-    examples=("e2e.passed", "e2e.failed", "e2e.pass_at_1"),
+    why_no_figure=_why_no_figure,
+    examples=("e2e.passed", "e2e.failed", "e2e.pass_at_1", *TURN_FIGURES),
     not_run="no end-to-end cases were run",
     tests=("end-to-end case", "end-to-end cases"),
     lost="the end-to-end cases are no longer run",

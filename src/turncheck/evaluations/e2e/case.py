@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from turncheck.engines.conversation import ConversationEngine, CustomAction, Turn
     from turncheck.evaluations.e2e.botium.conversation import ScriptRun
     from turncheck.project.botium.model import Script
+    from turncheck.report.measured import MeasuredTurn
 
     Events = Sequence[Mapping[str, Any]]
 
@@ -394,6 +395,8 @@ class _Talk:
         self.opening: TurnTrace | None = None
         self.traces: dict[int, TurnTrace | None] = {}
         """What the assistant did, by turn index."""
+        self.measured: dict[int, MeasuredTurn] = {}
+        """What turns took, by turn index."""
         self.actions: list[CustomAction] = []
         self.exercised = steps.Exercised()
         self.missing: str | None = None
@@ -436,6 +439,8 @@ class _Talk:
         if (story_parse := heard_in(turn)) is not None:
             self.heard[len(self.judged)] = story_parse
         self.traces[len(self.judged)] = steps.trace_of(turn)
+        if turn.measured is not None:
+            self.measured[len(self.judged)] = turn.measured
         if self._lacks_action:
             self.leave_out(expected)
             return
@@ -510,6 +515,7 @@ class _Talk:
                         understood=story_parse,
                         written=UNSET if as_written in {None, turn.user} else as_written,
                         trace=trace,
+                        measured=self.measured.get(number, UNSET),
                     )
                 )
             steps += [replace(one.step, message=len(messages) - 1 if messages else None) for one in judged]

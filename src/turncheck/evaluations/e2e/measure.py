@@ -18,7 +18,7 @@ from turncheck.report.model import EndToEnd, Skipped
 from turncheck.run.assistant import action_server, where_actions_are
 from turncheck.run.evaluated_project import slot_order_of
 from turncheck.run.reading import CASES_BELOW, elsewhere, fault_of, has_text, not_understood, with_tests
-from turncheck.run.repeats import engine_of_base, rules_of, section_of_base, tolerates_worse
+from turncheck.run.repeats import compares_turns, engine_of_base, rules_of, section_of_base, tolerates_worse
 from turncheck.validation.case_names import check_cases
 
 if TYPE_CHECKING:
@@ -103,6 +103,7 @@ def _judged(run: RunInProgress, cases: Sequence[E2ECase]) -> EndToEnd:
                 on_base=on_base,
                 share=run.repeats.share("e2e") if "e2e" in run.repeats.tests else None,
                 tolerates_worse=partial(tolerates_worse, run),
+                measures_base=compares_turns(run),
                 spent=partial(run.repeats.spend, "e2e"),
                 say=run.screen.progress,
                 every=run.screen.seconds_between,

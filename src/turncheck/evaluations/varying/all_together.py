@@ -122,7 +122,7 @@ class AllTogether(Generic[Answer]):
             return False
         lost, gained, _ = together.pairs_of(test.in_turn for test in _others(tests))
         if not together.are_enough(pairs, len(tests)):
-            return lost >= gained
+            return lost > gained or not gained
         most = (self.rules.most - self.rules.first) * len(tests)
         return bool(tests) and together.may_still_show(lost, gained, max(1.0, most / pairs), self._level)
 

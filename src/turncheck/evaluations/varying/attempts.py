@@ -6,12 +6,13 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, Protocol, TypeVar
 
-from msgspec import Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from turncheck.comparison.repeats import RunBesideBase, fails_rarely
 from turncheck.comparison.shares import more_in_words
 from turncheck.messages.phrasing import count
+from turncheck.report.measured import MeasuredRun
 from turncheck.report.repeats import LONGEST_BASE, Attempt, RepeatedOutcome, Repeats, too_many_errors
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from turncheck.engines.base import UtteranceAnswer
     from turncheck.engines.conversation import Parse
     from turncheck.evaluations.e2e.case import CaseOutcome
+    from turncheck.report.measured import MeasuredTurn
 
 _RUNS_THAT_TELL: Final = 5
 """A test that passes in half of its runs fails in so many of them once in 32 times."""
@@ -71,7 +73,8 @@ def by_key(keys: Iterable[Hashable], known: Iterable[tuple[Hashable, BaseRuns]])
 class Run(NamedTuple, Generic[Answer]):
     """One run of a test; ``base``: how the base fared directly after it, ``p`` or ``f``, if it was asked.
 
-    ``why``: why it ended in an error, in one line.
+    ``why``: why it ended in an error, in one line. ``turns``: what its turns took, and ``base_turns``, those of the
+    base.
     """
 
     answer: Answer
@@ -79,6 +82,8 @@ class Run(NamedTuple, Generic[Answer]):
     seconds: float = 0.0
     base: Beside = ""
     why: str = ""
+    turns: tuple[MeasuredTurn, ...] = ()
+    base_turns: tuple[MeasuredTurn, ...] = ()
 
 
 class Asked(Protocol[Answer]):
@@ -95,11 +100,12 @@ class Asked(Protocol[Answer]):
 class RepeatedRun(Struct, frozen=True):
     """One of several runs of a test; ``answer`` is ``None`` if a sentence had none.
 
-    ``base``: whether the base passed directly after it, if it was asked.
+    ``base``: whether the base passed directly after it, if it was asked; ``base_turns``: what its turns took.
     """
 
     answer: CaseOutcome | Parse | UtteranceAnswer | None
     base: Literal["", "p", "f"] = ""
+    base_turns: tuple[MeasuredTurn, ...] = ()
 
 
 class RepeatedRuns(Struct, frozen=True):
@@ -272,6 +278,13 @@ class Repeated(Generic[Answer]):
             if sign == "F" and self.verdict == "passed":
                 self.verdict, self.is_late = None, True
 
+    def measured(self) -> tuple[MeasuredRun, ...] | UnsetType:
+        """Return what the turns of its runs took that passed or failed, if anything was measured."""
+        judged = [run for run in self.answers if run.sign in {"passed", "failed"}]
+        if not any(run.turns for run in judged):
+            return UNSET
+        return tuple(MeasuredRun(turns=run.turns, base=run.base_turns) for run in judged)
+
     def repeats(self) -> Repeats:
         """Return its runs as the report has them."""
         return Repeats(
@@ -284,7 +297,7 @@ class Repeated(Generic[Answer]):
 
     def written(self, of: Callable[[Run[Answer]], Any], why_unclear: str) -> RepeatedRuns:
         """Return its runs to be judged elsewhere; ``of``: returns what is kept of a run."""
-        runs = tuple(RepeatedRun(of(run), run.base) for run in self.answers)
+        runs = tuple(RepeatedRun(of(run), run.base, run.base_turns) for run in self.answers)
         return RepeatedRuns(runs, self.why_unclear(why_unclear) if self.is_undecided else "", self.in_turn, self.usual)
 
     @property

@@ -16,7 +16,7 @@ from turncheck.messages.phrasing import first_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
-    from turncheck.evaluations.varying.rounds import Repeating
+    from turncheck.evaluations.varying.repeating import Repeating
     from turncheck.messages.errors import EngineError
     from turncheck.project.batch.model import Suite, SuiteCase
     from turncheck.report.batch import Batch, BatchCase

@@ -18,6 +18,7 @@ from turncheck.evaluations.varying.attempts import NO_RUNS, Asked, BaseRuns, Rep
 from turncheck.evaluations.varying.rounds import Rounds, raise_if_stopped
 from turncheck.messages.errors import INTERRUPTED, PassingError
 from turncheck.messages.phrasing import first_line
+from turncheck.report.conversations import measured_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -106,6 +107,7 @@ def evaluate_repeatedly(
     on_base: OnBase[ConversationEngine] | None = None,
     share: Share | None = None,
     tolerates_worse: Callable[[], bool] = lambda: False,
+    measures_base: bool = False,
     say: Callable[[str], None] = lambda _: None,
     every: float = 0.0,
     clock: Callable[[], float] = time.monotonic,
@@ -126,6 +128,7 @@ def evaluate_repeatedly(
         base: returns the base's results; called once, after every case has run. It takes nothing of the budget.
         on_base: the base itself, if it can be asked: suspicious cases are run there, too, in turn.
         share: what they may cost, if other tests are repeated, too.
+        measures_base: whether the base is asked after each of the first runs, too, for what its turns take.
         tolerates_worse: returns whether cases may fail more often by less than ``worth``.
         say: is told how far it is.
         every: how many seconds are between two such messages at least; 0: one after each case.
@@ -172,6 +175,7 @@ def evaluate_repeatedly(
         on_base=None if on_base is None else on_base.then(by),
         share=share,
         tolerates_worse=tolerates_worse,
+        measures_base=measures_base,
         say=say,
         every=every,
         clock=clock,
@@ -203,7 +207,8 @@ def _test(number: int, unit: str, case: E2ECase, known: RepeatedRuns | None) -> 
         for run in known.runs:
             if not isinstance(run.answer, CaseOutcome):
                 raise UnfitAnswerError(unit)
-            runs.append(_run(run.answer)._replace(base=run.base, seconds=run.answer.seconds or 0.0))
+            known_run = _run(run.answer)._replace(base=run.base, base_turns=run.base_turns)
+            runs.append(known_run._replace(seconds=run.answer.seconds or 0.0))
         return Repeated(number, turns_of(case), runs, known.why, in_turn=known.in_turn, known_usual=known.usual)
     test: Repeated[CaseOutcome] = Repeated(number, turns_of(case))
     if (why_not := _why_not_run(case)) is not None:
@@ -219,7 +224,9 @@ def _why_not_run(case: E2ECase) -> str | None:
 
 
 def _run(outcome: CaseOutcome) -> Run[CaseOutcome]:
-    return Run(outcome, _SIGNS.get(outcome.result.outcome, "left out"), why=first_line(outcome.result.reason or ""))
+    result = outcome.result
+    why = first_line(result.reason or "")
+    return Run(outcome, _SIGNS.get(result.outcome, "left out"), why=why, turns=measured_turns(result))
 
 
 def _error_of(test: Repeated[CaseOutcome]) -> CaseResult:
@@ -251,6 +258,12 @@ def _outcome(case: E2ECase, test: Repeated[CaseOutcome], why_unclear: str, *, is
     reason = "; ".join(part for part in (words, result.reason) if part) or None
     outcome = "unclear" if repeats.outcome == "unclear" else result.outcome
     result = structs.replace(
-        result, passed=test.passes, outcome=outcome, reason=reason, repeats=repeats, difference=result.difference
+        result,
+        passed=test.passes,
+        outcome=outcome,
+        reason=reason,
+        repeats=repeats,
+        difference=result.difference,
+        measured=test.measured(),
     )
     return CaseOutcome(result, exercised, test.seconds)

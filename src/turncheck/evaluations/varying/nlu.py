@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from turncheck.engines.base import Engine
-    from turncheck.evaluations.varying.rounds import Repeating
+    from turncheck.evaluations.varying.repeating import Repeating
     from turncheck.messages.errors import EngineError
     from turncheck.project.nlu_data import Example
     from turncheck.report.model import HowRepeated, Nlu, Repeats

@@ -7,17 +7,15 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import cycle, islice
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, Final, Generic
 
 from turncheck.comparison import repeats, together
-from turncheck.engines.base import Engine, Workers
+from turncheck.engines.base import Workers
+from turncheck.evaluations.varying import progress
 from turncheck.evaluations.varying.all_together import AllTogether
 from turncheck.evaluations.varying.attempts import Answer, Asked, Repeated, Run, Share
 from turncheck.messages.errors import INTERRUPTED, CutShortError, EngineError
 from turncheck.messages.phrasing import count
-from turncheck.process.screen import duration
 from turncheck.report.repeats import MOST_ERRORS, RUNS_FOR_AN_ERROR, HowRepeated
 
 if TYPE_CHECKING:
@@ -31,79 +29,6 @@ _MOST_LOST: Final = 0.1
 """What part of the runs in turn with the base may have nothing to compare, as one side ended in an error."""
 _OF_BUDGET: Final = 0.5
 """What part of the turns left after the first runs may be used to run all again, also those that seem to pass."""
-Section = TypeVar("Section")
-
-
-# How tests are run, and what that may cost.
-
-
-class Repeating(Struct, Generic[Section], frozen=True):
-    """How the tests of a section are repeated, each of which was asked once.
-
-    ``base``: returns the base's section; ``on_base``: the base itself, if it can be asked. ``workers``: how many are
-    asked at once. ``every``: see :class:`Rounds`.
-    ``share``: what they may cost. ``spent`` is told how many turns and seconds they took.
-    """
-
-    rules: RepeatRules
-    base: Callable[[], Section | None]
-    on_base: OnBase[Engine] | None = None
-    workers: int = 1
-    share: Share | None = None
-    tolerates_worse: Callable[[], bool] = lambda: False
-    say: Callable[[str], None] = lambda _: None
-    every: float = 0.0
-    spent: Callable[[int, float], None] = lambda _, __: None
-
-    def rounds(
-        self,
-        tests: Sequence[Repeated[Answer]],
-        ask: Callable[[Engine, int], Run[Answer]],
-        here: Engine,
-        find_base: Callable[[Sequence[Repeated[Answer]]], None],
-        *,
-        number: int,
-        what: str,
-        must_pass: bool = True,
-        stopped: EngineError | KeyboardInterrupt | None = None,
-    ) -> Rounds[Answer]:
-        """Run the tests in rounds; ``ask`` asks an engine for one of all tests by its number, below ``number``.
-
-        Each is a ``what``; ``must_pass``: see :class:`Rounds`. ``stopped``: what ended it when each was asked once: no
-        test is asked again.
-        """
-
-        def on(engine: Engine, number: int, _: int) -> Run[Answer]:
-            return ask(engine, number)
-
-        def by(engine: Engine) -> Asked[Answer]:
-            return partial(on, engine)
-
-        there = None if self.on_base is None else self.on_base.then(by)
-        rounds = Rounds(
-            tests,
-            self.rules,
-            by(here),
-            find_base,
-            self.workers,
-            there,
-            self.share,
-            self.say,
-            what=what,
-            must_pass=must_pass,
-            tolerates_worse=self.tolerates_worse,
-            every=self.every,
-        )
-        if stopped is not None:
-            rounds.stop(stopped)
-        else:
-            rounds.run()
-            rounds.ensure_still_there(number)
-        self.spent(rounds.turns, rounds.seconds)
-        return rounds
-
-
-# All tests of one kind.
 
 
 @dataclass(eq=False)
@@ -134,6 +59,8 @@ class Rounds(Generic[Answer]):
     """Whether a test that never passes has failed, also if more runs could show that this is a chance."""
     tolerates_worse: Callable[[], bool] = lambda: False
     """Whether tests may fail more often by less than ``worth``, since somebody other than this change set that."""
+    measures_base: bool = False
+    """Whether the base is asked after each of the first runs as well, only for what its turns take."""
     begin: float = field(init=False)
     said: float = field(init=False)
     """When it last said how far it is."""
@@ -151,6 +78,8 @@ class Rounds(Generic[Answer]):
     """The test of each of these since the base last answered."""
     base_gone: EngineError | None = None
     """Why the base, which had answered, does not any more."""
+    typical: float = 0.0
+    """How often tests of the base fail, by its report."""
     beside: int = 0
     """How many runs were made in turn with the base."""
     lost_in_turn: int = 0
@@ -375,6 +304,7 @@ class Rounds(Generic[Answer]):
         self.find_base([test for test in self.tests if test.runs or test.errors])
         for test in self.tests:
             test.is_compared = True
+        self.typical = repeats.typical_rate(test.base.runs for test in self.tests)
         self.begin += self.clock() - begin
 
     def _is_run_beside(self, test: Repeated[Answer]) -> bool:
@@ -398,7 +328,7 @@ class Rounds(Generic[Answer]):
 
     def _ask(self, wanted: Sequence[Repeated[Answer]], *, usual: bool) -> None:
         """Run each of these tests once more, as far as the budget goes."""
-        if not usual and any(test.known is None and self._is_run_beside(test) for test in wanted):
+        if any(test.known is None and self._is_asked_twice(test, usual=usual) for test in wanted):
             self._open_base()
         if self.interrupt is not None:
             return
@@ -406,11 +336,11 @@ class Rounds(Generic[Answer]):
 
         def add(test: Repeated[Answer], run: Run[Answer]) -> None:
             test.add(run, usual=usual or test in of_all)
-            self.beside += a_run[test.number] == 2 and (bool(run.base) or self.base_lost is None)
+            self.beside += not usual and a_run[test.number] == 2 and (bool(run.base) or self.base_lost is None)
 
         workers = Workers(min(self.workers, len(wanted)))
         futures: list[tuple[Repeated[Answer], Future[Run[Answer] | None]]] = []
-        a_run = {test.number: 2 if not usual and self._is_run_beside(test) else 1 for test in wanted}
+        a_run = {test.number: 2 if self._is_asked_twice(test, usual=usual) else 1 for test in wanted}
         for test in wanted:
             if test.known is not None:
                 test.add(test.known[len(test.answers)], usual=usual or len(test.answers) < test.known_usual)
@@ -418,7 +348,8 @@ class Rounds(Generic[Answer]):
             turns = test.turns * a_run[test.number]
             if self.turns + turns <= self._allowed.turns:
                 self.turns += turns
-                task = partial(self._both, test, test.asked, on_base=a_run[test.number] == 2)
+                both = partial(self._both, counts=not usual) if a_run[test.number] == 2 else self._one
+                task = partial(both, test, test.asked)
                 futures.append((test, workers.submit(task)))
                 test.asked += 1
             else:
@@ -439,26 +370,45 @@ class Rounds(Generic[Answer]):
                     add(test, run)
             workers.close()
 
-    def _both(self, test: Repeated[Answer], attempt: int, *, on_base: bool) -> Run[Answer] | None:
+    def _is_asked_twice(self, test: Repeated[Answer], *, usual: bool) -> bool:
+        """Whether the next run of a test is followed by one on the base."""
+        return self.measures_base and self.on_base is not None if usual else self._is_run_beside(test)
+
+    def _both(self, test: Repeated[Answer], attempt: int, *, counts: bool) -> Run[Answer] | None:
         """Run a test once here and, directly after, on the base: a model that drifts meanwhile is the same to both.
 
-        A base that no longer answers is not asked again: then its report alone says how it fares, and the run fails.
+        ``counts``: whether it matters how the base fares. Else only what its turns take does, and the base is asked
+        first every second time: what is asked again may be answered faster.
         """
+        first = self._one_on_base(test, attempt) if not counts and attempt % 2 else None
         here = self._one(test, attempt)
-        base = self.on_base
-        if here is None or not on_base or base is None:
+        there = first or (None if here is None else self._one_on_base(test, attempt))
+        if here is None or there is None:
             return here
-        try:
-            there = base.engine(test.number, attempt).sign
-        except EngineError as error:
-            self.on_base, self.base_lost, self.base_gone = None, error, _gone(error.message, error.hint)
+        sign = there.sign
+        here = here._replace(base_turns=there.turns if sign in {"passed", "failed"} else ())
+        if not counts:
             return here
-        if there == "error":
+        if sign == "error":
             self.base_errors.append(test.number)
             self.base_unanswered.append(test)
         else:
             self.base_unanswered.clear()
-        return here._replace(base="p" if there == "passed" else "f" if there == "failed" else "")
+        return here._replace(base="p" if sign == "passed" else "f" if sign == "failed" else "")
+
+    def _one_on_base(self, test: Repeated[Answer], attempt: int) -> Run[Answer] | None:
+        """Run a test once on the base, unless the time is up.
+
+        A base that no longer answers is not asked again: then its report alone says how it fares, and the run fails.
+        """
+        base = self.on_base
+        if base is None or self.lost or self._seconds_left <= 0:
+            return None
+        try:
+            return base.engine(test.number, attempt)
+        except EngineError as error:
+            self.on_base, self.base_lost, self.base_gone = None, error, _gone(error.message, error.hint)
+            return None
 
     def _one(self, test: Repeated[Answer], attempt: int) -> Run[Answer] | None:
         """Run a test once; ``None``: the engine is gone, or the time is up."""
@@ -541,50 +491,25 @@ class Rounds(Generic[Answer]):
                 return None
             before = base[: len(base) - sum(bool(run.base) for run in test.answers)]
             return repeats.weigh_pairs(test.beside_base, before.count("F"), len(before), worth, level)
-        rates = repeats.rate_test(base.count("F"), len(base), worth)
+        rates = repeats.rate_test(base.count("F"), len(base), worth, self.typical)
         if rates is None or not rates.can_tell(self.rules.most, level):
             return None
         return rates.weigh(test.failed, test.passed, level)
 
-    # --- how far it is -----------------------------------------------------------------------------------------------
-
     def _say_progress(self, under_way: int = 0) -> None:
-        """Say how many runs were made, how many tests need more, and how long that takes, as fast as it went so far.
-
-        How often a test that failed is still run, nobody knows: then the time is that of the most runs. ``under_way``:
-        turns of this round that were not made yet.
-        """
+        """Say how far it is; ``under_way``: turns of this round that were not made yet."""
         if self.clock() - self.said < self.every:
             return
         self.said = self.clock()
-        first, most = self.rules.first, self.rules.most
         with_all = self.all.wanted
-        wanted = [test for test in self.tests if test.is_wanted or test in with_all]
-        new = [test for test in wanted if len(test.runs) < first]
-        left = len(new) + sum(first <= len(test.runs) < most for test in wanted)
-        if new:
-            turns = [test.turns * (first - len(test.runs)) for test in new]
-            of_what = f" for the first {first} runs of each"
-        else:
-            turns = [
-                (2 if self._is_run_beside(test) else 1) * test.turns * (most - len(test.runs))
-                for test in wanted
-                if test.failed or test in with_all
-            ]
-            of_what = " more"
-        seconds = self._time_of(turns, self._allowed.turns - self.turns + under_way)
-        words = f", {'about' if new else 'at most'} {duration(seconds)}{of_what}" if seconds is not None else ""
-        runs = sum(run.sign != "left out" for test in self.tests for run in test.answers)
-        self.say(f"{count(runs, 'run')}, {count(left, self.what)} left{words}")
-
-    def _time_of(self, turns: Sequence[int], allowed: int) -> float | None:
-        """How long tests take that have so many turns left each, of which some run at once; ``None``: not known yet."""
-        timed = [(test.turns, run.seconds) for test in self.tests for run in test.answers if run.seconds]
-        if not timed:
-            return None
-        a_turn = sum(seconds for _, seconds in timed) / sum(number for number, _ in timed)
-        one_by_one = max(sum(turns) / self.workers, *turns, 0)
-        return max(0.0, min(a_turn * min(one_by_one, allowed), self._seconds_left))
+        left = progress.Left(
+            self.rules,
+            [test for test in self.tests if test.is_wanted or test in with_all],
+            turns_of=lambda test: (2 if self._is_run_beside(test) else 1) * test.turns,
+            is_run=lambda test: bool(test.failed) or test in with_all,
+        )
+        allowed = self._allowed.turns - self.turns + under_way
+        self.say(left.in_words(self.tests, self.what, self.workers, allowed, self._seconds_left))
 
 
 def _gone(why: str, hint: str | None = None) -> EngineError:

@@ -20,6 +20,7 @@ from turncheck.render.page.model import Base, Conversation, Conversations, Files
 from turncheck.render.phrases import nearest
 from turncheck.render.spans import plain
 from turncheck.render.wording.causes import why_in_words
+from turncheck.render.wording.figures import figure
 from turncheck.render.wording.tests import quarantine_in_words
 
 if TYPE_CHECKING:
@@ -45,6 +46,21 @@ def trace_in_words(trace: model.TurnTrace | None) -> list[tuple[str, str]]:
         ("active form", trace.active_loop or ""),
     ]
     return [(name, text) for name, text in parts if text]
+
+
+def _measured_in_words(turn: model.MeasuredTurn | UnsetType) -> list[tuple[str, str]]:
+    """Return what a turn took, each with its name; what is not known is left out."""
+    if isinstance(turn, UnsetType):
+        return []
+    amounts = (
+        ("first message after", turn.first_ms if turn.first_ms != turn.ms else None, " ms"),
+        ("last message after", turn.ms, " ms"),
+        ("tokens read", turn.tokens_in, ""),
+        ("tokens written", turn.tokens_out, ""),
+        ("cost", turn.cost, ""),
+    )
+    shown = [(name, f"{figure(value, 'amount')}{unit}") for name, value, unit in amounts if value is not None]
+    return [*shown, *([("trace", turn.trace)] if turn.trace else [])]
 
 
 def slots_in_words(slots: Mapping[str, object]) -> str:
@@ -273,7 +289,7 @@ class _Transcripts(Struct, frozen=True):
                 heard=understanding_in_words(message.text, message.understood),
                 heard_before=understanding_in_words(message.text, message.before) if message.before else "",
                 place=self.files.place(message.location),
-                details=trace_in_words(message.trace),
+                details=[*trace_in_words(message.trace), *_measured_in_words(message.measured)],
             )
             yield from (self._case_step(step) for step in result.steps if step.message == number)
 

@@ -217,6 +217,8 @@ class MarkdownWriter(Struct, frozen=True):
         parts = [self.head(entry), self.line(entry.line)]
         if entry.case and (address := self.links.case(entry.case)):
             parts.append(join([trusted(" "), link(trusted("details"), address)]))
+        if address := self.links.trace(entry.trace):
+            parts.append(join([trusted(" "), link(trusted("trace"), address)]))
         if entry.place:
             parts += [trusted(" · " if entry.line else ""), self.place(entry.place)]
         if entry.hint:

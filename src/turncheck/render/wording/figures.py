@@ -45,14 +45,18 @@ def figure(value: float, kind: Unit | Literal["share"], *, apart_from: float | N
 
     Args:
         value: the metric.
-        kind: a score between 0 and 1, the same in percent, or a count.
+        kind: a score between 0 and 1, the same in percent, a count, or an amount (with three digits that count).
         apart_from: a limit that the value does not equal: decimals are added until the two look different.
 
     >>> figure(0.99996, "score"), figure(0.8499999, "score", apart_from=0.85), figure(1234, "count")
     ('0.999', '0.8499999', '1,234')
     >>> figure(0.8125, "share"), figure(0.999, "share")
     ('81 %', '99 %')
+    >>> figure(1234.5, "amount"), figure(2.345, "amount"), figure(0.0000345678, "amount"), figure(0, "amount")
+    ('1,234', '2.35', '0.0000346', '0')
     """
+    if kind == "amount":
+        return _amount(value, apart_from)
     if kind == "count":
         return f"{value:,.0f}"
     if kind == "share":
@@ -66,6 +70,15 @@ def figure(value: float, kind: Unit | Literal["share"], *, apart_from: float | N
     if apart_from is not None and value != apart_from and float(shown) == apart_from:
         return f"{value:.7g}"
     return shown
+
+
+def _amount(value: float, apart_from: float | None) -> str:
+    digits = 3
+    if apart_from is not None and value != apart_from and f"{value:.3g}" == f"{apart_from:.3g}":
+        digits = 7
+    if abs(value) >= 10**digits:
+        return f"{value:,.0f}"
+    return f"{Decimal(f'{value:.{digits}g}'):f}"
 
 
 def difference(delta: float, kind: Unit) -> str:
@@ -87,15 +100,27 @@ def change(base: float, value: float, kind: Unit) -> str:
 
     >>> change(0.8754, 0.8637, "score"), difference(0.8637 - 0.8754, "score")
     ('−0.011', '−0.012')
-    >>> change(0.9741, 0.97409, "score"), change(2, 1, "count")
-    ('≈ ±0', '−1')
+    >>> change(0.9741, 0.97409, "score"), change(2, 1, "count"), change(400, 480, "amount")
+    ('≈ ±0', '−1', '+20 %')
     """
+    if kind == "amount":
+        return _relative(base, value)
     if kind == "count":
         return difference(value - base, kind)
     shown = float(Decimal(figure(value, kind)) - Decimal(figure(base, kind)))
     if shown:
         return difference(shown, kind)
     return _NONE if abs(value - base) < _EXACT else _HARDLY_ANY
+
+
+def _relative(base: float, value: float) -> str:
+    """Show a difference in percent: ``+20 %``."""
+    if not base:
+        return _NONE if value == base else ""
+    percent = round(100 * (value - base) / base)
+    if not percent:
+        return _NONE if value == base else _HARDLY_ANY
+    return f"{'+' if percent > 0 else MINUS}{abs(percent):,} %"
 
 
 def few(names: Sequence[str], most: int = 3) -> str:

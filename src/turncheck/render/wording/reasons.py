@@ -90,6 +90,7 @@ _FIXED: Final[Mapping[judged.Why, str]] = {
     "only on base": "it is measured on the base only",
     "files unread": "not all files can be read, so what is in them is not counted",
     "no shared example": "no example was judged on both sides",
+    "no pairs": "it was not measured in turn with the base: say where that runs (`--bot-url-base`)",
 }
 
 
@@ -290,14 +291,18 @@ def _value(value: judged.Value) -> str:
     shown = f"{rule.name} is {figure(measured.value, measured.kind, apart_from=rule.limit)}"
     if value.interval is not None:
         low, high = value.interval
+        if measured.kind == "amount":
+            between = f"{figure(low, measured.kind)} to {figure(high, measured.kind)}"
+            return f"{shown} (with 95 % certainty from {between}), the limit is {rule.limit:g}"
         return f"{shown} (95 % interval {low:.3f} to {high:.3f}), the limit is {rule.limit:g}"
     return shown if rule.holds(measured.value) else f"{shown}, not {rule.operator} {rule.limit:g}"
 
 
 def _drop(drop: judged.Drop, outcome: judged.GateOutcome) -> str:
     """``core.passed: 3 to 2 (−1), more than 0``."""
-    where = " on the examples both sides judged" if shared_examples(drop.delta) else ""
-    limit = f", more than {drop.rule.limit:g}" if outcome == "failed" else ""
+    is_amount = drop.delta.kind == "amount"
+    where = f" on the {'turns' if is_amount else 'examples'} both sides judged" if shared_examples(drop.delta) else ""
+    limit = f", more than {drop.rule.limit_in_words}" if outcome == "failed" else ""
     return f"{_difference(drop)}{where}{limit}"
 
 

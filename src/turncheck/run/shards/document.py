@@ -237,7 +237,7 @@ _OF_A_JOB: Final = frozenset(
             "kore_bot_id",
             "kore_bot_name",
         ),
-        *("bot_url", "bot_url_base", "bot_callback", "bot_parallel"),
+        *("bot_url", "bot_url_base", "bot_callback", "bot_parallel", "trace_url"),
         *("kore_client_id", "kore_way", "model", "action_endpoint", "action_server", "allow_hosts"),
     }
 )
