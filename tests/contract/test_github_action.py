@@ -519,6 +519,35 @@ def test_a_push_to_the_default_branch_is_compared_with_what_was_there_before(job
     assert before[:8] in job.summary
 
 
+TWICE = RULES.replace("- action: utter_greet", "- action: utter_greet\n  - action: utter_greet")
+
+
+def test_an_old_fault_fails_the_default_branch_and_no_change(job: Job) -> None:
+    """Nothing names rules: what the event is about decides which count."""
+    repository, before = job.folder / "repository", job.base
+    git(repository, "checkout", "-q", "main")
+    job.base = commit(repository, rules=TWICE)
+    assert job.run("push", {"before": before}, ref="refs/heads/main", sha=job.base) == 1
+    assert json.loads(job.artifact["verdict.json"])["chosen"]["fail_on"] == ["errors", "test-failures"]
+
+    git(repository, "checkout", "-q", "-b", "harmless")
+    job.head = commit(repository, nlu=f"{NLU}    - good evening\n")
+    git(repository, "checkout", "-q", "--detach", "main")
+    git(repository, "merge", "-q", "--no-ff", "-m", "test merge", "harmless")
+    job.github.add_pull(7, head=job.head, base=job.base)
+    job.github.history = [job.base, before]
+    queue = {"merge_group": {"head_sha": job.head, "base_ref": "refs/heads/main", "base_sha": job.base}}
+
+    job.results.artifacts.clear()
+    assert job.pull_request() == 0
+    assert json.loads(job.artifact["verdict.json"])["chosen"]["fail_on"] == ["new-errors", "new-failures"]
+    job.results.artifacts.clear()
+    assert job.run("merge_group", queue, ref="refs/heads/gh-readonly-queue/main/pr-7", sha=job.head) == 0
+    job.results.artifacts.clear()
+    assert job.pull_request(fork=True, token=READ_ONLY_TOKEN) == 0
+    assert job.pull_request(fail_on="errors, test-failures") == 1
+
+
 @pytest.mark.parametrize(
     ("event", "payload", "said"),
     [

@@ -33,6 +33,7 @@ from turncheck.comparison.changes import (
     SettingChange,
     SimilarSentences,
 )
+from turncheck.comparison.chosen_rules import with_chosen
 from turncheck.comparison.contradictions import at_their_causes, with_faults_by_cause
 from turncheck.comparison.hidden import as_both_show, hidden_on
 from turncheck.comparison.losses import many_losses
@@ -174,8 +175,13 @@ def compare(report: Report, baseline: model.Baseline) -> model.Comparison:
     """
     match baseline:
         case model.Unreachable(reason, warnings, remedy=remedy):
-            used = model.BaselineUsed(status="unreachable", reason=reason, remedy=remedy, warnings=warnings)
-            return _alone(report, used)
+            own_branch = baseline.own_branch or UNSET
+            return _alone(
+                report,
+                model.BaselineUsed(
+                    status="unreachable", reason=reason, remedy=remedy, warnings=warnings, own_branch=own_branch
+                ),
+            )
         case model.Missing(reason, warnings, agreed):
             return _alone(report, model.BaselineUsed(status="missing", reason=reason, warnings=warnings), agreed=agreed)
         case model.Unreadable(reason):
@@ -208,6 +214,7 @@ def compare(report: Report, baseline: model.Baseline) -> model.Comparison:
 
 def as_compared(report: Report, comparison: model.Comparison | None) -> Report:
     """Return the report as it is shown beside its base: what depends on the base, the comparison says."""
+    report = structs.replace(report, settings=with_chosen(report.settings, comparison))
     if comparison is None:
         return report
     if not isinstance(comparison.quarantine, UnsetType):
@@ -234,6 +241,7 @@ def _used(baseline: model.Present, hidden: tuple[Unread, ...], root: str) -> mod
         mended=baseline.mended,
         doubtful=baseline.doubtful,
         hidden=hidden,
+        own_branch=baseline.agreed or UNSET,
         root=UNSET if baseline.report.project.root == root else baseline.report.project.root,
     )
 

@@ -239,7 +239,10 @@ _THRESHOLD: Final = re.compile(
 _REGRESSION: Final = re.compile(
     rf"(?P<name>.+?)\s*:\s*(?P<limit>{_NUMBER})?\s*(?P<percent>%?)\s*[,;]?\s*(?P<significant>significant)?"
 )
-_FAIL_ON: Final = ("errors", "new-errors", "test-failures", "new-failures", "gone-tests", "new-suppressions", "none")
+_FAIL_ON: Final = (
+    *("errors", "new-errors", "test-failures", "new-failures", "gone-tests", "new-suppressions"),
+    *("auto", "none"),
+)
 
 
 class Threshold(Struct, frozen=True):

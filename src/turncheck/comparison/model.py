@@ -59,11 +59,15 @@ class Present(Struct, frozen=True):
 
 
 class Missing(Struct, frozen=True):
-    """There is nothing to compare with; says why. ``warnings`` and ``agreed`` as for :class:`Present`."""
+    """There is nothing to compare with; says why. ``warnings`` and ``agreed`` as for :class:`Present`.
+
+    ``own_branch``: there should be something, and what is measured is on the branch of its base.
+    """
 
     reason: str
     warnings: tuple[str, ...] = ()
     agreed: bool = False
+    own_branch: bool = False
 
 
 class Unreachable(Missing, frozen=True):
@@ -118,6 +122,9 @@ class BaselineUsed(Part, frozen=True, kw_only=True):
     """Whether this change has other lines around that repair, too: what fails on the base then says nothing."""
     hidden: tuple[Unread, ...] = ()
     """Where it could not be read, and this side can: what it has there is not known."""
+    own_branch: bool | UnsetType = UNSET
+    """Whether the run measures the branch that changes are compared with, such as a push to the default branch; left
+    out if not."""
     root: str | UnsetType = UNSET
     """The project's path there, if it has another one now."""
 

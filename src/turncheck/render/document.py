@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
+from msgspec import Struct, UnsetType
 from msgspec.structs import replace
 
 from turncheck.messages.phrasing import count
@@ -19,7 +19,7 @@ from turncheck.render.wording.tests import joined
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.comparison.model import BaselineUsed, Comparison, Way
+    from turncheck.comparison.model import Comparison, Way
     from turncheck.render.links import Links
     from turncheck.render.wording.verdict import Verdict
     from turncheck.report.model import Report, Unread
@@ -45,9 +45,7 @@ def build_document(
         title=_title(report, verdict),
         headline=line(Prose(verdict.summary, 1000, names_paths=True)),
         explained=_explained(report),
-        baseline=_with_trust(
-            _baseline(comparison.baseline, links) if comparison else Entry(line("Not compared with a base.")), report
-        ),
+        baseline=_with_trust(_with_rules(_baseline(comparison, links), verdict), report),
         examples=_examples(report, comparison) if comparison and comparison.judged and report.nlu else (),
         footer=_footer(report, links),
         sections=all_sections(report, comparison, verdict, unfolded),
@@ -111,8 +109,11 @@ _MOST_PLACES: Final = 3
 _TRAINING_REFUSED: Final = "training-refused"
 
 
-def _baseline(used: BaselineUsed, links: Links) -> Entry:
+def _baseline(comparison: Comparison | None, links: Links) -> Entry:
     """Commit and run of the baseline, and how it was found; or why there is none."""
+    if comparison is None:
+        return Entry(line("Not compared with a base."))
+    used = comparison.baseline
     warnings = tuple(Entry(line(Prose(warning), "."), sign="caution") for warning in used.warnings)
     if used.status != "present":
         word = {
@@ -140,6 +141,15 @@ def _baseline(used: BaselineUsed, links: Links) -> Entry:
     if used.passed_over:
         parts = line(parts, "; artifacts skipped: ", Prose(used.passed_over))
     return Entry(line(parts, "."), below=warnings)
+
+
+def _with_rules(baseline: Entry, verdict: Verdict) -> Entry:
+    """Add which rules `fail-on: auto` chose beside this base."""
+    if isinstance(verdict.chosen, UnsetType):
+        return baseline
+    words = ", ".join(verdict.chosen.fail_on)
+    rules = line("Judged by ", Code(words), " (", Code("fail-on: auto"), ": ", Prose(verdict.chosen.because), ").")
+    return replace(baseline, below=(Entry(rules), *baseline.below))
 
 
 def _with_trust(baseline: Entry, report: Report) -> Entry:

@@ -158,7 +158,7 @@ class BaselineSearch(Struct):
                 self._warnings.append(f"`baseline: {shown}` of {FILE_NAME} is ignored: this change may have set it")
             if not self.host.name and base.commit not in {None, report.source.commit} and _has_quarantine(report):
                 self._warnings.append(_COUNT_HERE)
-            return replace(found, warnings=tuple(self._warnings))
+            return replace(found, warnings=tuple(self._warnings), own_branch=self._is_on_its_own_branch(base))
         found = self._with_repairs(found, base, there, report)
         changes = [] if wanted == asked else [SettingChange(name="baseline", base=wanted, value=shown)]
         if there is not None and there.is_moved:
@@ -177,7 +177,8 @@ class BaselineSearch(Struct):
     def _named_baseline(self, named: str, base: Base, there: _There | None) -> Baseline:
         """Read a named baseline; of a change, one that is a file of the repository as the base has it."""
         if not self.host.name or self._is_on_its_own_branch(base):
-            return read_baseline(named, Network.of(self.inputs.environment))
+            found = read_baseline(named, Network.of(self.inputs.environment))
+            return replace(found, agreed=bool(self.host.name)) if isinstance(found, Present) else found
         kept = there.tree.folder_of(named) if there is not None and "://" not in named else None
         if kept is not None and os.path.lexists(kept):
             return read_baseline(str(kept), Network.of(self.inputs.environment))
@@ -211,6 +212,11 @@ class BaselineSearch(Struct):
         if own != named:
             self._warnings.append(f"`base: {named}` of {FILE_NAME} is ignored: this change may have set it")
         return known if own is None else self._with_files(search.find_named(own), stack)
+
+    def is_of_own_branch(self) -> bool:
+        """Whether a host runs this on the branch that changes are compared with."""
+        own = bool(self.host.name) and not self.host.run.of_a_change
+        return own and self._is_on_its_own_branch(self._states.find())
 
     def _is_on_its_own_branch(self, base: Base | Missing) -> bool:
         """Whether what is measured is on the branch that its base is on, so that nobody has to agree to it any more."""

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from turncheck.ci.git import find_checkout
 from turncheck.ci.hosts import find_host
-from turncheck.comparison.model import Baseline, Missing
+from turncheck.comparison.model import Baseline, Missing, Present
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location, shown_path
 from turncheck.messages.phrasing import suggestion
@@ -216,6 +216,8 @@ def baseline_finder(prepared: Prepared) -> Callable[[Report], Baseline]:
         named = read_baseline(settings.baseline, Network.of(prepared.inputs.environment))
         if isinstance(named, Missing):
             named = replace(named, agreed=not host.run.of_a_change)
+        elif isinstance(named, Present):
+            named = replace(named, agreed=search.is_of_own_branch())
         return lambda _: named
     if base := given.get("base"):
         search.ensure_base_is_known(base)

@@ -19,6 +19,7 @@ from turncheck.ci.base_files import NoFilesError, files_of_commit
 from turncheck.ci.git import find_checkout
 from turncheck.ci.host import Base, Host, HostError
 from turncheck.ci.hosts import find_host
+from turncheck.comparison.chosen_rules import AUTO
 from turncheck.comparison.gates_on_tests import GONE_TESTS
 from turncheck.conclude import NamedOutcome, Outcome, Outcomes, UnmeasuredAssistant
 from turncheck.messages.errors import EXIT_INTERRUPTED, UserError, user_error_from_os
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 
 # Several assistants of the base: which of this run each is compared with, and which are gone with all their tests.
 
-_ABOUT_TESTS: Final = frozenset({GONE_TESTS, "test-failures", "new-failures"})
+_ABOUT_TESTS: Final = frozenset({AUTO, GONE_TESTS, "test-failures", "new-failures"})
 
 
 class AssistantsOfBase(msgspec.Struct, frozen=True):

@@ -214,9 +214,9 @@ class Settings:
     )
     strict: bool = setting(False, read_switch, "show all findings beyond Rasa's at their true severity", switch=True)
     fail_on: tuple[str, ...] = setting(
-        ("errors", "test-failures"),
+        ("auto",),
         read_fail_on,
-        f"what fails the run: {', '.join(FAIL_ON)}",
+        f"what fails the run: auto (what a change broke; elsewhere, all that is broken), {', '.join(word for word in FAIL_ON if word != 'auto')}",
         many=True,
         choices=FAIL_ON,
     )

@@ -16,7 +16,10 @@ from turncheck.report.evaluations import EVALUATIONS
 from turncheck.settings.bot_presets import PRESETS
 from turncheck.settings.engines import ENGINES
 
-FAIL_ON: Final = ("errors", "new-errors", "test-failures", "new-failures", "gone-tests", "new-suppressions", "none")
+FAIL_ON: Final = (
+    *("errors", "new-errors", "test-failures", "new-failures", "gone-tests", "new-suppressions"),
+    *("auto", "none"),
+)
 OUTPUT_FORMATS: Final = (
     "sarif",
     "codequality",

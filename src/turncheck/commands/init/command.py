@@ -14,7 +14,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.commands.flags.shared import existing_folder, not_negative
-from turncheck.commands.init.workflows import ON_MAIN, PROPOSALS, run_of, where_it_runs, workflow
+from turncheck.commands.init.workflows import PROPOSALS, run_of, where_it_runs, workflow
+from turncheck.comparison.chosen_rules import OF_ALL
 from turncheck.messages.errors import EXIT_OK, INTERRUPTED, UserError
 from turncheck.messages.phrasing import count
 from turncheck.process import interrupts
@@ -73,7 +74,7 @@ def _init(namespace: argparse.Namespace) -> int:
 
 _EVALUATIONS: Final = ("validate", "core", "e2e", "batch")
 """What can fail there; how well sentences are understood fails no run without a limit."""
-_GATES: Final = frozenset({*ON_MAIN, "could-be-run"})
+_GATES: Final = frozenset({*OF_ALL, "could-be-run"})
 
 
 def counted(folder: Path) -> str:
@@ -135,7 +136,7 @@ def _measured(folder: Path, screen: Console) -> Outcome:
     from turncheck.run.prepare import baseline_finder, prepare
     from turncheck.run.run import run_and_conclude
 
-    given = {"project": str(folder), "baseline": "none", "engine": "embedded", "fail_on": ON_MAIN}
+    given = {"project": str(folder), "baseline": "none", "engine": "embedded", "fail_on": OF_ALL}
     prepared = prepare(from_arguments({**given, "evaluations": _EVALUATIONS}), os.environ)
     return run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
 

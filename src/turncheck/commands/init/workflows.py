@@ -11,9 +11,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CHECKOUT: Final = "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1"
-_ON_CHANGES: Final = ("new-errors", "new-failures")
-ON_MAIN: Final = ("errors", "test-failures")
-"""What fails a run: a change fails on what it broke, the default branch on everything that is broken."""
 _PLAIN: Final = re.compile(r"(?!(?:true|false|yes|no|on|off|null|y|n)\Z)[A-Za-z_][\w./-]*", re.IGNORECASE | re.ASCII)
 
 
@@ -93,11 +90,6 @@ def _where(asks: bool | None, *, may_lack: bool) -> list[str]:
     return ['--bot-url "$BOT_URL"', *([token] if may_lack or asks else [])]
 
 
-def _fail_on(change: str) -> str:
-    """Return the flag for a shell that knows by the condition ``change`` whether it builds a change."""
-    return f"--fail-on $([ {change} ] && echo {' '.join(_ON_CHANGES)} || echo {' '.join(ON_MAIN)})"
-
-
 def _shell(word: str) -> str:
     return "'" + word.replace("'", "'\\''") + "'"
 
@@ -118,25 +110,18 @@ def _github(projects: Sequence[str], branch: str, asks: bool | None) -> str:
 """
     project = "${{ matrix.project }}" if several else _quoted(projects[0])
     return f"""\
-# Measured on every pull request, and on {branch} so that there is a report to compare with.
+# Measured on every pull request, and on {branch}, whose report they are compared with.
 name: turncheck
 on:
   pull_request:
   merge_group:
   push:
     branches: [{branch}]
-permissions: {{}}
-concurrency:
-  group: turncheck-${{{{ github.workflow }}}}-${{{{ github.ref }}}}
-  cancel-in-progress: ${{{{ github.event_name == 'pull_request' }}}}
+permissions: {{contents: read, actions: read, pull-requests: write}}
 jobs:
   turncheck:
     runs-on: ubuntu-24.04
     timeout-minutes: 20
-    permissions:
-      contents: read # the checkout, and where the change left its base
-      actions: read # the base's report
-      pull-requests: write # the comment
 {matrix if several else ""}\
     steps:
       - uses: {CHECKOUT}
@@ -145,7 +130,6 @@ jobs:
       - uses: turncheck/turncheck@v0 # zizmor: ignore[unpinned-uses] - pin the commit of the release you chose
         with:
           project: {project}
-          fail-on: ${{{{ github.event_name == 'push' && '{", ".join(ON_MAIN)}' || '{", ".join(_ON_CHANGES)}' }}}}
 {_GITHUB_BOT if asks is not None else ""}"""
 
 
@@ -163,13 +147,11 @@ turncheck:
     PIP_CONFIG_FILE: /dev/null
   rules:
   - if: $CI_PIPELINE_SOURCE == "merge_request_event"
-    variables: {{FAIL_ON: {" ".join(_ON_CHANGES)}}}
   - if: $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH
-    variables: {{FAIL_ON: {" ".join(ON_MAIN)}}}
   script:
   - python3 -I -m venv {_OWN}
   - {_OWN}/bin/pip install turncheck
-  - {_quoted(run_of(projects, *_where(asks, may_lack=True), "--fail-on $FAIL_ON", program=f"{_OWN}/bin/turncheck"))}
+  - {_quoted(run_of(projects, *_where(asks, may_lack=True), program=f"{_OWN}/bin/turncheck"))}
   artifacts:
     when: always
     paths: [results/]
@@ -185,7 +167,7 @@ def _azure(projects: Sequence[str], branch: str, asks: bool | None) -> str:
     secret = "    BOT_TOKEN: $(BOT_TOKEN)\n" if asks else ""
     own = '"$AGENT_TEMPDIRECTORY"/turncheck/bin/{}'
     where = _where(asks, may_lack=False)
-    command = run_of(projects, *where, _fail_on('"$BUILD_REASON" = PullRequest'), program=own.format("turncheck"))
+    command = run_of(projects, *where, program=own.format("turncheck"))
     return f"""\
 # For pull requests in Azure Repos, add this pipeline to the branch policy "Build validation".
 trigger: [{branch}]
@@ -214,9 +196,8 @@ steps:
 
 
 def _bitbucket(projects: Sequence[str], branch: str, asks: bool | None) -> str:
-    fail_on = _fail_on('"$BITBUCKET_PR_ID"')
     where = _where(asks, may_lack=True)
-    command = run_of(projects, "--out test-results", *where, fail_on, program=f"{_OWN}/bin/turncheck")
+    command = run_of(projects, "--out test-results", *where, program=f"{_OWN}/bin/turncheck")
     return f"""\
 # Measured in pull requests, and on {branch}.
 image: python:3.12
@@ -241,7 +222,7 @@ pipelines:
 
 def _jenkins(projects: Sequence[str], branch: str, asks: bool | None) -> str:  # noqa: ARG001 - it builds every branch
     where, own = _where(asks, may_lack=False), "/tmp/turncheck"  # noqa: S108 - of the container, which is new
-    command = run_of(projects, *where, _fail_on('"$CHANGE_ID"'), program=f"{own}/bin/turncheck").replace("\\", "\\\\")
+    command = run_of(projects, *where, program=f"{own}/bin/turncheck").replace("\\", "\\\\")
     token = ", string(credentialsId: 'bot-token', variable: 'BOT_TOKEN')" if asks else ""
     return f"""\
 // A multibranch pipeline; the credential turncheck-token may comment where the change lies.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from turncheck.comparison import judged
+from turncheck.comparison.chosen_rules import AUTO, Because, because, with_chosen
 from turncheck.comparison.compare import as_compared
 from turncheck.comparison.gates import counted_by, judge_gates
 from turncheck.evaluations.kinds import CASES, TESTS
@@ -15,7 +16,7 @@ from turncheck.render.wording.figures import expected_got
 from turncheck.render.wording.reasons import lost_assistant, lost_evaluation, reason_of
 from turncheck.render.wording.summary import reservation, summarize
 from turncheck.render.wording.tests import failed_test, names_of, removed_test_text
-from turncheck.render.wording.verdict import FailedBy, GateResult, Verdict
+from turncheck.render.wording.verdict import ChosenRules, FailedBy, GateResult, Verdict
 
 if TYPE_CHECKING:
     from turncheck.comparison.model import Comparison
@@ -30,6 +31,8 @@ def judge(
     Raises:
         UserError: a rule that cannot be parsed, or that is about an unknown metric.
     """
+    chosen = _chosen(settings, comparison)
+    settings = with_chosen(settings, comparison)
     report = counted_by(as_compared(report, comparison), settings)
     gates = judge_gates(report, comparison, settings, places)
     failed = any(gate.fails for gate in gates)
@@ -39,7 +42,26 @@ def judge(
         gates=tuple(gate_result(gate, report, comparison) for gate in gates),
         not_judged=settings.not_judged,
         reservation="" if failed else reservation(report, comparison, gates),
+        chosen=chosen,
     )
+
+
+_BECAUSE: Final[dict[Because, str]] = {
+    "a base": "there is a base to compare with",
+    "only an ancestor": "there is a base, of which an ancestor was measured",
+    "base out of reach": "there is a base, although it could not be reached",
+    "base unreadable": "there is a base, although it could not be read",
+    "own branch": "this is the branch that changes are compared with",
+    "no base": "there is no base to compare with",
+}
+
+
+def _chosen(settings: GateSettings, comparison: Comparison | None) -> ChosenRules | UnsetType:
+    """Say which rules ``auto`` stands for, and why."""
+    if AUTO not in settings.fail_on:
+        return UNSET
+    fail_on = with_chosen(settings, comparison).fail_on
+    return ChosenRules(fail_on=fail_on, because=_BECAUSE[because(comparison)])
 
 
 def gate_result(gate: judged.Judged, report: Report, comparison: Comparison | None) -> GateResult:

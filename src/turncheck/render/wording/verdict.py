@@ -132,6 +132,15 @@ _LINKS: Final = {
 """What joins some of them to the outcome."""
 
 
+class ChosenRules(Part, frozen=True, kw_only=True):
+    """What `fail-on: auto` stood for in this run."""
+
+    fail_on: tuple[str, ...]
+    """The words that counted, as `fail-on` takes them."""
+    because: str
+    """Why these, in a few words."""
+
+
 class Verdict(Part, frozen=True, kw_only=True):
     """The outcome of all gates. ``summary`` says it in one line, without the outcome itself.
 
@@ -150,6 +159,8 @@ class Verdict(Part, frozen=True, kw_only=True):
     """How gates that could not be judged counted."""
     reservation: Reservation = ""
     """What a reader of ``passed`` has to know; empty: nothing."""
+    chosen: ChosenRules | UnsetType = UNSET
+    """What `fail-on: auto` stood for; left out if the settings name the rules."""
 
     @property
     def passed(self) -> bool:
