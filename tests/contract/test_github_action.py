@@ -522,13 +522,19 @@ def test_a_push_to_the_default_branch_is_compared_with_what_was_there_before(job
 TWICE = RULES.replace("- action: utter_greet", "- action: utter_greet\n  - action: utter_greet")
 
 
+def chosen_rules(job: Job) -> list[str]:
+    verdict = json.loads((job.folder / "results" / "verdict.json").read_text("utf-8"))
+    found: list[str] = verdict["chosen"]["fail_on"]
+    return found
+
+
 def test_an_old_fault_fails_the_default_branch_and_no_change(job: Job) -> None:
     """Nothing names rules: what the event is about decides which count."""
     repository, before = job.folder / "repository", job.base
     git(repository, "checkout", "-q", "main")
     job.base = commit(repository, rules=TWICE)
     assert job.run("push", {"before": before}, ref="refs/heads/main", sha=job.base) == 1
-    assert json.loads(job.artifact["verdict.json"])["chosen"]["fail_on"] == ["errors", "test-failures"]
+    assert chosen_rules(job) == ["errors", "test-failures"]
 
     git(repository, "checkout", "-q", "-b", "harmless")
     job.head = commit(repository, nlu=f"{NLU}    - good evening\n")
@@ -538,12 +544,9 @@ def test_an_old_fault_fails_the_default_branch_and_no_change(job: Job) -> None:
     job.github.history = [job.base, before]
     queue = {"merge_group": {"head_sha": job.head, "base_ref": "refs/heads/main", "base_sha": job.base}}
 
-    job.results.artifacts.clear()
     assert job.pull_request() == 0
-    assert json.loads(job.artifact["verdict.json"])["chosen"]["fail_on"] == ["new-errors", "new-failures"]
-    job.results.artifacts.clear()
+    assert chosen_rules(job) == ["new-errors", "new-failures"]
     assert job.run("merge_group", queue, ref="refs/heads/gh-readonly-queue/main/pr-7", sha=job.head) == 0
-    job.results.artifacts.clear()
     assert job.pull_request(fork=True, token=READ_ONLY_TOKEN) == 0
     assert job.pull_request(fail_on="errors, test-failures") == 1
 

@@ -179,7 +179,9 @@ def loom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Loom:
 
 
 def run(*flags: str) -> int:
-    return run_command_line(["run", "bot", "--evaluations", "validate", "--token", "loom-token", *flags])
+    return run_command_line(
+        ["run", "bot", "--evaluations", "validate", "--fail-on", "errors", "--token", "loom-token", *flags]
+    )
 
 
 def test_a_host_gets_comment_artifact_annotations_and_outputs_and_gives_the_base(

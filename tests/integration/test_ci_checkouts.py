@@ -270,7 +270,7 @@ def enter(job: Job, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def compared(*flags: str) -> dict[str, str]:
     """Run, and return what the result was compared with."""
-    assert run_command_line(["run", "--evaluations", "validate", *flags]) == 1, "nothing is tested here"
+    assert run_command_line(["run", "--evaluations", "validate", "--fail-on", "errors", *flags]) == 1
     found: dict[str, str] = json.loads(Path("results/comparison.json").read_text())["baseline"]
     return found
 

@@ -63,8 +63,8 @@ COUNTS_OF_PLACES = re.compile(r"(at \d+ places?|\(at /[\w/]+\)|is in line \d+)")
 
 
 def report_of(project: Path, folder: Path, *more: str) -> Any:
-    command = ["run", "--project", str(project), "--no-cache", "--folds", "2", "--out", str(folder)]
-    run_command_line([*command, *more])
+    command = ["run", "--project", str(project), "--no-cache", "--folds", "2", "--fail-on", "errors", "test-failures"]
+    run_command_line([*command, "--out", str(folder), *more])
     return json.loads((folder / "report.json").read_text(encoding="utf-8"))
 
 

@@ -216,7 +216,8 @@ class Settings:
     fail_on: tuple[str, ...] = setting(
         ("auto",),
         read_fail_on,
-        f"what fails the run: auto (what a change broke; elsewhere, all that is broken), {', '.join(word for word in FAIL_ON if word != 'auto')}",
+        "what fails the run: auto (what a change broke; elsewhere, all that is broken), "
+        + ", ".join(word for word in FAIL_ON if word != "auto"),
         many=True,
         choices=FAIL_ON,
     )
