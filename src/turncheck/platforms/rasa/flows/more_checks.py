@@ -28,6 +28,7 @@ def findings(facts: Facts) -> Iterator[Finding]:
             yield found(fault.code, fault.message, fault.location, fault.hint)
     yield from steps.structure(known)
     yield from names.undefined_names(known)
+    yield from names.undefined_in_stories(known)
     yield from names.questions(known)
     yield from names.unfillable(known)
     yield from names.unused(known)

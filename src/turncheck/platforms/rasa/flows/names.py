@@ -6,11 +6,12 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import Location, Name
-from turncheck.messages.phrasing import count, suggestion
+from turncheck.messages.phrasing import count, misspelt, suggestion
 from turncheck.platforms.rasa.flows import vocabulary
 from turncheck.platforms.rasa.flows.model import PATTERN, Named
 from turncheck.validation.facts import UTTER
 from turncheck.validation.findings import found
+from turncheck.validation.references import check_domain, check_responses
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -61,7 +62,9 @@ def _flows(facts: FlowFacts) -> Iterator[_Use]:
         if step.name is None or step.kind not in {"link", "call"} or step.on_server:
             continue
         known = facts.flow_names if step.kind == "link" else facts.flow_names | facts.agents
-        if step.name.name not in known and not step.name.name.startswith(PATTERN) and not step.is_agent:
+        name = step.name.name
+        is_pattern = name.startswith(PATTERN) and misspelt(name, vocabulary.PATTERNS) is None  # of a later version
+        if name not in known and not is_pattern and not step.is_agent:
             yield flow, step.name
 
 
@@ -94,6 +97,15 @@ def _slots(facts: FlowFacts) -> Iterator[_Use]:
                 yield flow, step.name
             yield from ((flow, one.slot) for one in step.assignments)
             yield from ((flow, named) for named in (*step.reads, *step.fills))
+
+
+def undefined_in_stories(facts: FlowFacts) -> Iterator[Finding]:
+    """What stories and rules beside the flows name, as in an assistant without flows, but for what Rasa Pro brings."""
+    known = vocabulary.ACTIONS | vocabulary.RESPONSES
+    if not facts.project.domain.is_empty:
+        for finding in (*check_domain(facts.facts), *check_responses(facts.facts)):
+            if finding.code != "response-unused" and not any(name.name in known for name in finding.names):
+                yield finding
 
 
 def questions(facts: FlowFacts) -> Iterator[Finding]:
