@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from turncheck.comparison import gates_on_tests, judged, metrics
 from turncheck.comparison.cases import is_read_in_part
+from turncheck.comparison.consistent_tests import judge_consistent_tests
 from turncheck.comparison.metric_deltas import is_counted
 from turncheck.comparison.renames import message_of
 from turncheck.comparison.shares import wilson
@@ -356,6 +357,8 @@ def _gates(
     yield from _gone_tests(report, comparison, rules)
     if gates_on_tests.NEW_SUPPRESSIONS in rules.fail_on:
         yield replace(gates_on_tests.judge_new_suppressions(comparison), needs_base=True)
+    if (consistent := judge_consistent_tests(report, comparison)) is not None:
+        yield consistent
     yield gates_on_tests.judge_something_was_tested(
         report, switched_off=gates_on_tests.tests_switched_off(comparison, rules.accept_gone)
     )

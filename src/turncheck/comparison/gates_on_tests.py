@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import UNSET, UnsetType
 
+from turncheck.comparison.consistent_tests import consistency_of
 from turncheck.comparison.judged import (
     BadFinding,
     Cause,
@@ -249,8 +250,8 @@ TESTED: Final = "something-was-tested"
 def judge_something_was_tested(report: Report, *, switched_off: bool) -> Judged:
     """A run that tested nothing must never look like success.
 
-    If only ``validate`` was requested, the data are what is tested; but a change must not switch off the tests that the
-    base runs (``switched_off``).
+    If only ``validate`` was requested, the data are what is tested; so are flows and their tests, which were checked
+    against each other. But a change must not switch off the tests that the base runs (``switched_off``).
     """
     name, found = TESTED, tallies(report)
     if not switched_off and judged_without_tests(report):
@@ -259,6 +260,8 @@ def judge_something_was_tested(report: Report, *, switched_off: bool) -> Judged:
         return Judged(name, "passed", "ran")
     if faults := faults_of(report):  # once they are fixed, something is tested
         return Judged(name, "failed", "nothing tested", causes=causes_of(faults))
+    if consistency_of(report) is not None and not switched_off and report.stopped is None and is_nothing_run(report):
+        return Judged(name, "passed", "files checked")
     unclear = [*(cause for tally in found for cause in tally.unclear), *unclear_sentences(report)]
     if unclear and report.stopped is not None:  # they were run, and not to their end
         return Judged(name, "not judged", "stopped")

@@ -308,6 +308,8 @@ def _read_project(
     if importer := own_importer(config_read):
         folder.findings[:] = [_imported_elsewhere(finding, importer) for finding in folder.findings]
     parts = [data_file.parts for data_file in data_read]
+    if config is None and any(part.flows for part in parts):
+        folder.findings[:] = map(_config_elsewhere, folder.findings)
     nlu = merged_nlu(parts)
     folder.findings[:] = _unless_unread(folder.findings, config_read, nlu)
     below = assistants_in_place(folder, files)
@@ -480,6 +482,12 @@ def _note_what_is_absent(
         path = given or default
         if option in absent and (option in needed or path != default):
             project_files.note_absent(folder, path, default, option)
+
+
+def _config_elsewhere(finding: Finding) -> Finding:
+    """A configuration elsewhere is no error beside flows: nothing that is checked of them depends on it."""
+    is_elsewhere = finding.code == "config-not-found" and bool(finding.names)
+    return replace(finding, severity="warning") if is_elsewhere else finding
 
 
 def _imported_elsewhere(finding: Finding, importer: Component) -> Finding:

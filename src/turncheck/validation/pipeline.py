@@ -529,6 +529,8 @@ class _Judge(NamedTuple):
             is_true = self.strict or (check.matters_always and not self.drop_in)
             severity: Severity = check.severity if is_true else check.eased
             return replace(finding, severity=severity), check.fails if is_true else "never"
+        if finding.code == "config-not-found" and finding.severity == "warning":
+            return finding, "on-warnings"  # beside flows, which need none to be checked
         shown = replace(finding, severity=check.severity)
         if view.is_emptied and (check.then == "empties the domain" or check.code == "version-too-high"):
             # The fault itself ends no run; what follows from the empty domain does, and is not shown.

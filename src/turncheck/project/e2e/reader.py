@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
 
-from turncheck.messages.finding import Finding, Location, Severity
+from turncheck.messages.finding import Finding, Location, Name, Severity
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.e2e import model
 from turncheck.project.e2e.shapes import CASE, FILE, NAMED, SHARED, STEP, STUBS, USER
@@ -31,6 +31,8 @@ class Values(Struct, frozen=True):
     places: Mapping[str, Location]
 
 
+REPEATED: Final = "repeated test case"
+"""What the finding on two cases of one name is about: only results by name need different ones."""
 Named = dict[str, Values]
 """The content of fixtures or metadata, by name."""
 
@@ -84,9 +86,9 @@ class FileReader(Struct):
         for case in cases:
             if case.name in seen:
                 first = seen[case.name].location
-                self._fault(
-                    f"There are two test cases '{case.name}'; the first is in line {first.line}.", case.location
-                )
+                message = f"There are two test cases '{case.name}'; the first is in line {first.line}."
+                names = (Name(REPEATED, case.name),)
+                self.findings.append(Finding("e2e-syntax", "error", message, case.location, names=names))
             seen.setdefault(case.name, case)
 
     def _check_stubs(self, stubs: Sequence[model.Stub] | None, cases: Sequence[model.E2ECase]) -> None:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from turncheck.comparison import gates_on_tests, judged
 from turncheck.comparison.changes import number_of
+from turncheck.comparison.consistent_tests import consistency_of
 from turncheck.comparison.gates import shared_examples
 from turncheck.comparison.matching import has_results
 from turncheck.comparison.tally import COULD_BE_RUN, Tally, faults_of, lacks_actions, tallies
@@ -83,6 +84,7 @@ _FIXED: Final[Mapping[judged.Why, str]] = {
     "accepted": "what is gone was accepted by `accept-gone`",
     "all there": "all tests of the base are there",
     "nothing tested": "nothing was tested",
+    "files checked": "flows and tests were checked against each other; no conversation was run",
     "all in quarantine": "every test that ran is in quarantine, so nothing was tested",
     "suppressions not known": "the baseline's report is of an older version, which does not say what is suppressed",
     "none suppressed": "no error is newly suppressed",
@@ -181,7 +183,7 @@ def _tests_not_run(_: judged.Judged, run: _Run) -> str:
     reasons: dict[str, list[str]] = {}
     for tally in run.found:
         if tally.none_ran:
-            nothing = gates_on_tests.is_nothing_run(run.report) and not tally.not_run
+            nothing = gates_on_tests.is_nothing_run(run.report) and not tally.not_run and not consistency_of(run.report)
             by = COULD_BE_RUN if tally.evaluation in faulty else gates_on_tests.TESTED if nothing else ""
             is_told = run.brief and tally.evaluation == "e2e" and bool(tally.not_run)
             why = f"see `{by}`" if by else "" if is_told else wording.why_not_run(tally)
@@ -282,6 +284,8 @@ _REASONS: Final[Mapping[judged.Why, Callable[[judged.Judged, _Run], str]]] = {
     "suppressed": lambda _, run: suppressed_in_words(run.compared.new_suppressions if run.compared else ()),
     "unclear": _unclear,
     "no findings": _no_findings,
+    "consistent": lambda _, run: consistent_in_words(run.report),
+    "inconsistent": lambda _, run: inconsistent_in_words(run.report),
     "new not known": _new_not_known,
 }
 
@@ -363,6 +367,27 @@ def _tested(report: Report) -> str:
         unclear = sum(one.unclear for one in report.nlu.predictions)
         found.insert(0, (count(report.nlu.examples, "sentence"), unclear))
     return f"tested: {', '.join(f'{words} ({number:,} unclear)' if number else words for words, number in found)}"
+
+
+def consistent_in_words(report: Report) -> str:
+    """Say what was checked against each other, and how many of the steps the tests name."""
+    checked = consistency_of(report)
+    if checked is None:
+        return ""
+    flows = f"{count(len(checked.flows), 'flow')} with {count(checked.steps, 'step')}"
+    if not checked.tests:
+        return f"{flows} checked; there are no tests"
+    tests = f"{count(checked.tests, 'test case')} ({checked.named:,} of the steps are named)"
+    return f"{flows} and {tests} checked against each other"
+
+
+def inconsistent_in_words(report: Report) -> str:
+    """``7 of 8 test cases expect what is not there``."""
+    checked = consistency_of(report)
+    if checked is None:
+        return ""
+    expect = "expects" if len(checked.inconsistent) == 1 else "expect"
+    return f"{len(checked.inconsistent):,} of {count(checked.tests, 'test case')} {expect} what is not there"
 
 
 def _half(lacking: OneSided) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.comparison import gates_on_tests
 from turncheck.comparison.changes import CaseChange, ChangedCases, number_of
 from turncheck.comparison.compare import is_less_understood
+from turncheck.comparison.consistent_tests import CONSISTENT, consistency_of
 from turncheck.comparison.judged import BadFinding
 from turncheck.comparison.tally import Tally, faults_of, tallies
 from turncheck.comparison.training_changes import dropped_intents, is_likely_misparsed, noise_of, sentences_of
@@ -32,7 +33,7 @@ from turncheck.render.wording.failing_clauses import (
     short_reason,
 )
 from turncheck.render.wording.newly_judged import mostly_wrong, mostly_wrong_in_words
-from turncheck.render.wording.reasons import STAND_IN
+from turncheck.render.wording.reasons import STAND_IN, consistent_in_words
 from turncheck.render.wording.repeats import repeats_in_words
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ def accepted_in_words(report: Report, compared: Comparison | None, gates: Sequen
 def _passed(report: Report, compared: Comparison | None) -> Clause:
     """What was tested; if something failed, without how much passed, which the next clause says."""
     found = tallies(report)
+    if consistency_of(report) is not None and gates_on_tests.is_nothing_run(report):
+        return Clause(_tested(report, compared))
     if none_ran := [tally for tally in found if tally.none_ran]:
         others = [tally for tally in found if tally.ran and not tally.failed]
         passed = [f"{wording.joined(map(wording.passed_in_words, others))} passed"] if others else []
@@ -95,6 +98,8 @@ def _tested(report: Report, compared: Comparison | None) -> str:
         findings = [f"{count(len(report.validation.findings), 'finding')} in the data"] if report.validation else []
         others = [f"{WITHOUT_TESTS[one]} measured" for one in judged if one != "validate"]
         return f"{', '.join([*findings, *others])}, nothing else was asked for"
+    if not passed_line and consistency_of(report) is not None:
+        return consistent_in_words(report)
     return passed_line or "nothing was tested"
 
 
@@ -334,6 +339,7 @@ _ORDER: Final = (
     "new-failures",
     "test-failures",
     gates_on_tests.GONE_TESTS,
+    CONSISTENT,
     "something-was-tested",
     "require",
 )
@@ -397,6 +403,8 @@ def reservation(report: Report, comparison: Comparison | None, gates: Sequence[J
         return misunderstood
     if comparison is not None and comparison.unseen_changes:
         return "a change cannot be judged" if len(comparison.unseen_changes) == 1 else "changes cannot be judged"
+    if any(gate.why == "files checked" for gate in gates):
+        return "only files were checked"
     if any(tally.none_ran for tally in found):
         return "not all tests were run"
     if any(tally.unclear for tally in found):

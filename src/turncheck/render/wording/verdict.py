@@ -114,6 +114,7 @@ Reservation = Literal[
     "stories are misunderstood",
     "an end-to-end case is misunderstood",
     "end-to-end cases are misunderstood",
+    "only files were checked",
     "not all tests were run",
     "not all tests are clear",
     "not all gates were judged",

@@ -1,0 +1,86 @@
+"""Flows and tests that were only checked against each other: what the gates and the summary say of that."""
+
+from __future__ import annotations
+
+from golden_texts import Golden
+from msgspec.structs import replace
+from report_builder import BASE_COMMIT, case, finding, report, with_changes
+
+from turncheck.comparison.compare import compare
+from turncheck.comparison.model import Baseline, Missing, Present
+from turncheck.messages.finding import Location
+from turncheck.render.wording.gates import judge
+from turncheck.render.wording.verdict import Verdict
+from turncheck.report.consistency import Consistency, FlowSteps, InconsistentTest
+from turncheck.report.model import GateSettings, Report, Skipped
+
+FLOW = FlowSteps(flow="order", location=Location("data/flows.yml", 2), steps=5, named=3)
+WRONG = InconsistentTest(
+    name="a large one",
+    location=Location("tests/e2e.yml", 2),
+    lacks="response 'utter_ordred'",
+    at=Location("tests/e2e.yml", 5),
+)
+NOT_RUN = Skipped(evaluation="e2e", reason="the embedded engine does not run CALM assistants")
+CANNOT_PASS = finding("flow-test-cannot-pass", "It cannot.", path="tests/e2e.yml", line=5, response="utter_ordred")
+
+
+def checked(*wrong: InconsistentTest, tests: int = 2) -> Report:
+    """A report of a run in which nothing but files was checked."""
+    consistency = Consistency(flows=(FLOW,), slots=3, responses=4, tests=tests, inconsistent=wrong)
+    found = (CANNOT_PASS,) if wrong else ()
+    return with_changes(report(findings=found), consistency=consistency, skipped=(NOT_RUN,))
+
+
+def judged(head: Report, base: Baseline | None = None, fail_on: tuple[str, ...] | None = None) -> Verdict:
+    """The verdict on a report."""
+    chosen = GateSettings() if fail_on is None else GateSettings(fail_on=fail_on)
+    head = with_changes(head, settings=chosen)
+    return judge(head, compare(head, base or Missing("there is none")), chosen)
+
+
+def base_of(made: Report) -> Baseline:
+    """A report as the one of the base."""
+    return Present(with_changes(made, source=replace(made.source, commit=BASE_COMMIT)), "artifact")
+
+
+def outcomes(verdict: Verdict) -> dict[str, str]:
+    """The outcomes of the gates by their names."""
+    return {gate.name: gate.outcome for gate in verdict.gates}
+
+
+def test_flows_and_tests_that_fit_pass_with_a_reservation(golden: Golden) -> None:
+    verdict = judged(checked())
+    assert outcomes(verdict)["consistent-tests"] == "passed"
+    assert outcomes(verdict)["something-was-tested"] == "passed"
+    assert (verdict.outcome, verdict.reservation) == ("passed", "only files were checked")
+    golden(f"{verdict.in_words}: {verdict.summary}")
+
+
+def test_without_tests_that_is_said(golden: Golden) -> None:
+    golden(judged(checked(tests=0)).summary)
+
+
+def test_tests_that_expect_what_is_not_there_fail(golden: Golden) -> None:
+    verdict = judged(checked(WRONG))
+    gate = next(gate for gate in verdict.gates if gate.name == "consistent-tests")
+    assert (verdict.outcome, gate.outcome) == ("failed", "failed")
+    assert [cause.location for cause in gate.failed_by] == [WRONG.at]
+    golden(f"{verdict.summary}\n{gate.in_words}")
+
+
+def test_what_the_base_expects_in_vain_too_does_not_fail() -> None:
+    fail_on = ("new-errors", "new-failures")
+    assert outcomes(judged(checked(WRONG), base_of(checked(WRONG)), fail_on=fail_on))["consistent-tests"] == "passed"
+    assert outcomes(judged(checked(WRONG), base_of(checked()), fail_on=fail_on))["consistent-tests"] == "failed"
+
+
+def test_files_never_replace_an_evaluation_that_the_base_ran() -> None:
+    base = with_changes(report(cases=(case("orders"),)), consistency=checked().consistency)
+    verdict = judged(checked(), base_of(base))
+    assert outcomes(verdict)["something-was-tested"] == "failed"
+    assert verdict.outcome == "failed"
+
+
+def test_other_assistants_have_no_such_gate() -> None:
+    assert "consistent-tests" not in outcomes(judged(report(cases=(case("orders"),))))
