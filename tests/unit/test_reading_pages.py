@@ -20,7 +20,15 @@ from turncheck.report.model import COVERAGE_KINDS
 from turncheck.settings.options import options
 
 WHY = (ROOT / "docs" / "result.md").read_text("utf-8")
-ALWAYS = ("could-be-run", "consistent-tests", "something-was-tested", "completed", "thresholds", "max-regression", "require")
+ALWAYS = (
+    "could-be-run",
+    "consistent-tests",
+    "something-was-tested",
+    "completed",
+    "thresholds",
+    "max-regression",
+    "require",
+)
 
 
 def test_every_gate_has_its_section() -> None:
