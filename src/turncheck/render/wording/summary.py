@@ -370,6 +370,7 @@ def summarize(report: Report, comparison: Comparison | None, gates: Sequence[Jud
     else:
         taken, *others = [*away, Clause(removed_in_words(report, compared) if compared else "")]
         first = [taken, _passed(report, compared), Clause(misunderstood), *others]
+    more = changes(report, compared, failing) if compared and not is_news and not away else []
     said = [
         *(clause.words for clause in first),
         repeats_in_words(report, compared, failures_said=tests_fail or not wording.failed_tallies(report)),
@@ -378,9 +379,12 @@ def summarize(report: Report, comparison: Comparison | None, gates: Sequence[Jud
         accepted_in_words(report, compared, gates),
         left_open(report, comparison, gates, first),
         trained_on(report, compared),
-        *(changes(report, compared, failing) if compared and not is_news and not away else []),
+        *more,
     ]
-    return "; ".join([words for words in said if words][:_MOST])
+    found = [words for words in said if words]
+    if len(found) > _MOST and more and not newly:  # what the change did comes before what the base has too
+        found = [words for words in found if words != misunderstood]
+    return "; ".join(found[:_MOST])
 
 
 def _named(failing: Sequence[Judged]) -> frozenset[str]:
@@ -457,7 +461,8 @@ def _badly_understood(comparison: Comparison) -> Reservation:
         return "intents collide"
     if is_less_understood(comparison):
         return "less is understood"
-    return "an intent is worse" if dropped_intents(comparison) else ""
+    worse = len(dropped_intents(comparison))
+    return "intents are worse" if worse > 1 else "an intent is worse" if worse else ""
 
 
 def _misunderstood(report: Report, comparison: Comparison | None) -> Reservation:

@@ -110,6 +110,7 @@ Reservation = Literal[
     "a change cannot be judged",
     "changes cannot be judged",
     "an intent is worse",
+    "intents are worse",
     "a story is misunderstood",
     "stories are misunderstood",
     "an end-to-end case is misunderstood",
