@@ -68,6 +68,38 @@ def test_an_intent_that_lost_its_sentences_is_named_once(repository: Repository,
     assert judged.verdict["summary"].count("'rent'") == 1
 
 
+# --- entities that only a component can find that was left out --------------------------------------------------------
+
+DUCKLING: Edit = (C, "policies:", "- name: DucklingEntityExtractor\n  url: http://localhost:9\npolicies:")
+OWN: Edit = (C, "policies:", "- name: parts.MailExtractor\npolicies:")
+ENTITIES: Edit = (D, "- part\n", "- part\n- email\n- number\n")
+MAILED: Edit = (T, "please mend it\n", "please mend it, [me@bike.example](email)\n")
+COUNTED: Edit = (T, "how much is a tandem\n", "how much are [2](number)\n")
+LEARNT: Edit = (N, "- please mend it\n", "- please mend it\n    - mend it, [you@bike.example](email)\n")
+FOUND: dict[str, tuple[list[Edit], list[Edit], str]] = {
+    "by Duckling": ([DUCKLING], [MAILED], "`email`: `DucklingEntityExtractor`, which was left out,"),
+    "by one of the project's own": (
+        [OWN],
+        [MAILED],
+        "`email`: `parts.MailExtractor`, which was left out,",
+    ),
+    "several": ([DUCKLING], [MAILED, COUNTED], "`email`, `number`: `DucklingEntityExtractor`, which was left out,"),
+    "by what is learnt": ([DUCKLING, LEARNT], [MAILED], ""),
+    "by nothing": ([], [MAILED], ""),
+}
+
+
+@pytest.mark.parametrize("what", FOUND)
+def test_entities_that_only_a_component_can_find_that_was_left_out(repository: Repository, what: str) -> None:
+    before, after, said = FOUND[what]
+    base = edited(WORKSHOP, ENTITIES, *before)
+
+    judged = repository.judged(base, edited(base, *after))
+
+    assert said in judged.comment
+    assert ("No training sentence has the" in judged.comment) is bool(said)
+
+
 # --- a rule that is wrong by itself ----------------------------------------------------------------------------------
 
 ALONE: dict[str, list[Edit]] = {

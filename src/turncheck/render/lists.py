@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from turncheck.render import entries
 from turncheck.render.entries import Test, findings_by_cause, in_both, number_of_tests, tests_by_cause
-from turncheck.render.spans import BUILT, Code, Entry, Line, NeutralSection, Section, line
+from turncheck.render.spans import BUILT, Code, Entry, Line, NeutralSection, Section, line, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -95,7 +95,7 @@ class Lists(Struct, frozen=True):
             lambda misunderstood_sentences: entry(*misunderstood_sentences),
             **how,
         )
-        yield replace(in_stories, note=_what_it_does(report))
+        yield replace(in_stories, note=line(_what_it_does(report), _out_of_reach(report, [one for one, _ in both])))
         title = f"{text.format(' in end-to-end cases')} ({len(only_in_cases)})"
         in_cases = self.listed(names[1], title, only_in_cases, entries.misunderstood_in_case, **how)
         yield replace(in_cases, note=_what_it_does(report))
@@ -110,6 +110,34 @@ def _what_it_does(report: Report) -> Line:
     """What misunderstood tests do to the run."""
     outcome = "this fails the run" if report.settings.misunderstood == "fail" else "this does not fail the run"
     return line(Code(f"misunderstood: {report.settings.misunderstood}"), f": {outcome}.")
+
+
+def _out_of_reach(report: Report, sentences: Iterable[MisunderstoodSentence]) -> Line:
+    """Which entities of these sentences only a component can find that was left out: nothing to learn them from."""
+    left_out = [one.component for one in (report.engine.substitutions if report.engine else ()) if one.used is None]
+    extractors = [line(Code(name)) for name in left_out if name.endswith("Extractor")]
+    places = {sentence.location for sentence in sentences}
+    expected = {
+        entity.entity
+        for story in (report.core.stories if report.core and extractors else ())
+        for sentence in story.misunderstood
+        if sentence.location in places
+        for entity in sentence.expected.entities
+    }
+    known = {name for sentence in report.training_sentences for name in sentence.entities}
+    names = sorted(expected - known - {words.name for words in report.word_lists}) if report.training_sentences else []
+    if not names:
+        return ()
+    what, it = ("entity", "it") if len(names) == 1 else ("entities", "them")
+    were = "was" if len(extractors) == 1 else "were"
+    spans = listed([line(Code(name)) for name in names])
+    return line(
+        f" No training sentence has the {what} ",
+        spans,
+        ": ",
+        listed(extractors),
+        f", which {were} left out, may find {it}.",
+    )
 
 
 def _hints_once(groups: Sequence[_Found]) -> list[tuple[_Found, bool]]:
