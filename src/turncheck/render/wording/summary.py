@@ -11,7 +11,7 @@ from turncheck.comparison.consistent_tests import CONSISTENT, consistency_of
 from turncheck.comparison.judged import BadFinding
 from turncheck.comparison.tally import Tally, faults_of, tallies
 from turncheck.comparison.training_changes import dropped_intents, is_likely_misparsed, noise_of, sentences_of
-from turncheck.evaluations.kinds import WITHOUT_TESTS
+from turncheck.evaluations.kinds import TESTS, WITHOUT_TESTS
 from turncheck.messages.phrasing import count
 from turncheck.render.wording import tests as wording
 from turncheck.render.wording.changes import (
@@ -178,15 +178,16 @@ def gone_unjudged(report: Report, compared: Comparison, gates: Sequence[Judged])
 
 def _all_misunderstood(report: Report, compared: Comparison | None) -> str:
     """Tests that only a sentence keeps from passing, if they do not count as failed."""
-    new = {name: number_of(cases) for name, cases in gates_on_tests.newly_misunderstood(report, compared)}
+    new = dict(gates_on_tests.newly_misunderstood(report, compared))
     found = [tally for tally in tallies(report) if tally.misunderstood]
     if compared is None:
         return wording.joined(wording.misunderstood_in_words(tally) for tally in found)
-    return wording.joined(_newly_misunderstood(tally, new.get(tally.evaluation, 0), compared) for tally in found)
+    return wording.joined(_newly_misunderstood(tally, new.get(tally.evaluation, ()), compared) for tally in found)
 
 
-def _newly_misunderstood(tally: Tally, new: int, compared: Comparison) -> str:
+def _newly_misunderstood(tally: Tally, cases: Sequence[CaseChange], compared: Comparison) -> str:
     """The misunderstood tests of one kind: how many are new, whether that may be noise, and how many are old."""
+    new, added = number_of(cases), number_of(case for case in cases if case.base_location is None)
     better = number_of(_only_misunderstood_now(dict(gates_on_tests.tests_of(compared))[tally.evaluation]))
     old = len(tally.misunderstood) - new - better
     if not new:
@@ -195,8 +196,11 @@ def _newly_misunderstood(tally: Tally, new: int, compared: Comparison) -> str:
         failed = f"{wording.counted(tally, better)}, which failed on the base, {are} only misunderstood now"
         return ", ".join([*([failed] if better else []), *parts])
     noise = ["within noise"] if is_likely_misparsed(compared, tally.evaluation) else []
-    details = ", ".join([*noise, *([f"{old:,} more {ON_BASE_TOO}"] if old > 0 else [])])
-    return f"{wording.counted(tally, new)} newly misunderstood{f' ({details})' if details else ''}"
+    some = [f"{added:,} of them new"] if 0 < added < new else []
+    details = ", ".join([*some, *noise, *([f"{old:,} more {ON_BASE_TOO}"] if old > 0 else [])])
+    one, many = TESTS[tally.evaluation]
+    tests = count(new, f"new {one}", f"new {many}") if added == new else f"{count(new, one, many)} newly"
+    return f"{tests} misunderstood{f' ({details})' if details else ''}"
 
 
 def _only_misunderstood_now(cases: ChangedCases) -> Iterable[CaseChange]:
