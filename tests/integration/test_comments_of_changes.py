@@ -120,6 +120,64 @@ def test_a_rule_that_is_wrong_by_itself_contradicts_nothing(repository: Reposito
     golden("\n".join(f"{one['message']} {one['hint']}" for one in judged.comparison["new_findings"]))
 
 
+# --- equal stories, of which Rasa keeps one or the other --------------------------------------------------------------
+
+TURNS = {name: [f"intent: {name}", f"action: utter_{name}"] for name in ("greet", "repair", "rent")}
+S = "data/stories.yml"
+
+
+def _story(name: str, *turns: str) -> str:
+    return rule(name, *(step for turn in turns for step in TURNS[turn])).replace("- rule:", "- story:")
+
+
+def _with_equal_stories(number: int, more: str = "") -> dict[str, str]:
+    others = [_story(f"path {n}", *("rent" if n >> bit & 1 else "repair" for bit in range(5))) for n in range(number)]
+    twins = [_story(name, "greet") + "  - action: utter_rent\n" for name in ("one", "the same")]
+    stories = [more, *others, *twins, _story("another", "greet", "rent")]
+    learnt = edited(WORKSHOP, (C, "- name: RulePolicy\n", ""))[C]
+    return {S: 'version: "3.1"\nstories:\n' + "".join(stories), R: "", C: str(learnt)}
+
+
+@pytest.mark.parametrize("number", [6, 7, 8])
+def test_a_story_more_does_not_change_who_contradicts_whom(repository: Repository, number: int) -> None:
+    base = _with_equal_stories(number)
+    change = _with_equal_stories(number, _story("one more", "repair", "rent", "rent", "rent", "rent", "rent"))
+
+    judged = repository.judged(base, change)
+
+    assert "story-conflict" in {one["code"] for one in judged.report["validation"]["findings"]}
+    assert judged.comparison["new_findings"] == judged.comparison["gone_findings"] == []
+
+
+# --- a list whose key is gone ------------------------------------------------------------------------------------------
+
+KEYLESS: dict[str, tuple[Edit, str]] = {
+    "test stories": ((T, 'version: "3.1"\nstories:\n', ""), "Write `stories:` above the first `- story:`."),
+    "rules": ((R, "rules:\n", ""), "Write `rules:` above the first `- rule:`."),
+    "sentences": ((N, "nlu:\n", "# nlu:\n"), "Write `nlu:` above the first `- intent:`."),
+}
+
+
+@pytest.mark.parametrize("what", KEYLESS)
+def test_a_list_whose_key_is_gone_is_called_so(repository: Repository, what: str) -> None:
+    edit, hint = KEYLESS[what]
+
+    judged = repository.judged({}, edited(WORKSHOP, edit))
+
+    assert judged.code == 1
+    assert "data-key-unseen" in judged.new_errors
+    assert hint in {one["hint"] for one in judged.comparison["new_findings"]}
+    assert (judged.comparison["removed_items"], judged.comparison["cut_intents"]) == ([], [])
+
+
+def test_a_list_below_a_key_of_something_else_lacks_none(repository: Repository) -> None:
+    notes = {"data/notes.yml": "examples_of_flows:\n- story: hello\n  steps: []\n"}
+
+    judged = repository.judged({}, notes)
+
+    assert (judged.code, judged.new_errors) == (0, [])
+
+
 # --- intents that become keys of one, and keys that become intents ----------------------------------------------------
 
 TOPICS = ("hours", "price", "shop")

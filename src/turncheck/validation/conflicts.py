@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from turncheck.dialogue.rule_learning import Conflict
     from turncheck.dialogue.states import State
-    from turncheck.dialogue.training import StoryTracker
+    from turncheck.dialogue.training import StoryTracker, Trackers
     from turncheck.project.model import Component, Project
     from turncheck.validation.facts import Facts, ProjectTests
 
@@ -121,7 +121,7 @@ def story_conflicts(facts: Facts) -> Iterable[StoryConflict]:
     if not parting:
         return ()
     situations: dict[Hashable, StoryConflict] = {}
-    for tracker in dialogues.trackers.stories:
+    for tracker in _first_of_equals(dialogues.trackers).stories:
         for history, state, event in _turns(tracker, max_history):
             previous = _previous_event(state) if history in parting else None
             if previous is None:
@@ -130,6 +130,23 @@ def story_conflicts(facts: Facts) -> Iterable[StoryConflict]:
             places = situation.actions.setdefault(event.label, {})
             places.setdefault(tracker.name, event.location or tracker.location or Location(""))
     return situations.values()
+
+
+def _first_of_equals(trackers: Trackers) -> Trackers:
+    """Return the dialogues; of equal ones the first in the files: which one Rasa keeps changes with any other story."""
+    first: dict[Hashable, StoryTracker] = {}
+    for tracker in sorted(trackers.duplicates, key=_place_of):
+        first.setdefault((tracker.is_rule, tracker.fingerprint), tracker)
+
+    def shown(tracker: StoryTracker) -> StoryTracker:
+        return min((tracker, first.get((tracker.is_rule, tracker.fingerprint), tracker)), key=_place_of)
+
+    stories, rules = (tuple(map(shown, kept)) if first else kept for kept in (trackers.stories, trackers.rules))
+    return replace(trackers, stories=stories, rules=rules)
+
+
+def _place_of(tracker: StoryTracker) -> tuple[str, int, int]:
+    return (tracker.location or Location("")).sort_key
 
 
 def _turns(tracker: StoryTracker, max_history: int | None) -> Iterator[tuple[Hashable, State, ActionExecuted]]:
@@ -240,7 +257,7 @@ def rule_conflicts(facts: Facts) -> list[Conflict]:
         settings = RuleSettings.of(policy.parameters if policy else {})
     except (TypeError, ValueError):
         return []  # a parameter of RulePolicy that is not a number: the engine reports it when it trains
-    return conflicts_of(dialogues.trackers.all, dialogues.domain, settings)
+    return conflicts_of(_first_of_equals(dialogues.trackers).all, dialogues.domain, settings)
 
 
 def _rule_policy(project: Project) -> Component | None:

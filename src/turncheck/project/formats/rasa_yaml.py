@@ -313,6 +313,8 @@ def _note_schema(collected: _Collected, node: YamlNode, what: str) -> None:
 _KEY_LINE: Final = re.compile(rf"(?:^|(?<=\r))\s*({'|'.join(DATA_KEYS)}):", re.MULTILINE)
 _TOP_KEY: Final = re.compile(r"^([^\W\d]\w*)[ \t]*:", re.MULTILINE)
 _QUOTED_KEY: Final = re.compile(rf"""^(["'])({"|".join((*NLU_KEYS, *STORY_KEYS))})\1[ \t]*:""", re.MULTILINE)
+_TOP_ITEM: Final = re.compile(r"^ *- +(story|rule|intent|synonym|regex|lookup) *:", re.MULTILINE)
+_KEY_OF_ITEM: Final = {"story": "stories", "rule": "rules"}
 _ONLY_OF_DOMAIN: Final = tuple(key for key in DOMAIN_KEYS if key not in DATA_KEYS)
 _READ_TOGETHER: Final = (NLU_KEYS, STORY_KEYS)
 """The keys of one kind of data: where Rasa sees one of them, it reads the others, too."""
@@ -398,7 +400,18 @@ def unseen_key(source: Source) -> tuple[str, Finding] | None:
             message = f"Nothing in '{source.path}' is read: '{match[1]}' is not a key of training data."
             words = f"{message} Did you mean '{meant}'?"
             return meant, _unseen(words, source, line, "Correct the spelling of the key.")
-    return None
+    return _without_key(source)
+
+
+def _without_key(source: Source) -> tuple[str, Finding] | None:
+    """The key that is missing above what is a list of stories, say, at the top level."""
+    item = _TOP_ITEM.search(source.text)
+    if item is None or any(match[1] != "version" for match in _TOP_KEY.finditer(source.text)):
+        return None
+    meant = _KEY_OF_ITEM.get(item[1], "nlu")
+    message = f"Nothing in '{source.path}' is read: no key says what the list in it is."
+    line = source.text.count("\n", 0, item.start()) + 1
+    return meant, _unseen(message, source, line, f"Write `{meant}:` above the first `- {item[1]}:`.")
 
 
 def _names(source: Source, keys: Iterable[str]) -> bool:
