@@ -149,7 +149,36 @@ def test_a_story_more_does_not_change_who_contradicts_whom(repository: Repositor
     assert judged.comparison["new_findings"] == judged.comparison["gone_findings"] == []
 
 
-# --- a list whose key is gone ------------------------------------------------------------------------------------------
+# --- lists of words under another name --------------------------------------------------------------------------------
+
+LOOKUP: Edit = (N, "", "- lookup: parts\n  examples: |\n    - saddle\n    - chain\n    - bell\n")
+REGEX: Edit = (N, "", "- regex: number\n  examples: |\n    - \\d+\n")
+SYNONYM: Edit = (N, "", "- synonym: saddle\n  examples: |\n    - seat\n")
+WORDS: dict[str, tuple[Edit, Edit, list[str]]] = {
+    "a lookup table": (LOOKUP, (N, "lookup: parts", "lookup: part"), []),
+    "a pattern": (REGEX, (N, "regex: number", "regex: digits"), []),
+    "what synonyms stand for": (SYNONYM, (N, "synonym: saddle", "synonym: a saddle"), ["saddle"]),
+    "a lookup table that lost a word": (
+        LOOKUP,
+        (N, "lookup: parts\n  examples: |\n    - saddle\n", "lookup: part\n  examples: |\n"),
+        ["parts"],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WORDS)
+def test_words_under_another_name_are_not_gone(repository: Repository, what: str) -> None:
+    before, after, removed = WORDS[what]
+    base = edited(WORKSHOP, before)
+
+    judged = repository.judged(base, edited(base, after))
+
+    assert [one["name"] for one in judged.comparison["removed_items"]] == removed
+    codes = {one["code"] for kind in ("new_findings", "gone_findings") for one in judged.comparison[kind]}
+    assert not codes or removed
+
+
+# --- a list whose key is gone -----------------------------------------------------------------------------------------
 
 KEYLESS: dict[str, tuple[Edit, str]] = {
     "test stories": ((T, 'version: "3.1"\nstories:\n', ""), "Write `stories:` above the first `- story:`."),

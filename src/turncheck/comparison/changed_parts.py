@@ -360,14 +360,15 @@ def removed_items(base: Report, head: Report, renamed: Iterable[Renamed]) -> tup
     return tuple(found)
 
 
-def cut_word_lists(base: Report, head: Report) -> tuple[ChangedPart, ...]:
+def cut_word_lists(base: Report, head: Report, renamed: Iterable[Renamed] = ()) -> tuple[ChangedPart, ...]:
     """Return the synonyms, lookup tables and patterns that are gone or have other words, but not only more of them."""
     if is_read_in_part(head):
         return ()
+    called = {(rename.kind, rename.old): rename.new for rename in renamed}
     after = {(word_list.kind, word_list.name): word_list for word_list in head.word_lists}
     found = []
     for old in base.word_lists:
-        new = after.get((old.kind, old.name))
+        new = after.get((old.kind, called.get((old.kind, old.name), old.name)))
         if new is None:
             found.append(ChangedPart(kind=old.kind, name=old.name, location=old.location, change="removed"))
         elif new.digest != old.digest and new.entries <= old.entries:

@@ -374,7 +374,7 @@ def _compare(head: Report, base: Report, used: model.BaselineUsed) -> model.Comp
         misunderstood_in_cases=misunderstood_sentences(cases.newly_misunderstood, explainer),
         training_known=explainer.knows,
         changed_items=items,
-        removed_items=(*removed, *changed_parts.cut_word_lists(base, head)),
+        removed_items=(*removed, *changed_parts.cut_word_lists(base, head, renamed)),
         changed_components=components,
         cut_intents=cut,
         stripped=stripped(seen_base, seen, renamed) if lost_sentences else (),

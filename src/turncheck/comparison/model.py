@@ -350,7 +350,7 @@ class Comparison(Part, frozen=True, kw_only=True):
             )
             or any(kind.worse or kind.better or kind.edited or kind.added or kind.removed for kind in cases)
             or any(kind.misunderstood for kind in cases)
-            or bool(self.removed_items or self.changed_components or self.stripped or self.cut_intents)
+            or bool(self.removed_items or self.changed_components or self.stripped or self.cut_intents or self.renamed)
             or any(kind.added or kind.removed for kind in names)
             or any(metric.judgement in {"better", "worse"} for metric in self.metrics)
         )
@@ -359,9 +359,8 @@ class Comparison(Part, frozen=True, kw_only=True):
     def understands_otherwise(self) -> bool:
         """Whether the change altered what understands sentences, beside the training sentences."""
         words = {"synonyms", "lookups", "regexes"}
-        return any(component.kind == "pipeline" for component in self.changed_components) or any(
-            item.kind in words for item in self.removed_items
-        )
+        kinds = {*(item.kind for item in self.removed_items), *(rename.kind for rename in self.renamed)}
+        return any(component.kind == "pipeline" for component in self.changed_components) or bool(words & kinds)
 
     def metric(self, name: str) -> MetricDelta | None:
         """Return the metric of this name."""

@@ -15,7 +15,7 @@ from turncheck.messages.phrasing import count, nearest
 from turncheck.report.model import CoverageItem, FindingCounts, Report, Validation
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.comparison.changes import FindingChange
 
@@ -55,7 +55,17 @@ def renamed_names(base: Report, head: Report) -> tuple[Renamed, ...]:
                 pairs |= keys
                 places |= {key: places[key.partition("/")[0]] for key in keys.values()}
             found += [Renamed(kind=kind, old=old, new=name, location=places[name]) for old, name in pairs.items()]
-    return tuple(found)
+    return (*found, *_word_lists(base, head))
+
+
+def _word_lists(base: Report, head: Report) -> Iterator[Renamed]:
+    """Lookup tables and patterns with the same words; the name of a synonym is the value that its words stand for."""
+    for kind in ("lookups", "regexes"):
+        before, after = ({one.name: one for one in side.word_lists if one.kind == kind} for side in (base, head))
+        gone = {name: one.digest for name, one in before.items() if name not in after}
+        new = {name: one.digest for name, one in after.items() if name not in before}
+        for old, name in _same(gone, new).items():
+            yield Renamed(kind=kind, old=old, new=name, location=after[name].location)
 
 
 def renamed_on_both(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple[Renamed, ...]:
@@ -257,6 +267,8 @@ _KINDS_OF_PART: Final[Mapping[str, tuple[str, ...]]] = {
     "rule": ("rules", "stories"),
     "event": ("intents", "actions", "responses", "forms"),
     "name": KINDS,
+    "lookup": ("lookups",),
+    "regex": ("regexes",),
 }
 """Likewise of what a finding is about, or stands in, beside these."""
 _REMOVED: Final = "removed"
