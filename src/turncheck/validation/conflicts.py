@@ -133,16 +133,15 @@ def story_conflicts(facts: Facts) -> Iterable[StoryConflict]:
 
 
 def _first_of_equals(trackers: Trackers) -> Trackers:
-    """Return the dialogues; of equal ones the first in the files: which one Rasa keeps changes with any other story."""
+    """Return the dialogues; of equal stories the first in the files: which one Rasa keeps changes with any other."""
     first: dict[Hashable, StoryTracker] = {}
     for tracker in sorted(trackers.duplicates, key=_place_of):
-        first.setdefault((tracker.is_rule, tracker.fingerprint), tracker)
-
-    def shown(tracker: StoryTracker) -> StoryTracker:
-        return min((tracker, first.get((tracker.is_rule, tracker.fingerprint), tracker)), key=_place_of)
-
-    stories, rules = (tuple(map(shown, kept)) if first else kept for kept in (trackers.stories, trackers.rules))
-    return replace(trackers, stories=stories, rules=rules)
+        if not tracker.is_rule:
+            first.setdefault(tracker.fingerprint, tracker)
+    if not first:
+        return trackers
+    stories = (min((story, first.get(story.fingerprint, story)), key=_place_of) for story in trackers.stories)
+    return replace(trackers, stories=tuple(stories))
 
 
 def _place_of(tracker: StoryTracker) -> tuple[str, int, int]:
