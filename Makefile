@@ -35,13 +35,16 @@ $(VENV)/.test: $(VENV)/.run requirements/test.txt requirements/vectors.txt
 demo: $(VENV)/.run
 	$(BIN)/turncheck run --project examples/pizzeria --out results/demo --json results/demo/report.json
 
-# What to run after each change; the first time takes longer, as mypy remembers nothing yet.
+# What to run after each change; the first time takes longer, as mypy remembers nothing yet. With CHANGED=1 only the tests
+# whose imports lead to what differs from origin/main (CHANGED=COMMIT: from that).
+since = $(if $(filter 1,$(CHANGED)),origin/main,$(CHANGED))
+checked = $(if $(CHANGED),$$($(BIN)/python -m tools.reached_tests --since $(since) tests/unit),tests/unit)
 check: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy src
 	$(BIN)/lint-imports
-	$(BIN)/pytest tests/unit -q -n auto -m "$(EVERYDAY) and not slow"
+	@tests="$(checked)"; test -z "$$tests" || $(BIN)/pytest $$tests -q -n auto -m "$(EVERYDAY) and not slow"
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
