@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from turncheck.cli import build_parser
+from turncheck.settings.groups import FIRST, GROUPS
 from turncheck.settings.options import default_of, options
 from turncheck.validation.catalogue import CHECKS
 
@@ -30,6 +31,7 @@ def pages() -> dict[str, str]:
     """Return the pages as they should be, by file name."""
     blocks = {
         "cli.md": {"commands": commands},
+        "../README.md": {"first-inputs": inputs_snippet},
         "settings.md": {"inputs": inputs_table, "outputs": outputs_table},
         "report.md": {"documents": documents},
         "result.md": {"errors": errors_table},
@@ -43,14 +45,39 @@ def pages() -> dict[str, str]:
     return filled
 
 
+_SHORT = re.compile(r";(?![^(]*\))| \(default")
+"""What a short comment leaves out of a setting's help."""
+
+
+def inputs_snippet() -> str:
+    """Return the ten inputs that matter most with their defaults, as a step of a workflow."""
+    lines = ["```yaml", "- uses: turncheck/turncheck@v0", "  with:"]
+    shown = {"project": "bot"}
+    values = [(name, shown.get(name) or _as_input(name)) for name in FIRST]
+    width = max(len(f"{name}: {value}") for name, value in values) + 1
+    lines += [f"    {f'{name}: {value}':<{width}}# {_SHORT.split(options()[name].help)[0]}" for name, value in values]
+    return "\n".join([*lines, "```"])
+
+
+def _as_input(name: str) -> str:
+    default = default_of(name)
+    text = ", ".join(default) if isinstance(default, tuple) else str(default)
+    return text or '""'
+
+
 def inputs_table() -> str:
-    """Return the table of inputs."""
-    rows = ["| input | meaning | default |", "|---|---|---|"]
-    for name, option in options().items():
-        if option.action_input:
-            mark = "" if option.file_key else "°"
-            rows.append(f"| `{name}`{mark} | {_cell(_sentence(option.help))} | {_default(name)} |")
-    return "\n".join(rows)
+    """Return a table of inputs for each group; all but the first are folded."""
+    parts = [inputs_snippet()]
+    for title, names in GROUPS.items():
+        rows = ["| input | meaning | default |", "|---|---|---|"]
+        for name in names:
+            mark = "" if options()[name].file_key else "°"
+            rows.append(f"| `{name}`{mark} | {_cell(_sentence(options()[name].help))} | {_default(name)} |")
+        table = "\n".join(rows)
+        bold = re.sub(r"`([^`]*)`", r"<code>\1</code>", title)
+        fold = f'<details markdown="1">\n<summary>{bold}</summary>\n\n{table}\n\n</details>'
+        parts.append(table if names is FIRST else fold)
+    return "\n\n".join(parts)
 
 
 def outputs_table() -> str:

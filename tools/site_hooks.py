@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 REPOSITORY = "https://github.com/turncheck/turncheck/blob/main/"
+_SOURCE = '<a class="md-header__button" href="https://github.com/turncheck/turncheck">GitHub</a>'
 
 _DOCS = Path(__file__).parents[1] / "docs"
 _PICTURE = re.compile(r'<img alt="[^"]*" src="(?P<name>[\w-]+)\.png" />')
@@ -17,17 +18,24 @@ _CODE_OR_OUTSIDE = re.compile(
 )
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
+_LISTS = frozenset({"cli.md", "findings.md", "report.md", "settings.md", "architecture.md", "glossary.md"})
+"""Pages to look something up in: whoever searches for a word wants the page that explains it first."""
+_HEADER_END = re.compile(r"(?=</nav>\s*</header>)")
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Return a page's text with absolute addresses for what is not part of the site. Code stays as it is."""
+    page.meta["search"] = {"boost": 0.5 if page.file.src_uri in _LISTS else 2}
     return _CODE_OR_OUTSIDE.sub(_absolute, markdown)
 
 
 def on_post_page(output: str, **_: Any) -> str:
     """Return a page whose pictures open at full size and fit telephones.
 
-    Its search dialog has a name, which the theme's template lacks, and no header cell is empty.
+    Its search dialog has a name, which the theme's template lacks, and no header cell is empty. The header leads to the
+    repository; the theme's own link would fetch figures from there.
     """
-    return _named(_PICTURE.sub(_picture, output))
+    return _HEADER_END.sub(_SOURCE, _named(_PICTURE.sub(_picture, output)), count=1)
 
 
 def on_post_template(output_content: str, **_: Any) -> str:

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from turncheck.project.e2e.shapes import schema as schema_of_cases
+from turncheck.project.quarantine import schema as schema_of_quarantine
 from turncheck.render.wording.verdict import json_schemas
 from turncheck.report.codec import document_schema, json_schema
 from turncheck.report.engines import EnginesCompared
 from turncheck.report.trust import Calibration
+from turncheck.settings.schema import settings_schema
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -26,6 +28,8 @@ def documents() -> dict[str, str]:
         "calibration": document_schema(Calibration, name="calibration", title="turncheck calibration"),
         "engines": document_schema(EnginesCompared, name="engines", title="turncheck calibrate --engines"),
         "e2e_test_cases": schema_of_cases(),
+        "turncheck": settings_schema(),
+        "turncheck.quarantine": schema_of_quarantine(),
     }
     return {
         f"{name}.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n"

@@ -107,7 +107,7 @@ def test_the_reference_has_all_commands_inputs_outputs_and_documents() -> None:
 @pytest.mark.parametrize("page", ["README.md", "docs/github.md"])
 def test_a_page_begins_with_a_whole_workflow_which_is_an_example(page: str) -> None:
     (first, *_) = re.findall(
-        r"^```yaml\n(?:# .*\n)?(.*?)^```$", (ROOT / page).read_text("utf-8"), re.DOTALL | re.MULTILINE
+        r"^```yaml\n(?:# [^\n]*\n)?(.*?)^```$", (ROOT / page).read_text("utf-8"), re.DOTALL | re.MULTILINE
     )
     example = (ROOT / "examples" / "workflows" / "one-bot.yml").read_text("utf-8")
 

@@ -16,7 +16,7 @@ from turncheck.settings.options import Settings, default_of, options
 from turncheck.validation.catalogue import CHECKS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "settings.md").read_text(encoding="utf-8")
-(WHOLE,) = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+(WHOLE, *_) = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 FILE_KEYS = [name for name, option in options().items() if option.file_key]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
@@ -13,7 +13,7 @@ from turncheck.messages.plain_text import from_log
 from turncheck.process.regular_file import is_link, is_there
 from turncheck.project.folder import ProjectFolder
 from turncheck.report.quarantine import LONGEST_DAYS, Quarantine, QuarantinedTest, days_left
-from turncheck.yaml_tree.shapes import Fault, Key, Record, Text, read
+from turncheck.yaml_tree.shapes import Fault, Key, ListOf, Record, Text, json_schema, read
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlSequence, parse_yaml
 
 if TYPE_CHECKING:
@@ -41,6 +41,21 @@ ENTRY: Final = Record(
     },
 )
 """What an entry of the file looks like."""
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of the file, as it is committed under ``docs/``."""
+    from turncheck.report.codec import ADDRESS  # reading the file does not need it
+
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"{ADDRESS}turncheck.quarantine.schema.json",
+        "title": QUARANTINE_FILE,
+        "description": "The tests that are known to fail, each with a reason, an owner and a last day.",
+        **json_schema(ListOf(ENTRY)),
+    }
+
+
 _LONGEST_TEXT: Final = 2_000
 
 

@@ -22,6 +22,8 @@ from turncheck.process import interrupts
 from turncheck.process.output_files import write_new
 from turncheck.process.places import ensure_inside
 from turncheck.render.sinks.terminal import aligned
+from turncheck.report.codec import ADDRESS
+from turncheck.settings.groups import FIRST
 from turncheck.settings.options import Settings, default_of, options
 from turncheck.settings.sources import FILE_NAME, from_arguments
 
@@ -103,6 +105,8 @@ class Today(NamedTuple):
 
     failing: tuple[str, ...] = ()
     is_complete: bool = True
+    uncounted: str = ""
+    """Batch cases that fail and do not count, as a stand-in judged them."""
 
 
 def failing_today(folder: Path, screen: Console, seconds: float | None) -> Today:
@@ -112,6 +116,9 @@ def failing_today(folder: Path, screen: Console, seconds: float | None) -> Today
         KeyboardInterrupt: somebody interrupted it.
     """
     from threading import Event
+
+    from turncheck.comparison.tally import tallies
+    from turncheck.render.wording.tests import joined, tolerated_in_words
 
     is_over = Event()
     outcome = None
@@ -129,7 +136,8 @@ def failing_today(folder: Path, screen: Console, seconds: float | None) -> Today
     if is_stopped and not is_over.is_set():
         raise KeyboardInterrupt
     failing = [gate for gate in outcome.verdict.gates if gate.fails and gate.name in _GATES and not gate.follows]
-    return Today(tuple(map(outcome.run.failing, failing)), not is_stopped)
+    tolerated = [tolerated_in_words(tally) for tally in tallies(outcome.run.report) if tally.tolerated]
+    return Today(tuple(map(outcome.run.failing, failing)), not is_stopped, joined(tolerated))
 
 
 def _measured(folder: Path, screen: Console) -> Outcome:
@@ -166,7 +174,7 @@ def _interrupted_after(seconds: float | None, is_over: Event) -> Iterator[None]:
             interrupts.forget()
 
 
-# A ``turncheck.yml`` with every key explained; keys that are commented out have their default.
+# A ``turncheck.yml`` with the keys that matter most, explained; keys that are commented out have their default.
 
 _WIDTH: Final = 100
 _ELSEWHERE: Final = ("project", "projects")
@@ -174,10 +182,16 @@ _ELSEWHERE: Final = ("project", "projects")
 
 
 def settings_text(chosen: Mapping[str, str | tuple[str, ...]] = MappingProxyType({})) -> str:
-    """Return the file's text; ``chosen``: the values of keys that have not their defaults."""
-    parts = ["# Settings of turncheck: every key, explained. A key that is commented out has its default.\n"]
+    """Return the file's text; ``chosen``: the values of keys that have not their defaults.
+
+    An editor that knows the schema completes and explains the keys that are not in it.
+    """
+    head = f"# yaml-language-server: $schema={ADDRESS}turncheck.schema.json"
+    parts = [
+        f"{head}\n# Settings of turncheck: the keys that matter most, with their defaults. docs/settings.md has all.\n"
+    ]
     for name, option in options().items():
-        if not option.file_key or name in _ELSEWHERE:
+        if not option.file_key or name in _ELSEWHERE or (name not in FIRST and name not in chosen):
             continue
         about = f"{option.help[0].upper()}{option.help[1:]}"
         if not all(choice in about for choice in option.choices):
@@ -287,6 +301,7 @@ SUITE_FILE: Final = "tests/first_suite.csv"
 _MOST: Final = 3
 _MOST_CASES: Final = 30
 _READ: Final = "# Made by `turncheck init` from what the assistant is trained on. Read it: is this what should happen?"
+_TRAINED_ON: Final = "  # turncheck: ignore test-sentence-in-training - until you put it in other words"
 _SENTENCES: Final = """\
 # Sentences that the assistant is not trained on: what users really write shows how well they are understood.
 # Fill it in, and rename it to test_nlu.yml. A sentence of the training data proves nothing here.
@@ -407,7 +422,11 @@ def _stories(dialogues: list[Dialogue]) -> str:
     for dialogue in dialogues:
         lines += [f"- story: {_quoted(dialogue.name)}", "  steps:"]
         for turn in dialogue.turns:
-            said = ["  - user: |-", f"      {_plain(turn.text)}", f"    intent: {_quoted(turn.intent)}"]
+            said = [
+                f"  - user: |-{_trained_on(turn.text)}",
+                f"      {_plain(turn.text)}",
+                f"    intent: {_quoted(turn.intent)}",
+            ]
             lines += said if turn.text else [f"  - intent: {_quoted(turn.intent)}"]
             lines += [f"  - action: {_quoted(name)}" for name in turn.responses]
     return "\n".join(lines) + "\n"
@@ -418,9 +437,14 @@ def _cases(dialogues: list[Dialogue]) -> str:
     for dialogue in dialogues:
         lines += [f"- test_case: {_quoted(dialogue.name)}", "  steps:"]
         for turn in dialogue.turns:
-            lines.append(f"  - user: {_quoted(turn.text)}")
+            lines.append(f"  - user: {_quoted(turn.text)}{_trained_on(turn.text)}")
             lines += [f"  - utter: {_quoted(name)}" for name in turn.responses]
     return "\n".join(lines) + "\n"
+
+
+def _trained_on(text: str) -> str:
+    """The comment beside a sentence of the training data, which tests only the dialogue; one word is not reported."""
+    return _TRAINED_ON if len(text.split()) > 1 else ""
 
 
 def _plain(text: str) -> str:
@@ -518,6 +542,9 @@ def _state_of(repository: Repository, project: str, screen: Console, until: floa
     yield from (f"  Fails on {repository.branch} today: {one}" for one in today.failing)
     if not today.is_complete:
         yield f"  Not all that may fail on {repository.branch} was looked for: the time limit was reached (--budget)."
+    elif not today.failing and today.uncounted:
+        yield f"  Nothing fails the run on {repository.branch} today: {today.uncounted}, which does not count,"
+        yield "  as a stand-in judged it (`batch-failures: fail` makes it count)."
     elif not today.failing:
         yield f"  Nothing fails on {repository.branch} today."
 
