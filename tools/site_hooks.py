@@ -43,6 +43,31 @@ def on_post_template(output_content: str, **_: Any) -> str:
     return _named(output_content)
 
 
+_PAGES: list[Any] = []
+"""The pages, in the order of the navigation."""
+
+
+def on_nav(nav: Any, **_: Any) -> None:
+    """Remember the pages of this build."""
+    _PAGES[:] = nav.pages
+
+
+def on_post_build(config: Any, **_: Any) -> None:
+    """Write what language models look for: a list of the pages (llms.txt), and all texts in one (llms-full.txt)."""
+    site, address = Path(config.site_dir), config.site_url
+    about = f"# {config.site_name}\n\n> {config.site_description}\n"
+    listed = "\n".join(f"- [{_title(page)}]({address}{page.url})" for page in _PAGES)
+    agents = f"For coding agents: {REPOSITORY}AGENTS.md"
+    (site / "llms.txt").write_text(f"{about}\n{agents}\n\n## Pages\n\n{listed}\n", "utf-8")
+    texts = "\n\n".join(f"<!-- {address}{page.url} -->\n\n{page.markdown.strip()}" for page in _PAGES)
+    (site / "llms-full.txt").write_text(f"{about}\n{texts}\n", "utf-8")
+
+
+def _title(page: Any) -> str:
+    heading = re.search(r"^# (.+)$", page.markdown, re.MULTILINE)
+    return heading[1] if heading else str(page.title)
+
+
 def _picture(match: re.Match[str]) -> str:
     """Return a picture that leads to itself, drawn anew for narrow windows if there is such a drawing."""
     name, narrow = f"{match['name']}.png", f"{match['name']}-narrow.png"

@@ -20,7 +20,7 @@ def action_types() -> str:
     """Return the text of ``action-types.yml``, as github-actions-typing has it."""
     action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
     inputs = {name: _typed(name, option) for name, option in options().items() if option.action_input}
-    outputs = {name: {"type": "string"} for name in action["outputs"]}
+    outputs: dict[str, Any] = {name: {"type": "string"} for name in action["outputs"]}
     outputs["verdict"] = {"type": "enum", "allowed-values": ["passed", "failed"]}
     return _HEAD + yaml.safe_dump({"inputs": inputs, "outputs": outputs}, sort_keys=False, width=120)
 
@@ -31,7 +31,9 @@ def _typed(name: str, option: Option) -> dict[str, Any]:
         return {"type": "boolean"}
     if isinstance(default, int) and not isinstance(default, bool):
         return {"type": "integer"}
-    word = {"type": "enum", "allowed-values": [*option.choices]} if option.choices else {"type": "string"}
+    word: dict[str, Any] = {"type": "string"}
+    if option.choices:
+        word = {"type": "enum", "allowed-values": [*option.choices]}
     if option.many:
         return {"type": "list", "separator": "," if option.choices else "\n", "list-item": word}
     return word

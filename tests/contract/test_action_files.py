@@ -28,6 +28,11 @@ ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
         ["check-jsonschema", "--builtin-schema", "vendor.github-actions", "action.yml"],
         ["check-jsonschema", "--builtin-schema", "vendor.github-workflows", *WORKFLOWS],
         ["check-jsonschema", "--builtin-schema", "vendor.dependabot", ".github/dependabot.yml"],
+        ["check-jsonschema", "--builtin-schema", "vendor.github-issue-config", ".github/ISSUE_TEMPLATE/config.yml"],
+        [
+            *("check-jsonschema", "--builtin-schema", "vendor.github-issue-forms"),
+            *(f".github/ISSUE_TEMPLATE/{name}.yml" for name in ("bug", "idea")),
+        ],
         ["zizmor", "--offline", "--no-progress", "--quiet", "action.yml", ".github/dependabot.yml", *WORKFLOWS],
         ["actionlint", *WORKFLOWS],
         ["hadolint", "Dockerfile"],

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -118,3 +120,23 @@ def test_axe_finds_nothing_and_search_answers_without_a_network(site: Path, addr
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.strip() == ""
+
+
+def test_language_models_get_a_list_of_the_pages_and_all_texts_in_one(site: Path) -> None:
+    listed = (site / "llms.txt").read_text("utf-8")
+    urls = re.findall(r"\]\(https://turncheck\.github\.io/turncheck/([\w.]+)\)", listed)
+    assert sorted(urls) == [f"{name}.html" for name in PAGES]
+    assert urls[:3] == ["index.html", "start.html", "github.html"], "in the order of the navigation"
+    whole = (site / "llms-full.txt").read_text("utf-8")
+    assert all(f"turncheck/{url} -->" in whole for url in urls)
+
+
+def test_a_search_puts_guides_before_pages_to_look_something_up_in(site: Path) -> None:
+    found = json.loads((site / "search" / "search_index.json").read_text("utf-8"))["docs"]
+    boosts = {entry["location"].partition("#")[0]: entry.get("boost", 1) for entry in found}
+    assert boosts["gates.html"] > 1 > boosts["report.html"]
+
+
+def test_the_header_leads_to_the_repository(site: Path) -> None:
+    page = lxml.html.fromstring((site / "start.html").read_text("utf-8"))
+    assert page.xpath("//header//a[@href='https://github.com/turncheck/turncheck']")

@@ -29,7 +29,7 @@ def settings_schema() -> dict[str, Any]:
 
 def _key(name: str, option: Option) -> dict[str, Any]:
     default = default_of(name)
-    described = {"description": f"{option.help[0].upper()}{option.help[1:]}."}
+    described: dict[str, Any] = {"description": f"{option.help[0].upper()}{option.help[1:]}."}
     if default is not None and default != ():
         described["default"] = list(default) if isinstance(default, tuple) else default
     return {**_type(name, option, default), **described}
