@@ -84,6 +84,7 @@ PLACES: dict[str, list[Edit]] = {
     "ignored-intent-undefined": [(D, "forms:\n  pizza_form:", HERE), intent("chitchat")],
     "condition-slot-undefined": [(D, "  utter_done:", f"    {HERE}\n  utter_done:"), slot("logged_in", "bool")],
     "condition-value-quoted": [(D, "  utter_done:", f"    {HERE}\n  utter_done:"), slot("logged_in", "bool")],
+    "response-without-default": [IN_RESPONSES, slot("logged_in", "bool")],
     "response-variable-undefined": [IN_RESPONSES, slot("customer", "text")],
     "response-variable-unknown": [IN_RESPONSES, slot("number", "text"), ACTION],
     "code-name-undefined": [("actions/orders.py", "", HERE)],

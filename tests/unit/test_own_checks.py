@@ -100,6 +100,13 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
         ],
         "domain.yml:39:39",
     ),
+    "response-without-default": (
+        [
+            (D, "slots:\n", "slots:\n  open:\n    type: bool\n    mappings:\n    - type: custom\n"),
+            (D, '  - text: "Bye!"', '  - text: "Bye!"\n    condition:\n    - {type: slot, name: open, value: true}'),
+        ],
+        "domain.yml:36:3",
+    ),
     "response-variable-undefined": ([(D, "Your {size} pizza", "Your {sise} pizza")], "domain.yml:35:11"),
     "response-variable-unknown": (
         [

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from string import Formatter
@@ -23,12 +23,13 @@ from turncheck.dialogue.domain import (
 )
 from turncheck.dialogue.events import ActionExecuted, Event, UserUtteranceReverted, UserUttered
 from turncheck.dialogue.outward_events import BotUttered
+from turncheck.dialogue.variations import fitting
 
 if TYPE_CHECKING:
     import random
 
     from turncheck.dialogue.tracker import Tracker
-    from turncheck.project.model import Response, ResponseVariation
+    from turncheck.project.model import Response
 
 
 class ActionError(Exception):
@@ -363,36 +364,13 @@ class Responses:
         response = self._responses.get(name)
         if response is None:
             return None
-        fitting = _fitting(response.variations, self._channel, slots)
-        if not fitting:
+        possible = fitting(response.variations, self._channel, slots)
+        if not possible:
             return None
-        chosen = fitting[0] if len(fitting) == 1 else self._chance.choice(fitting)
+        chosen = possible[0] if len(possible) == 1 else self._chance.choice(possible)
         content = copy.deepcopy(dict(chosen.content))
         values = {**slots, **(self._all_responses if variables is None else variables)}
         for key in _FILLED_KEYS:
             if key in content:
                 content[key] = fill(content[key], values)
         return content
-
-
-def _fitting(
-    variations: Sequence[ResponseVariation], channel: str, slots: Mapping[str, Any]
-) -> Sequence[ResponseVariation]:
-    """Return the variations to choose from: for the channel before general ones, and conditional ones first."""
-    conditional = [v for v in variations if v.conditions and all(_holds(c, slots) for c in v.conditions)]
-    unconditional = [v for v in variations if v.content.get("condition") is None]
-    groups = (
-        [v for v in conditional if v.channel == channel],
-        [v for v in unconditional if v.channel == channel],
-        [v for v in conditional if v.channel is None],
-        [v for v in unconditional if v.channel is None],
-    )
-    return next((group for group in groups if group), ())
-
-
-def _holds(condition: Mapping[str, Any], slots: Mapping[str, Any]) -> bool:
-    """Whether the slot has the value of the condition; strings are compared ignoring case."""
-    expected, value = condition.get("value"), slots.get(str(condition.get("name")))
-    if isinstance(expected, str) and isinstance(value, str):
-        return expected.casefold() == value.casefold()
-    return bool(expected == value)
