@@ -248,6 +248,8 @@ def test_each_scalar_stands_where_it_says(words: list[str]) -> None:
         ("rules:\n- rule: a\n  steps:\n  - intent: hello\n  -action: utter_a\n", "action", [5]),
         ("nlu:\n- intent: a\n  examples: |\n    - b\n-intent: b\n  examples: |\n    - c\n", "intent", [5]),
         ("pipeline:\n-name: A\n", "name", [2]),
+        ("responses:\n  utter_a:\n  - text: b\n  -image: http://a/b.png\n", "image", [4]),
+        ("stories:\n- story: a\n  steps:\n  - slot_was_set:\n    -size: large\n", "size", [5]),
         ("pipeline:\r\n- name: A\r\n-name: B\r\n", "name", [3]),
     ],
 )
@@ -257,9 +259,7 @@ def test_a_dash_without_a_space_is_named(text: str, key: str, lines: list[int]) 
     assert {(one.code, one.hint) for one in findings} == {("yaml-syntax", f"Write `- {key}:`.")}
 
 
-@pytest.mark.parametrize(
-    "text", ["a: -1\n", "-1: a\n", "'-text': a\n", "a: |\n  -text: b\n", "-foo: a\n", "a: -text\n"]
-)
+@pytest.mark.parametrize("text", ["a: -1\n", "-1: a\n", "'-text': a\n", "a: |\n  -text: b\n", "-.5: a\n", "a: -text\n"])
 def test_other_dashes_are_no_slip(text: str) -> None:
     assert parse_yaml(YamlSource("a.yml", text)).findings == ()
 

@@ -117,14 +117,17 @@ _HINTS: Final = (
 
 _ITEM_KEYS: Final = frozenset(
     {
-        *("action", "active_loop", "bot", "checkpoint", "entity", "fixture", "id", "intent", "link", "lookup", "name"),
-        *("or", "payload", "regex", "rule", "slot_was_set", "story", "synonym", "test_case", "text", "title", "type"),
-        *("user", "utter"),
+        *("action", "active_loop", "bot", "buttons", "checkpoint", "collect", "condition", "custom", "entity"),
+        *("fixture", "id", "image", "intent", "link", "lookup", "name", "or", "payload", "regex", "rule"),
+        *("slot_was_not_set", "slot_was_set", "story", "synonym", "test_case", "text", "title", "type", "user"),
+        "utter",
     }
 )
-"""Keys with which items of lists begin in an assistant's files."""
+"""Keys with which items of lists begin in an assistant's files: other words may be part of a sentence."""
 _WITHOUT_SPACE: Final = re.compile(r"^[ \t]*-(\w+):(?:[ \t]|\r?$)", re.MULTILINE)
 """``-text:``, which YAML reads as a key of that name."""
+_DASHED: Final = re.compile(r"-[^\W\d]\w*")
+"""Such a key in what is YAML: any name, since slots and entities are keys of items, too."""
 _LINES_ABOVE: Final = 2
 """A parser only sees such a key as a fault at the next item."""
 
@@ -541,12 +544,9 @@ class _TreeBuilder:
                 "a key must be a string or a number, but here it is a list or a mapping",
                 "A text that begins with '{' or '[' needs quotes.",
             )
-        elif isinstance(key.value, str) and not key.style and key.value[:1] == "-" and key.value[1:] in _ITEM_KEYS:
+        elif isinstance(key.value, str) and not key.style and _DASHED.fullmatch(key.value):
             if len(self.findings) < MAX_DUPLICATES:
                 self.findings.append(_no_space(self.source, key.start, key.value[1:]))
-            mapping.items.setdefault(key.value, value)
-            if len(mapping.items) > len(frame.keys):
-                frame.keys.append(key)
         elif key.value in mapping.items:
             if len(self.findings) >= MAX_DUPLICATES:
                 raise self._limit(key.start, f"more than {MAX_DUPLICATES} keys appear twice")
