@@ -37,6 +37,16 @@ test("long names and several assistants are as accessible on a phone, and nothin
   }, { width: 360 });
 });
 
+test("figures and confusions of intents are seen whole on a phone, whatever the names", async () => {
+  for (const [name, hash] of [["bank", "#intents?all=1"], ["hostile", "#intents?all=1"], ["confused", "#intents"]]) {
+    await opened(name, async (page) => {
+      const cut = () => page.evaluate(() => [...document.querySelectorAll(".figures .scroll, .pairs .scroll")].map((one) => one.scrollWidth - one.clientWidth));
+      await eventually(async () => assert.deepEqual(await cut(), [0, 0], name));
+      assert.ok(await page.locator(".figures tbody td:nth-child(5)").first().isVisible(), name);
+    }, { hash, width: 360 });
+  }
+});
+
 test("all that unfolds is as accessible", async () => {
   await opened("bank", async (page) => {
     for (const hash of ["#intents?all=1", "#conversations?all=1", "#data?all=1", "#sentences?all=1"]) {

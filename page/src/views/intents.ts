@@ -109,7 +109,7 @@ function pairs(context: Context): HTMLElement {
   const all = allPairs(context)
     .filter((pair) => (context.onlyChanged ? pair.now !== pair.base : pair.now > 0 || pair.base > 0))
     .sort((a, b) => (context.onlyChanged ? Math.abs(b.now - b.base) - Math.abs(a.now - a.base) : 0) || b.now - a.now);
-  const section = h("section", { "aria-labelledby": "pairs-title" });
+  const section = h("section", { class: "pairs", "aria-labelledby": "pairs-title" });
   const title = h("h2", { id: "pairs-title" }, context.onlyChanged ? "Confusions that changed" : "Confused intents, the most frequent first");
   const draw = (most: number): void => {
     const columns: Column<Pair>[] = [
