@@ -15,7 +15,7 @@ EVERYDAY := not rasa and not image and not bench
 # A machine that forbids byte code would compile TensorFlow anew at each start of Rasa, and every test process its imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check accept page pictures site test tests test-image test-rasa bench replay fuzz interrupts lint format pins dist release release-check clean
+.PHONY: demo check accept page pictures site test tests test-image test-rasa bench replay fuzz mutants interrupts lint format pins dist release release-check clean
 
 # Two floors: what a run needs, and what work on turncheck needs. Each is installed when what it lists has changed.
 $(VENV)/.run: requirements/run.txt pyproject.toml
@@ -160,6 +160,10 @@ replay: $(VENV)/.test
 
 fuzz: $(VENV)/.test
 	$(BIN)/python -m tools.fuzz
+
+# Breaks what guards gates and secrets, a place at a time: tests should notice. About two hours.
+mutants: $(VENV)/.test
+	$(BIN)/python -m tools.mutants --seed $(or $(SEED),1)
 
 # Interrupts hundreds of runs at random moments; about half an hour.
 interrupts: $(VENV)/.test
