@@ -11,7 +11,7 @@ from turncheck.comparison.model import Baseline, Missing, Present
 from turncheck.messages.finding import Location
 from turncheck.render.wording.gates import judge
 from turncheck.render.wording.verdict import Verdict
-from turncheck.report.consistency import Consistency, FlowSteps, InconsistentTest
+from turncheck.report.consistency import CheckedTest, Consistency, FlowCondition, FlowSteps, InconsistentTest
 from turncheck.report.model import GateSettings, Report, Skipped
 
 FLOW = FlowSteps(flow="order", location=Location("data/flows.yml", 2), steps=5, named=3)
@@ -25,11 +25,20 @@ NOT_RUN = Skipped(evaluation="e2e", reason="the embedded engine does not run CAL
 CANNOT_PASS = finding("flow-test-cannot-pass", "It cannot.", path="tests/e2e.yml", line=5, response="utter_ordred")
 
 
-def checked(*wrong: InconsistentTest, tests: int = 2) -> Report:
+TESTS = (
+    CheckedTest(name="a large one", location=Location("tests/e2e.yml", 2)),
+    CheckedTest(name="a small one", location=Location("tests/e2e.yml", 12)),
+)
+
+
+def checked(*wrong: InconsistentTest, tests: tuple[CheckedTest, ...] = TESTS) -> Report:
     """A report of a run in which nothing but files was checked."""
     consistency = Consistency(flows=(FLOW,), slots=3, responses=4, tests=tests, inconsistent=wrong)
     found = (CANNOT_PASS,) if wrong else ()
     return with_changes(report(findings=found), consistency=consistency, skipped=(NOT_RUN,))
+
+
+CHECKED = Consistency(flows=(FLOW,), slots=3, responses=4, tests=TESTS)
 
 
 def judged(head: Report, base: Baseline | None = None, fail_on: tuple[str, ...] | None = None) -> Verdict:
@@ -58,7 +67,7 @@ def test_flows_and_tests_that_fit_pass_with_a_reservation(golden: Golden) -> Non
 
 
 def test_without_tests_that_is_said(golden: Golden) -> None:
-    golden(judged(checked(tests=0)).summary)
+    golden(judged(checked(tests=())).summary)
 
 
 def test_tests_that_expect_what_is_not_there_fail(golden: Golden) -> None:
@@ -73,6 +82,41 @@ def test_what_the_base_expects_in_vain_too_does_not_fail() -> None:
     fail_on = ("new-errors", "new-failures")
     assert outcomes(judged(checked(WRONG), base_of(checked(WRONG)), fail_on=fail_on))["consistent-tests"] == "passed"
     assert outcomes(judged(checked(WRONG), base_of(checked()), fail_on=fail_on))["consistent-tests"] == "failed"
+
+
+def test_a_test_that_is_gone_fails(golden: Golden) -> None:
+    verdict = judged(checked(tests=TESTS[:1]), base_of(checked()))
+    gate = next(gate for gate in verdict.gates if gate.name == "consistent-tests")
+    assert (gate.outcome, [cause.location for cause in gate.failed_by]) == ("failed", [TESTS[1].location])
+    moved = replace(TESTS[1], location=Location("tests/other.yml", 2))
+    assert outcomes(judged(checked(tests=(TESTS[0], moved)), base_of(checked())))["consistent-tests"] == "passed"
+    golden(f"{verdict.summary}\n{gate.in_words}")
+
+
+def test_a_test_that_is_gone_may_be_accepted() -> None:
+    settings = GateSettings(accept_gone=("a small one",))
+    head = with_changes(checked(tests=TESTS[:1]), settings=settings)
+    verdict = judge(head, compare(head, base_of(checked())), settings)
+    assert outcomes(verdict)["consistent-tests"] == "passed"
+
+
+def condition(text: str, meaning: str, opposite: str) -> FlowCondition:
+    """A condition of the flow."""
+    place = Location("data/flows.yml", 9, 17)
+    return FlowCondition(
+        flow="order", leads_to="action utter_yes", meaning=meaning, opposite=opposite, text=text, location=place
+    )
+
+
+def test_a_condition_that_was_turned_around_is_a_warning(golden: Golden) -> None:
+    before = condition("slots.paid", "slots.paid", "not slots.paid")
+    now = condition("not slots.paid", "not slots.paid", "slots.paid")
+    base, head = (with_changes(checked(), consistency=replace(CHECKED, conditions=(one,))) for one in (before, now))
+    comparison = compare(head, base_of(base))
+    found = [finding for finding in comparison.new_findings if finding.code == "flow-condition-turned"]
+    assert [(one.severity, one.location) for one in found] == [("warning", now.location)]
+    assert not compare(base, base_of(base)).new_findings
+    golden(found[0].message)
 
 
 def test_files_never_replace_an_evaluation_that_the_base_ran() -> None:

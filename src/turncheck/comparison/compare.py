@@ -34,6 +34,7 @@ from turncheck.comparison.changes import (
     SimilarSentences,
 )
 from turncheck.comparison.chosen_rules import with_chosen
+from turncheck.comparison.consistent_tests import consistency_beside
 from turncheck.comparison.contradictions import at_their_causes, with_faults_by_cause
 from turncheck.comparison.hidden import as_both_show, hidden_on
 from turncheck.comparison.losses import many_losses
@@ -209,6 +210,7 @@ def compare(report: Report, baseline: model.Baseline) -> model.Comparison:
                 changed_lines=UNSET if baseline.changed_lines is None else baseline.changed_lines,
                 validation=validation or UNSET,
                 messages=messages or UNSET,
+                consistency=consistency_beside(report, base),
             )
 
 

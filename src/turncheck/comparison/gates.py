@@ -357,7 +357,7 @@ def _gates(
     yield from _gone_tests(report, comparison, rules)
     if gates_on_tests.NEW_SUPPRESSIONS in rules.fail_on:
         yield replace(gates_on_tests.judge_new_suppressions(comparison), needs_base=True)
-    if (consistent := judge_consistent_tests(report, comparison)) is not None:
+    if (consistent := judge_consistent_tests(report, comparison, rules.accept_gone)) is not None:
         yield consistent
     yield gates_on_tests.judge_something_was_tested(
         report, switched_off=gates_on_tests.tests_switched_off(comparison, rules.accept_gone)

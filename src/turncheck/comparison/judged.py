@@ -195,7 +195,7 @@ Why = Literal[
     "nothing tested", "left out", "not run", "ran", "suppressions not known", "suppressed", "none suppressed",
     "no findings", "new not known", "base has no such metric", "only on base", "files unread", "agreement",
     "no shared example", "no pairs", "unclear", "all in quarantine", "hidden on base",
-    "consistent", "inconsistent", "files checked",
+    "consistent", "inconsistent", "tests gone", "files checked",
 ]  # fmt: skip
 """Why a gate ended as it did; empty: its facts say it."""
 

@@ -10,6 +10,7 @@ from turncheck.comparison import changes
 from turncheck.comparison.metrics import MetricDelta
 from turncheck.messages.finding import Location
 from turncheck.report.codec import file_of
+from turncheck.report.consistency import CheckedTest, InconsistentTest
 from turncheck.report.evaluations import Evaluation
 from turncheck.report.model import (
     BatchCase,
@@ -225,6 +226,15 @@ class BaseTests(Part, frozen=True, kw_only=True):
     """Utterances of batch suites."""
 
 
+class ConsistencyChange(Part, frozen=True, kw_only=True):
+    """What a change did to tests that are only checked against the files of the project."""
+
+    gone: tuple[CheckedTest, ...] = ()
+    """Tests that only the base has."""
+    newly: tuple[InconsistentTest, ...] = ()
+    """Tests that can never pass, and that the base does not have so."""
+
+
 class Comparison(Part, frozen=True, kw_only=True):
     """A report compared with its baseline. Without one, only ``metrics`` is filled, with the values of this side."""
 
@@ -252,6 +262,8 @@ class Comparison(Part, frozen=True, kw_only=True):
     """Utterances of batch suites."""
     new_findings: tuple[changes.FindingChange, ...] = ()
     """Findings that only this side has."""
+    consistency: ConsistencyChange | UnsetType = UNSET
+    """What became of tests that are only checked against the files; left out where there are none."""
     unknown_findings: tuple[changes.FindingChange, ...] = ()
     """Findings of this side that the base may have had, where it could not be read."""
     gone_findings: tuple[changes.FindingChange, ...] = ()

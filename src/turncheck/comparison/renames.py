@@ -1,4 +1,4 @@
-"""What a change renamed (an intent, entity, slot, response, action or form), and what still has the old name."""
+"""What a change renamed (an intent, entity, slot, response, action, form or flow), and what still has the old name."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from turncheck.comparison.consistent_tests import turned_conditions
 from turncheck.comparison.model import Renamed
 from turncheck.messages.finding import SEVERITIES, Finding, Location, Name
 from turncheck.messages.phrasing import count, nearest
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from turncheck.comparison.changes import FindingChange
 
 
-KINDS: Final = ("intents", "entities", "slots", "responses", "actions", "forms")
+KINDS: Final = ("intents", "entities", "slots", "responses", "actions", "forms", "flows")
 _MOST_NAMES: Final = 200
 """If more names of a kind than this are gone, it is a different project."""
 _WORDS: Final = re.compile(r"[^\W_]+")
@@ -241,12 +242,16 @@ _USES: Final = frozenset(
         *("mapping-intent-undefined", "selector-intent-undefined"),
         *("test-action-undefined", "test-intent-undefined", "test-name-undefined", "e2e-unknown-name"),
         "code-name-undefined",
+        *("flow-flow-undefined", "flow-action-undefined", "flow-response-undefined", "flow-slot-undefined"),
+        *("flow-intent-undefined", "flow-question-missing", "flow-payload-undefined"),
+        *("flow-test-cannot-pass", "flow-test-names-nothing"),
     }
 )
 """The codes of findings that say: this name is used, and nothing defines it."""
 _UNUSED: Final = frozenset(
     {
         *("action-unused", "response-unused", "form-unused", "slot-unused", "entity-unused", "intent-unused"),
+        *("flow-response-unused", "flow-slot-unused"),
         _WITHOUT_EXAMPLES,
     }
 )
@@ -260,6 +265,7 @@ _KINDS_OF_NAME: Final[Mapping[str, tuple[str, ...]]] = {
     "form": ("forms", "actions"),
     "response": ("responses",),
     "action": ("actions", "responses", "forms"),
+    "flow": ("flows",),
 }
 """What a finding's names name, and the kinds of items of a project that each may mean."""
 _KINDS_OF_PART: Final[Mapping[str, tuple[str, ...]]] = {
@@ -303,6 +309,8 @@ def validation_beside(report: Report, base: Report) -> Validation | None:
         return _with_one_for_each_name(lost, gone, now, left_behind)
 
     findings = reported(section.findings)
+    if turned := tuple(turned_conditions(base, report)):
+        findings = tuple(sorted((*findings, *turned), key=lambda finding: finding.order))
     suppressed = None if section.suppressed is None else reported(section.suppressed)
     if (findings, suppressed) == (section.findings, section.suppressed):
         return None
@@ -429,7 +437,7 @@ def _still_unused(finding: Finding, before: Mapping[str, str]) -> Finding:
 
 def _as_one(old: str, new: str | None, findings: Sequence[Finding], more: Iterable[Location]) -> Finding:
     """All uses of a name as one finding; uses in the data come before those in code and in tests."""
-    of_tests, of_code = ("test-", "e2e-"), "code-"
+    of_tests, of_code = ("test-", "e2e-", "flow-test-"), "code-"
     first = min(findings, key=lambda one: (one.code.startswith(of_tests), one.code.startswith(of_code), one.order))
     found = [location for finding in (first, *findings) for location in (finding.location, *finding.others)]
     locations = _distinct([*found, *more])

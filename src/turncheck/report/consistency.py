@@ -19,6 +19,32 @@ class InconsistentTest(Part, frozen=True, kw_only=True):
     """Where it expects that."""
 
 
+class CheckedTest(Part, frozen=True, kw_only=True):
+    """A test that was compared with the project."""
+
+    name: str
+    """Its name."""
+    location: Location
+    """Where it begins."""
+
+
+class FlowCondition(Part, frozen=True, kw_only=True):
+    """A condition of a flow, in a form that only depends on what it means: negations stand at comparisons."""
+
+    flow: str
+    """The flow, or the slot that the condition validates."""
+    leads_to: str
+    """What follows if it is true."""
+    meaning: str
+    """The condition."""
+    opposite: str
+    """What is true whenever it is not, in the same form."""
+    text: str
+    """The condition as written."""
+    location: Location
+    """Where it is."""
+
+
 class FlowSteps(Part, frozen=True, kw_only=True):
     """How many steps of a flow the tests name: by the response, question, action or flow of the step."""
 
@@ -41,8 +67,10 @@ class Consistency(Part, frozen=True, kw_only=True):
     """The slots of the domain."""
     responses: Count
     """The responses of the domain."""
-    tests: Count
+    tests: tuple[CheckedTest, ...] = ()
     """The test cases that were compared with the project."""
+    conditions: tuple[FlowCondition, ...] = ()
+    """The conditions of the flows that could be read."""
     inconsistent: tuple[InconsistentTest, ...] = ()
     """Those that can never pass."""
 

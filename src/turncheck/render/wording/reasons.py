@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from turncheck.comparison import gates_on_tests, judged
 from turncheck.comparison.changes import number_of
@@ -260,6 +260,14 @@ def _without_tests(_: judged.Judged, run: _Run) -> str:
     return f"tested: {wording.joined(untested)}, as requested"
 
 
+def _gone_or_inconsistent(gate: judged.Judged, run: _Run) -> str:
+    """``1 test case of the base is gone``; which other tests expect what is not there."""
+    change = run.compared.consistency if run.compared is not None else UNSET
+    gone = len(gate.causes) - (0 if isinstance(change, UnsetType) else len(change.newly))
+    words = f"{count(gone, 'test case')} of the base {'is' if gone == 1 else 'are'} gone"
+    return f"{words}; {inconsistent_in_words(run.report)}" if len(gate.causes) > gone else words
+
+
 _REASONS: Final[Mapping[judged.Why, Callable[[judged.Judged, _Run], str]]] = {
     "": _of_figure,
     "agreement": _of_figure,
@@ -286,6 +294,7 @@ _REASONS: Final[Mapping[judged.Why, Callable[[judged.Judged, _Run], str]]] = {
     "no findings": _no_findings,
     "consistent": lambda _, run: consistent_in_words(run.report),
     "inconsistent": lambda _, run: inconsistent_in_words(run.report),
+    "tests gone": _gone_or_inconsistent,
     "new not known": _new_not_known,
 }
 
@@ -377,7 +386,7 @@ def consistent_in_words(report: Report) -> str:
     flows = f"{count(len(checked.flows), 'flow')} with {count(checked.steps, 'step')}"
     if not checked.tests:
         return f"{flows} checked; there are no tests"
-    tests = f"{count(checked.tests, 'test case')} ({checked.named:,} of the steps are named)"
+    tests = f"{count(len(checked.tests), 'test case')} ({checked.named:,} of the steps are named)"
     return f"{flows} and {tests} checked against each other"
 
 
@@ -387,7 +396,7 @@ def inconsistent_in_words(report: Report) -> str:
     if checked is None:
         return ""
     expect = "expects" if len(checked.inconsistent) == 1 else "expect"
-    return f"{len(checked.inconsistent):,} of {count(checked.tests, 'test case')} {expect} what is not there"
+    return f"{len(checked.inconsistent):,} of {count(len(checked.tests), 'test case')} {expect} what is not there"
 
 
 def _half(lacking: OneSided) -> str:

@@ -341,6 +341,18 @@ _OF_CONDITIONS: Final = (
     ),
 )
 
+_AGAINST_A_BASE: Final = (
+    _check(
+        "flow-condition-turned",
+        "warning",
+        "A change turned a condition around",
+        "It became its opposite, and what follows from it stayed the same: what was reached before is not reached now, and"
+        " the other way round. Where that is meant, the tests that name what follows change as well.",
+        details="Only found against a base, by `run`, the action and `report compare`.",
+        about=("flow", "condition"),
+    ),
+)
+
 _OF_PAYLOADS: Final = (
     _check(
         "flow-payload-invalid",
@@ -394,4 +406,4 @@ _OF_TESTS: Final = (
     ),
 )
 
-CHECKS: Final = (*_OF_FLOWS, *_OF_STEPS, *_OF_NAMES, *_OF_CONDITIONS, *_OF_PAYLOADS, *_OF_TESTS)
+CHECKS: Final = (*_OF_FLOWS, *_OF_STEPS, *_OF_NAMES, *_OF_CONDITIONS, *_AGAINST_A_BASE, *_OF_PAYLOADS, *_OF_TESTS)

@@ -251,6 +251,43 @@ def parts_of(expression: Expression) -> Iterator[Expression]:
                 pass
 
 
+# Conditions in a form that only depends on what they mean.
+
+_OPPOSITE: Final[Mapping[Operator, Operator]] = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+
+def written(expression: Expression, *, negated: bool = False) -> str:
+    """Write a condition, or its opposite, with negations at comparisons and words only.
+
+    >>> written(parse_condition("not (slots.a and slots.b = 1)").root)
+    '(not slots.a or slots.b != 1)'
+    """
+    match expression:
+        case Not(of=inner):
+            return written(inner, negated=not negated)
+        case Joined(operator=operator, left=left, right=right):
+            joined = ("or" if operator == "and" else "and") if negated else operator
+            return f"({written(left, negated=negated)} {joined} {written(right, negated=negated)})"
+        case Compared(operator=operator, left=left, right=right):
+            if negated and operator not in _OPPOSITE:
+                return f"not {_factor(left)} {operator} {_factor(right)}"
+            return f"{_factor(left)} {_OPPOSITE[operator] if negated else operator} {_factor(right)}"
+        case _:
+            return f"{'not ' if negated else ''}{_factor(expression)}"
+
+
+def _factor(factor: Factor) -> str:
+    match factor:
+        case Word(text=text):
+            return text
+        case Value(value=value, special=special):
+            return special or (f"{value:g}" if isinstance(value, float) else repr(value))
+        case Values(values=values):
+            return "{" + " ".join(sorted(map(_factor, values))) + "}"
+        case _:
+            return written(factor)
+
+
 # What can make conditions true: values are tried.
 
 

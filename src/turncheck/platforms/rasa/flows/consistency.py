@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from turncheck.platforms.rasa.flows.conditions import Parsed, written
 from turncheck.platforms.rasa.flows.du_commands import read_command
 from turncheck.platforms.rasa.flows.facts import FlowFacts
 from turncheck.platforms.rasa.flows.more_checks import cases_of
 from turncheck.platforms.rasa.flows.payloads import read_payload
 from turncheck.platforms.rasa.flows.tests import lacking
 from turncheck.project.e2e.model import FlowsAsserted, MessageAsserted
-from turncheck.report.consistency import Consistency, FlowSteps, InconsistentTest
+from turncheck.report.consistency import CheckedTest, Consistency, FlowCondition, FlowSteps, InconsistentTest
 from turncheck.validation.facts import ProjectTests, gather
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from turncheck.platforms.rasa.flows.model import Step
+    from turncheck.platforms.rasa.flows.model import Condition, Flow, Step
     from turncheck.project.e2e.model import Assertion, E2ECase
     from turncheck.project.model import Project
 
@@ -59,9 +60,24 @@ class Checked:
             flows=tuple(self._of_flows()),
             slots=len(domain.slots),
             responses=len(domain.responses),
-            tests=len(self._cases),
+            tests=tuple(CheckedTest(name=case.name, location=case.location) for case in self._cases),
+            conditions=tuple(self._conditions()),
             inconsistent=tuple(first.values()),
         )
+
+    def _conditions(self) -> Iterator[FlowCondition]:
+        for flow in self._facts.all_flows:
+            for condition, leads_to in _leading(flow):
+                parsed = self._facts.parsed(condition)
+                if isinstance(parsed, Parsed):
+                    yield FlowCondition(
+                        flow=flow.slot or flow.name,
+                        leads_to=leads_to,
+                        meaning=written(parsed.root),
+                        opposite=written(parsed.root, negated=True),
+                        text=condition.text,
+                        location=condition.location,
+                    )
 
     def _of_flows(self) -> Iterator[FlowSteps]:
         for flow in self._facts.flows.values():
@@ -73,6 +89,21 @@ class Checked:
 def checked(project: Project, cases: Sequence[E2ECase]) -> Checked | None:
     """Return what was checked; ``None`` if the project has no flows."""
     return Checked(project, cases) if project.flows else None
+
+
+def _leading(flow: Flow) -> Iterator[tuple[Condition, str]]:
+    """Yield the conditions of a flow, and what each leads to."""
+    if flow.guard is not None:
+        yield flow.guard, "the flow"
+    for step in flow.all_steps:
+        for branch in step.branches:
+            if branch.condition is not None:
+                first = branch.steps[0] if branch.steps else None
+                inner = "" if first is None else f"{first.kind} {first.name.name if first.name is not None else ''}"
+                yield branch.condition, inner if branch.step is None else f"step {branch.step.name}"
+        for rejection in step.rejections:
+            if rejection.condition is not None:
+                yield rejection.condition, f"rejection {rejection.utter.name if rejection.utter is not None else ''}"
 
 
 def _keys(step: Step) -> tuple[tuple[str, str], ...]:
