@@ -380,7 +380,7 @@ class Rounds(Generic[Answer]):
         ``counts``: whether it matters how the base fares. Else only what its turns take does, and the base is asked
         first every second time: what is asked again may be answered faster.
         """
-        first = self._one_on_base(test, attempt) if not counts and attempt % 2 else None
+        first = self._one_on_base(test, attempt) if not counts and (test.number + attempt) % 2 else None
         here = self._one(test, attempt)
         there = first or (None if here is None else self._one_on_base(test, attempt))
         if here is None or there is None:
