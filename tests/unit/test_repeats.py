@@ -20,7 +20,15 @@ from tools.simulate_repeats import exact_case
 
 from turncheck.comparison.losses import many_losses, without_runs_before_losses
 from turncheck.comparison.model import ManyLosses
-from turncheck.comparison.repeats import RateTest, RunBesideBase, alarms, rate_test, upper_limit, weigh_pairs
+from turncheck.comparison.repeats import (
+    RateTest,
+    RunBesideBase,
+    alarms,
+    rate_test,
+    typical_rate,
+    upper_limit,
+    weigh_pairs,
+)
 from turncheck.comparison.shares import runs_needed, wilson
 from turncheck.comparison.together import Stratum, p_value_of_losses
 from turncheck.evaluations.answers import LocalAnswers
@@ -955,3 +963,37 @@ def test_the_setting_is_read(given: Any, rules: RepeatRules) -> None:
 def test_what_is_no_rule_is_refused(given: Any, words: str) -> None:
     with pytest.raises(ValueError, match=re.escape(words)):
         read_repeats(given)
+
+
+def test_a_lucky_case_of_a_base_whose_cases_fail_is_no_measure() -> None:
+    """Of 100 cases that fail in a fifth of their runs, one passes all of twenty: it fails again without a change."""
+    lucky, typical = rate_test(0, 20, 0.4), rate_test(0, 20, 0.4, typical_rate(["FPPPP" * 4] * 99 + ["P" * 20]))
+    assert lucky is not None
+    assert typical is not None
+    assert (lucky.worse, typical.usual, round(typical.worse, 3)) == (0.5, 0.2, 0.6)
+    assert lucky.evidence(6, 4) > typical.evidence(6, 4)
+
+
+def test_a_few_broken_cases_of_the_base_say_nothing_of_others() -> None:
+    assert typical_rate(["F" * 20] * 40 + ["P" * 20] * 60) == 0.0
+    assert rate_test(0, 20, 0.4, 0.0) == rate_test(0, 20, 0.4)
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "is_usual"),
+    [
+        ("FPPPP", ".FPPP", True),  # as often on both sides
+        ("FFPPP", ".PFPP", True),
+        ("FFFPP", ".FPPP", False),  # more often here
+        ("FPPP", ".FPP", False),  # too few pairs
+        ("FFFFF", ".FFFF", False),  # what never passes must not pass for a base that does not either
+        ("FPFPF", ".PPPP", False),  # a base that never fails excuses nothing
+    ],
+)
+def test_a_case_whose_base_fails_beside_it_as_often_is_as_usual(here: str, there: str, is_usual: bool) -> None:
+    """The base is asked after the first run."""
+    runs = [
+        RunBesideBase(one == "F", None if other == "." else other == "F")
+        for one, other in zip(here, there, strict=True)
+    ]
+    assert weigh_pairs(runs, 0, 0, 0.4, 0.0001).is_usual == is_usual

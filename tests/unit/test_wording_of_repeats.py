@@ -154,6 +154,25 @@ def test_a_share_of_runs_is_compared_in_turn_with_the_base_where_it_was_asked_so
     assert (metric.judgement == "worse") == (drop > 0)
 
 
+def test_a_share_of_runs_is_not_compared_in_turn_if_only_what_had_failed_was() -> None:
+    """Of the others none had failed, and what fails once rarely fails again: with these runs, no change is a gain."""
+    often = {f"case {number}": Repeats(runs="PPPPF", outcome="flaky") for number in range(20)}
+    passed = {name: Repeats(runs="PP", outcome="passed", base="PPPPF") for name in list(often)[:12]}
+    failed = {
+        name: Repeats(runs="PFpppp", outcome="flaky", base="PPPPFPPPP", in_turn="PPPPPPPP") for name in list(often)[12:]
+    }
+    before, now = (
+        replace(made, e2e=replace(made.e2e, repeats=HowRepeated(first=2, most=30, false_alarms=0.01)))
+        for made in (ran(**often), ran(**passed, **failed))
+        if made.e2e is not None
+    )
+    compared = compare(now, Present(with_changes(before, source=replace(before.source, commit=BASE_COMMIT)), "git"))
+    metric = compared.metric("e2e.pass_at_1")
+    assert metric
+    assert metric.judgement == "noise"
+    assert [round(side or 0.0, 2) for side in metric.sides] == [0.8, 0.8]
+
+
 def repeated_alone(runs: str, cases: int = 8, first: int = 2) -> Report:
     made = ran(**{f"case {number}": Repeats(runs=runs, outcome="passed") for number in range(cases)})
     assert made.e2e is not None

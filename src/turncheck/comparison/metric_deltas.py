@@ -43,8 +43,9 @@ def tested_runs(section: Evaluation, pairs: Iterable[Pair]) -> dict[str, Tested]
     """Judge the figures about runs of an evaluation on the tests that both sides ran several times.
 
     Shares of runs are judged by a permutation test in the direction of their difference, at half the level; flaky tests
-    by how many changed sides. Of tests that were run again in turn with the base, those runs say how both sides fare: a
-    model that drifts lets more runs fail than in the base's report, and hits both alike.
+    by how many changed sides. If all tests were run again in turn with the base, those runs say how both sides fare: a
+    model that drifts lets more runs fail than in the base's report, and hits both alike. If only those were that had
+    failed, nothing can be said with these runs: of the others, none had.
     """
     sides = [
         (base, now)
@@ -54,7 +55,7 @@ def tested_runs(section: Evaluation, pairs: Iterable[Pair]) -> dict[str, Tested]
     if not sides:
         return {}
     before, after = ([side[number] for side in sides] for number in (0, 1))
-    if any(repeats.in_turn for repeats in after):
+    if _are_in_turn(after):
         before, after = map(list, zip(*map(_in_turn, before, after), strict=True))
     tested = {
         f"{section}.flaky": flipped([_is_flaky(repeats) for repeats in before], [_is_flaky(one) for one in after])
@@ -79,6 +80,12 @@ def _tested_turns(tests: Mapping[Evaluation, Matched], seed: int) -> dict[str, T
     )
 
 
+def _are_in_turn(repeated: Sequence[Repeats]) -> bool:
+    """Whether all tests were run in turn with the base, as they are once one was that had not failed."""
+    are_all = bool(repeated) and all(one.in_turn for one in repeated)
+    return are_all or any(one.in_turn and "F" not in one.runs for one in repeated)
+
+
 def _in_turn(base: Repeats, now: Repeats) -> tuple[Repeats, Repeats]:
     """Return the runs of both sides that were made in turn; if there are none of a test, all."""
     if not now.in_turn:
@@ -92,7 +99,7 @@ def _of_runs(runs: str) -> Repeats:
 
 def _judged_in_turn(report: Report) -> set[str]:
     """The figures of runs that are judged by those made in turn with the base."""
-    sections = [name for name in REPEATED if any(repeats.in_turn for repeats in repeats_of(report, name))]
+    sections = [name for name in REPEATED if _are_in_turn(repeats_of(report, name))]
     return {f"{section}.{figure}" for section in sections for figure in (OF_ONE, OF_THREE, "flaky")}
 
 

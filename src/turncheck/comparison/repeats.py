@@ -130,7 +130,7 @@ def _worse_than(usual: float, worth: float) -> float:
 
 
 class RunBesideBase(NamedTuple):
-    """Whether a run failed, and whether the one on the base directly after it did; ``None``: there is none."""
+    """Whether a run failed, and whether the one on the base beside it did; ``None``: there is none."""
 
     failed: bool
     base_failed: bool | None

@@ -36,4 +36,4 @@ class MeasuredRun(Part, frozen=True, kw_only=True, omit_defaults=True):
     turns: tuple[MeasuredTurn, ...]
     """One for each message that was answered, in their order."""
     base: tuple[MeasuredTurn, ...] = ()
-    """The same of the base, if it was asked directly after this run."""
+    """The same of the base, if it was asked beside this run."""

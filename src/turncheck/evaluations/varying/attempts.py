@@ -71,7 +71,7 @@ def by_key(keys: Iterable[Hashable], known: Iterable[tuple[Hashable, BaseRuns]])
 
 
 class Run(NamedTuple, Generic[Answer]):
-    """One run of a test; ``base``: how the base fared directly after it, ``p`` or ``f``, if it was asked.
+    """One run of a test; ``base``: how the base fared beside it, ``p`` or ``f``, if it was asked.
 
     ``why``: why it ended in an error, in one line. ``turns``: what its turns took, and ``base_turns``, those of the
     base.
@@ -100,7 +100,7 @@ class Asked(Protocol[Answer]):
 class RepeatedRun(Struct, frozen=True):
     """One of several runs of a test; ``answer`` is ``None`` if a sentence had none.
 
-    ``base``: whether the base passed directly after it, if it was asked; ``base_turns``: what its turns took.
+    ``base``: whether the base passed beside it, if it was asked; ``base_turns``: what its turns took.
     """
 
     answer: CaseOutcome | Parse | UtteranceAnswer | None
@@ -324,9 +324,10 @@ def in_words(repeats: Repeats, why_no_more: str = "", *, is_compared: bool = Tru
     what runs the base has. ``is_tolerated``: whether the setting ``worth`` lets it be worse.
     """
     if repeats.outcome == "worse":
-        less = "by less than `worth` asks, so that it does not count" if is_tolerated else "by less than `worth` asks"
+        less = "but by less than the setting `worth`"
+        less += ", so that it counts as passed" if is_tolerated else ""
         runs = f"{repeats.passed} of {len(repeats.runs)} runs pass; base {repeats.base_passed} of {len(repeats.base)}"
-        return f"worse, {less}: {runs}; {more_in_words(repeats)}"
+        return f"worse than on the base, {less}: {runs}; {more_in_words(repeats)}"
     base = f"; base {repeats.base_passed} of {len(repeats.base)}" if repeats.base else "; the base has no runs of it"
     why = f" ({why_no_more})" if why_no_more else ""
     runs = count(len(repeats.runs), "run passes", "runs pass")

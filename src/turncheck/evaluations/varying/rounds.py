@@ -302,8 +302,9 @@ class Rounds(Generic[Answer]):
         """Find the runs of the base; also of tests that never failed, which a later change is compared with."""
         begin = self.clock()
         self.find_base([test for test in self.tests if test.runs or test.errors])
+        is_known = any(test.base.runs for test in self.tests)
         for test in self.tests:
-            test.is_compared = True
+            test.is_compared = is_known
         self.typical = repeats.typical_rate(test.base.runs for test in self.tests)
         self.begin += self.clock() - begin
 
@@ -375,12 +376,12 @@ class Rounds(Generic[Answer]):
         return self.measures_base and self.on_base is not None if usual else self._is_run_beside(test)
 
     def _both(self, test: Repeated[Answer], attempt: int, *, counts: bool) -> Run[Answer] | None:
-        """Run a test once here and, directly after, on the base: a model that drifts meanwhile is the same to both.
+        """Run a test once here and once on the base, one directly after the other: a model drifts for both alike.
 
-        ``counts``: whether it matters how the base fares. Else only what its turns take does, and the base is asked
-        first every second time: what is asked again may be answered faster.
+        The base is asked first every second time: what is asked again may be answered faster. ``counts``: whether it
+        matters how the base fares; else only what its turns take does.
         """
-        first = self._one_on_base(test, attempt) if not counts and (test.number + attempt) % 2 else None
+        first = self._one_on_base(test, attempt) if (test.number + attempt) % 2 else None
         here = self._one(test, attempt)
         there = first or (None if here is None else self._one_on_base(test, attempt))
         if here is None or there is None:

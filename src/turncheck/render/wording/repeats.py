@@ -36,7 +36,7 @@ def runs_in_words(repeats: Repeats, *, is_new: bool = False) -> str:
         if not number:
             return f"{errors}{base}"
         errors = f"{errors}, of the others "
-    more = f" ({more_in_words(repeats)})" if repeats.outcome == "worse" else ""
+    more = f"; {more_in_words(repeats)}" if repeats.outcome == "worse" else ""
     return f"{errors}{repeats.passed:,} of {count(number, 'run')} {'passes' if number == 1 else 'pass'}{base}{more}"
 
 
@@ -158,10 +158,10 @@ def worth_of_passing(passed: int, cases: int, times: int, answers: int, flag: st
 
 
 def losses_in_words(losses: ManyLosses) -> str:
-    """``31 of 200 runs fail over all cases, on the base 12 of 400 (p = 0.0004)``."""
+    """``31 of 200 runs fail over all cases, on the base 12 of 400: more than by chance (p = 0.0004)``."""
     p_value = "< 0.0001" if losses.p_value < 0.0001 else f"= {losses.p_value:.2g}"
     tests = {"nlu": "sentences", "batch": "utterances"}.get(losses.kind, "cases")
     return (
         f"{losses.failed:,} of {count(losses.runs, 'run')} fail over all {tests},"
-        f" on the base {losses.base_failed:,} of {losses.base_runs:,} (p {p_value})"
+        f" on the base {losses.base_failed:,} of {losses.base_runs:,}: more than by chance (p {p_value})"
     )
