@@ -26,7 +26,14 @@ def pages() -> list[Path]:
     return [
         *(
             ROOT / name
-            for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
+            for name in (
+                "README.md",
+                "CONTRIBUTING.md",
+                "CHANGELOG.md",
+                "SECURITY.md",
+                "AGENTS.md",
+                "CODE_OF_CONDUCT.md",
+            )
             if (ROOT / name).exists()
         ),
         *sorted((ROOT / "docs").glob("*.md")),

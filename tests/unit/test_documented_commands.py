@@ -61,6 +61,20 @@ def test_commands_are_found_in_indented_and_fenced_examples_and_continued_lines(
     ]
 
 
+INLINE: Final = re.compile(r"`(turncheck [^`]+)`")
+
+
+@pytest.mark.parametrize("name", ["AGENTS.md", "skills/turncheck/SKILL.md"])
+def test_commands_that_agents_are_told_are_accepted(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bot").mkdir()
+    monkeypatch.chdir(tmp_path)
+    told = [shlex.split(line) for line in INLINE.findall((ROOT / name).read_text("utf-8"))]
+    told = [words for words in told if words[-1] != "--help"]
+    assert len(told) > 5
+    for words in told:
+        assert build_parser(*words[1:3]).parse_args(words[1:]).handler, words
+
+
 def test_every_command_and_every_argument_says_what_it_does() -> None:
     silent = []
     parsers = [build_parser()]

@@ -275,13 +275,18 @@ def render_pages(paths: Sequence[Path], baseline: str | None, out: Path | None, 
     out = out or Path(PAGE)
     found = read_baseline(baseline, Network.of(os.environ)) if baseline else None
     links = links_of(find_host(os.environ))
-    page = page_of([_run_to_show(path, found, links) for path in paths])
+    page = page_of([run_to_show(path, found, links) for path in paths])
     write_file(out, page.encoded)
     screen.note(f"Written: {out}")
     return EXIT_OK
 
 
-def _run_to_show(path: Path, baseline: Baseline | None, links: Links) -> Run:
+def run_to_show(path: Path, baseline: Baseline | None, links: Links) -> Run:
+    """Read a report and what was concluded from it; that is concluded again without files that say so.
+
+    Raises:
+        UserError: a document that cannot be read.
+    """
     from turncheck.comparison.compare import as_compared
     from turncheck.comparison.model import Comparison, Missing
     from turncheck.conclude import conclude

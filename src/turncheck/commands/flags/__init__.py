@@ -37,6 +37,9 @@ COMMANDS: Final[Mapping[str, Command]] = {
     ),
     "init": Command("propose a workflow file, settings and first tests", "commands.init.command:add_parsers"),
     "report": Command("compare, render, import, publish and merge reports", "commands.report:add_parsers"),
+    "explain": Command(
+        "print what it takes to repair one test, finding or gate of a run", "commands.explain:add_parsers"
+    ),
     "quarantine": Command("list, add and release tests that are known to fail", "commands.quarantine:add_parsers"),
     "calibrate": Command(
         "measure how far the embedded engine agrees with your own Rasa model, or several engines with each other",
