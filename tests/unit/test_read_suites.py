@@ -381,6 +381,12 @@ def test_a_column_or_key_of_another_case_is_named(tmp_path: Path) -> None:
     assert (refused.code, refused.hint) == ("suite-input-missing", "'Input' should be 'input'.")
 
 
+@pytest.mark.parametrize("name", ["notes.txt", "notes.tsv", "notes.md", "notes.csv"])
+def test_a_named_file_that_is_no_suite_says_what_it_was_read_as(name: str, tmp_path: Path, golden: Golden) -> None:
+    (refused,) = read(tmp_path, "what we said\nmore of it\n", name).findings
+    golden(refused.message)
+
+
 def test_a_value_under_a_column_without_a_name_is_refused(tmp_path: Path) -> None:
     (refused,) = read(tmp_path, "input,intent,,\nhi,A,,\nho,B,x,\n", "a.csv").findings
     assert (refused.code, refused.location.line, refused.location.column) == ("suite-extra-field", 3, 6)

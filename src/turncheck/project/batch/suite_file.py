@@ -193,7 +193,10 @@ def _columns(header: Record, rules: Rules) -> dict[str, int]:
         _open_quote(header.open_quote, rules)
         return {}
     if "input" not in names:
-        message = f"'{rules.path}' has no column 'input'."
+        is_csv = rules.path.lower().endswith(".csv")
+        message = (
+            f"'{rules.path}' {'has' if is_csv else 'is neither .json nor .csv: read as CSV, it has'} no column 'input'."
+        )
         hint = f"{meant_for_input(names) or 'The first line names the columns.'} Write: {','.join(COLUMNS[:-1])}."
         rules.error("suite-header", message, header.location, hint)
         return {}
