@@ -37,6 +37,28 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.parametrize(
+    ("message", "unknown"),
+    [
+        ('/ordr{"size": "large"}', ["ordr"]),
+        ('/order{"sise": "large"}', ["sise"]),
+        ("/faqs/hours", ["faqs"]),
+        ('/gret{"sise": 1, "towns": 2}', ["gret", "sise", "towns"]),
+        ('/order{"size": "large"}', []),
+        ("/restart", []),
+        ("/faq/hours", []),
+        ("/greet@0.9", []),
+        ("hello /ordr", []),
+        ("/ordr{size}", []),
+    ],
+)
+def test_a_case_may_send_what_a_button_sends(message: str, unknown: list[str], project: Path) -> None:
+    (project / CASES).write_text(case(json.dumps({"user": message}), "utter: utter_greet"), encoding="utf-8")
+    found = told(project, strict=True)
+    assert [one.split("'")[1] for one in found] == unknown
+    assert all(one.startswith(f"warning {CASES}:4:5 e2e-unknown-name: ") for one in found)
+
+
 NOBODY = 'version: "3.1"\nnlu:\n- intent: nobody\n  examples: |\n    - hello to all of you\n'
 
 

@@ -14,6 +14,7 @@ from turncheck.messages.phrasing import nearest, suggestion
 from turncheck.project.batch.model import KnownNames, SuiteCase, Suites, comparable
 from turncheck.project.e2e.model import FlowsAsserted, MessageAsserted
 from turncheck.project.e2e.shapes import MESSAGE_KEYS
+from turncheck.validation.names import payload_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -47,6 +48,8 @@ def _all(read: E2ECases, domain: DialogueDomain, flows: Collection[str]) -> list
     for case in read.cases:
         findings += _of_fixtures(case, domain)
         for turn in case.turns:
+            if not flows:
+                findings += _of_message(turn, domain)
             findings += _of_steps(turn, domain)
             for assertion in turn.assertions:
                 findings += _of_assertion(assertion, domain, flows)
@@ -72,6 +75,16 @@ def _of_fixtures(case: E2ECase, domain: DialogueDomain) -> Iterator[Finding]:
         elif filled.slot not in domain.slots:
             message = f"'{MOCKED_TIME}' has no effect: custom actions have the clock of their server."
             yield Finding("e2e-doubtful", "warning", message, filled.location)
+
+
+def _of_message(turn: CaseTurn, domain: DialogueDomain) -> Iterator[Finding]:
+    """Yield what a message such as ``/order{"size": "large"}`` names: with an unknown intent it is read as text."""
+    payload = payload_of(turn.user or "")
+    if payload is not None:
+        intent = payload.intent.partition("/")[0]
+        yield from _unknown(("intent", intent), "a payload", turn.location, domain.used_entities, "warning")
+        for name in payload.entities:
+            yield from _unknown(("entity", name), "a payload", turn.location, domain.domain.entities, "warning")
 
 
 def _of_steps(turn: CaseTurn, domain: DialogueDomain) -> Iterator[Finding]:

@@ -181,6 +181,25 @@ def filled_payload(payload: str) -> str:
     return filled.replace("{{", "{").replace("}}", "}")
 
 
+class Payload(NamedTuple):
+    """What a message that begins with a slash stands for: an intent and the names of entities."""
+
+    intent: str
+    entities: tuple[str, ...]
+
+
+def payload_of(message: str) -> Payload | None:
+    """Return what a user message stands for; ``None`` if it is text, or a payload that cannot be read."""
+    match = _PAYLOAD.fullmatch(message.strip())
+    if match is None or match["rest"]:
+        return None
+    try:
+        entities = json.loads(match["entities"] or "{}")
+    except (ValueError, RecursionError):
+        return None
+    return Payload(match["intent"].strip(), tuple(entities)) if isinstance(entities, dict) else None
+
+
 def _payload(facts: Facts, response: str, payload: str, location: Location) -> Iterator[Finding]:
     match = _PAYLOAD.fullmatch(filled_payload(payload))
     where = f"The payload '{payload}' of a button of '{response}'"
