@@ -203,6 +203,27 @@ def calm_reason(config: Config, flows: Location | None) -> str | None:
     return None if flows is None else f"CALM: flows at {flows}"
 
 
+def is_of_flows(component: Component) -> bool:
+    """Whether a component only serves flows: it makes commands of messages, or decides whether flows get them."""
+    name = _class_name(component)
+    return name in _CALM_COMPONENTS or name.endswith((_COMMAND_GENERATOR, "BasedRouter"))
+
+
+def understands_intents(project: Project) -> bool:
+    """Whether a CALM project also has sentences, and a component of Rasa's own that learns intents from them."""
+    learning = any(
+        _class_name(component).endswith("Classifier") and _class_name(component) != "FallbackClassifier"
+        for component in project.config.pipeline or ()
+    )
+    return learning and any(example.intent and example.text for example in project.nlu.examples)
+
+
+def has_policies_beside_flows(project: Project) -> bool:
+    """Whether a CALM project also has policies of Rasa's open source, and stories or rules for them."""
+    others = [one for one in project.config.policies or () if _class_name(one) not in _CALM_POLICIES]
+    return bool(others) and bool(project.stories or project.rules)
+
+
 def read_flows(root: YamlMapping) -> tuple[tuple[Flow, ...], Location | None]:
     """Return the flows of a file, and where they are."""
     section = root.items.get("flows")

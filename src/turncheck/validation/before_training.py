@@ -245,11 +245,12 @@ def all_unreadable(project: Project) -> Iterator[tuple[str, Finding]]:
     for file in project.files:
         # The schemas are those of Rasa 3: what they do not know in these files is read as in its own version.
         by_schema = project.older is None or file.role not in _WITH_SCHEMA
-        for finding in _lost_of(file, faults.get(file.path, ()), by_schema=by_schema):
+        is_calm = project.calm is not None
+        for finding in _lost_of(file, faults.get(file.path, ()), by_schema=by_schema, is_calm=is_calm):
             yield from ((part, finding) for part in _parts_of(file))
 
 
-def _lost_of(file: ProjectFile, faults: Iterable[Finding], *, by_schema: bool) -> list[Finding]:
+def _lost_of(file: ProjectFile, faults: Iterable[Finding], *, by_schema: bool, is_calm: bool) -> list[Finding]:
     """Return what is lost of one file: what the reader could not read, unknown keys, values of another type.
 
     On types Rasa's schemas are decisive (``by_schema``), if there is one.
@@ -259,7 +260,8 @@ def _lost_of(file: ProjectFile, faults: Iterable[Finding], *, by_schema: bool) -
         lost = [fault for fault in faults if fault.code != "schema-violation" or fault.location in sections]
     else:
         has_schema = file.role != "endpoints" and file.document is not None and file.document.root is not None
-        lost = [fault for fault in faults if not has_schema or fault.code != "schema-violation"] + lost_by_schema(file)
+        lost = [fault for fault in faults if not has_schema or fault.code != "schema-violation"]
+        lost += lost_by_schema(file, is_calm=is_calm)
     if file.role == "domain" and file.is_empty:
         return [found("domain-empty", "There is nothing in the domain.", Location(file.path, 1, 1))]
     if file.source is None and not lost:

@@ -105,7 +105,7 @@ def _schema_faults(file: ProjectFile, root: YamlNode, *, is_calm: bool = False) 
         yield replace(finding, hint=fault.hint)
 
 
-def lost_by_schema(file: ProjectFile) -> list[Finding]:
+def lost_by_schema(file: ProjectFile, *, is_calm: bool = False) -> list[Finding]:
     """Return what a file has that is not read: unknown keys, values of another type, components without a name."""
     document = file.document
     if document is None or document.root is None or document.findings:
@@ -113,7 +113,9 @@ def lost_by_schema(file: ProjectFile) -> list[Finding]:
     losing = {
         fault.location for fault in _faults_by_schema(file, document.root) if fault.loses or file.role == "config"
     }
-    return [finding for finding in _schema_faults(file, document.root) if finding.location in losing] if losing else []
+    if not losing:
+        return []
+    return [one for one in _schema_faults(file, document.root, is_calm=is_calm) if one.location in losing]
 
 
 def _faults_by_schema(file: ProjectFile, root: YamlNode) -> Iterator[Fault]:

@@ -27,6 +27,7 @@ from turncheck.engines.embedded.models import (
 from turncheck.evaluations.kinds import KINDS
 from turncheck.process.output_files import temporary_folder
 from turncheck.project.calibration import trust_in
+from turncheck.project.config import has_policies_beside_flows, understands_intents
 from turncheck.project.rasa_components import unknown_classifier
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import ConfiguredComponent, EngineInfo, Substitution
@@ -75,17 +76,19 @@ class EmbeddedEngine(Engine):
 
     @property
     def capabilities(self) -> Capabilities:
-        """It does not run flows, and learns dialogues from stories and rules, unless there is a model."""
+        """It does not run flows, only what is beside them; dialogues are learnt from stories, if there is no model."""
         calm = self.project.calm and (
             f"{self.project.calm}: the embedded engine does not run CALM assistants"
             " (`engine: rasa` with `--rasa-url` tests a running one; `evaluations: validate` checks only the data)"
         )
         none = None if self.models is not None else calm
-        unjudged = none or self._unjudged
+        no_nlu = None if understands_intents(self.project) else none
+        no_dialogue = None if has_policies_beside_flows(self.project) else none
+        unjudged = no_dialogue or self._unjudged
         return Capabilities(
-            no_nlu=none or self._unclassified,
+            no_nlu=no_nlu or self._unclassified,
             no_dialogue=unjudged or (None if self.models is not None else why_no_dialogue(self.project)),
-            no_conversation=unjudged or self._unclassified,
+            no_conversation=none or unjudged or self._unclassified,
             trained_by_config=True,
             accepts_parses=True,
             stands_in=True,
@@ -122,7 +125,7 @@ class EmbeddedEngine(Engine):
 
     def needs(self, evaluation: Evaluation, *, in_folds: bool = False) -> frozenset[str]:
         """It trains on the project's files: those that an evaluation needs must exist and be complete."""
-        if self.project.calm is not None:
+        if self.project.calm is not None and not understands_intents(self.project):
             return frozenset()  # it is not trained at all
         needed = NLU_PARTS if KINDS[evaluation].of_pipeline else DIALOGUE_PARTS | {"pipeline"}
         return needed if in_folds else needed | {"sentences"}

@@ -1,0 +1,43 @@
+"""An assistant with flows and, beside them, sentences and rules: what is not for flows is judged as anywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from small_project import write_project
+
+from turncheck.engines.embedded.nlu.plan import make_plan
+from turncheck.project.config import has_policies_beside_flows, is_of_flows, understands_intents
+from turncheck.project.reader import read_project
+
+FLOWS = "flows:\n  hours:\n    description: Opening hours.\n    steps:\n      - action: utter_greet\n"
+PIPELINE = "pipeline:\n"
+POLICIES = "policies:\n"
+
+
+def beside_flows(folder: Path, *components: str) -> Path:
+    """A project with NLU and rules that also has flows."""
+    write_project(folder)
+    (folder / "data" / "flows.yml").write_text(FLOWS, encoding="utf-8")
+    config = (folder / "config.yml").read_text(encoding="utf-8")
+    added = "".join(f"- name: {name}\n" for name in components)
+    config = config.replace(PIPELINE, f"{PIPELINE}{added}").replace(POLICIES, f"{POLICIES}- name: FlowPolicy\n")
+    (folder / "config.yml").write_text(config, encoding="utf-8")
+    return folder
+
+
+def test_intents_beside_flows_are_learnt_without_what_is_for_flows(tmp_path: Path) -> None:
+    components = ("IntentBasedRouter", "NLUCommandAdapter", "SearchReadyLLMCommandGenerator")
+    project = read_project(beside_flows(tmp_path, *components))
+    assert project.calm
+    assert understands_intents(project)
+    assert has_policies_beside_flows(project)
+    left_out = {one.component for one in make_plan(project.config).substitutions if one.used is None}
+    assert set(components) <= left_out
+    assert all(is_of_flows(one) for one in project.config.pipeline or () if one.name in components)
+
+
+def test_an_assistant_of_flows_alone_learns_nothing(tmp_path: Path) -> None:
+    folder = beside_flows(tmp_path, "CompactLLMCommandGenerator")
+    (folder / "data" / "nlu.yml").unlink()
+    assert not understands_intents(read_project(folder))
