@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Console
     from turncheck.project.model import Story
     from turncheck.report.evaluations import Evaluation
-    from turncheck.report.model import Core, Nlu, Report, Source
+    from turncheck.report.model import Core, EndToEnd, Nlu, Report, Source
 
 
 def add_import(kinds: argparse._SubParsersAction[Any]) -> None:
@@ -147,7 +147,8 @@ def run_import(
     report = import_results(folder, project, nlu=nlu, stories=stories, source=source, root=root)
     ensure_replaceable(out, ["report.json"])
     write_report(out / "report.json", report)
-    found = [name for name, part in (("NLU", report.nlu), ("stories", report.core)) if part is not None]
+    parts = (("NLU", report.nlu), ("stories", report.core), ("end-to-end cases", report.e2e))
+    found = [name for name, part in parts if part is not None]
     screen.note(f"Written to {out / 'report.json'}: {' and '.join(found)}")
     return EXIT_OK
 
@@ -173,15 +174,18 @@ def import_results(
     files = _Files(folder)
     understood = _nlu(files, _sentence_places(project, nlu))
     core = _core(files, _stories_of(project, stories))
-    if understood is None and core is None:
+    e2e = _e2e(files, project)
+    if understood is None and core is None and e2e is None:
         raise UserError(
-            f"{folder} holds no results of `rasa test`: neither intent_report.json nor story_report.json",
+            f"{folder} holds no results of `rasa test`: neither intent_report.json nor story_report.json nor"
+            " e2e_results_passed.yml",
             hint="Name the folder that `rasa test --out` wrote.",
         )
     reason = "imported: `rasa test` wrote nothing about it"
     missing: list[Evaluation] = ["validate"]
     missing += ["nlu"] if understood is None else []
     missing += ["core"] if core is None else []
+    missing += ["e2e"] if e2e is None else []
     return report_of(
         ProjectInfo(name=shown_path(project.resolve().name), root=root, file=_file_of_all(project)),
         seed=0,
@@ -189,7 +193,8 @@ def import_results(
         engine=EngineInfo(name="rasa", version="unknown", notes=("Measured by `rasa test`, imported from its files.",)),
         nlu=understood,
         core=core,
-        skipped=tuple(Skipped(evaluation=evaluation, reason=reason, no_tests=True) for evaluation in (*missing, "e2e")),
+        e2e=e2e,
+        skipped=tuple(Skipped(evaluation=evaluation, reason=reason, no_tests=True) for evaluation in missing),
     )
 
 
@@ -241,6 +246,18 @@ def _core(files: _Files, stories: dict[str, Story]) -> Core | None:
     )
 
 
+def _e2e(files: _Files, project: Path) -> EndToEnd | None:
+    from turncheck.evaluations.e2e.imported import RESULTS, import_cases
+    from turncheck.project.e2e.cases import read_cases
+    from turncheck.project.testfiles import find_e2e_cases
+
+    found = [text for name in files.matching(RESULTS) if (text := files.text(name)) is not None]
+    if not found:
+        return None
+    cases = read_cases(project, find_e2e_cases(project)).cases
+    return import_cases(found, {case.name: case.location for case in reversed(cases)})
+
+
 def _without_figures(folder: Path, found: str, missing: str) -> UserError:
     return UserError(
         f"{folder} holds {found} without {missing}, which `rasa test` writes beside it",
@@ -276,6 +293,10 @@ class _Files:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+
+    def matching(self, pattern: str) -> list[str]:
+        """Return the names of the files that match a pattern, sorted."""
+        return sorted(path.name for path in self.folder.glob(pattern))
 
     def named_reports(self) -> list[str]:
         """Return what the ``…_report.json`` files are about, sorted."""
