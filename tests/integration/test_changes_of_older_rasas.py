@@ -291,3 +291,32 @@ def test_components_have_the_names_that_the_configuration_has(
     unseen = [one["component"] for one in comparison["unseen_changes"]]
     assert name in {*changed, *unseen}
     assert not {"DucklingEntityExtractor", "CRFEntityExtractor", "DIETClassifier"} & {*changed, *unseen}
+
+
+# --- a fallback that moves from the policies to the pipeline ----------------------------------------------------------
+
+SURE = RASA_1["config.yml"].replace(
+    "- name: KeywordIntentClassifier\n", "- name: CountVectorsFeaturizer\n- name: DIETClassifier\n"
+)
+IN_THE_PIPELINE = SURE.replace("policies:", "- name: FallbackClassifier\n  threshold: 0.95\npolicies:")
+
+
+@pytest.mark.parametrize(
+    ("policy", "is_comparable"),
+    [
+        ("- name: FallbackPolicy\n  nlu_threshold: 0.95\n", False),
+        ("- name: TwoStageFallbackPolicy\n  nlu_threshold: 0.95\n", False),
+        ("- name: rasa.core.policies.fallback.FallbackPolicy\n", False),
+        ("", True),
+    ],
+)
+def test_the_threshold_of_a_policy_is_not_of_the_pipeline(
+    repository: Path, policy: str, *, is_comparable: bool
+) -> None:
+    domain = RASA_1["domain.yml"].replace("- lend\nactions", "- lend\n- out_of_scope\nactions")
+    base = {**RASA_1, "config.yml": SURE + policy, "domain.yml": domain}
+
+    _, verdict, comparison = run(repository, base, {"config.yml": IN_THE_PIPELINE})
+
+    assert (comparison["fallback"] is not None) is is_comparable
+    assert ("no longer understood" in verdict["summary"]) is is_comparable

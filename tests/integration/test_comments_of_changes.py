@@ -281,3 +281,26 @@ def test_a_base_without_an_assistant_is_no_baseline(tmp_path: Path, what: str) -
 
     assert judged.comparison["baseline"]["status"] == "missing"
     assert "has no assistant there" in judged.comparison["baseline"]["reason"]
+
+
+# --- a policy that could not be trained, and is removed with its parameters -------------------------------------------
+
+REFUSED = {
+    "last": "- name: TwoStageFallbackPolicy\n  nlu_threshold: 0.4\n  core_threshold: 0.3\n",
+    "first": "- name: FormPolicy\n  priority: 6\n",
+    "with one parameter": "- name: TwoStageFallbackPolicy\n  nlu_threshold: 0.4\n",
+}
+
+
+@pytest.mark.parametrize("which", REFUSED)
+def test_parameters_of_a_removed_policy_belong_to_no_other(repository: Repository, which: str) -> None:
+    refused = REFUSED[which]
+    other = "- name: MemoizationPolicy\n"
+    stories = {"data/stories.yml": 'version: "3.1"\nstories:\n' + _story("hello", "greet"), R: ""}
+    policies = f"{refused}{other}" if which == "first" else f"{other}{refused}"
+    written = str(WORKSHOP[C]).partition("policies:\n")[0] + "policies:\n"
+
+    judged = repository.judged({**stories, C: written + policies}, {**stories, C: written + other})
+
+    assert {part["change"] for part in judged.comparison["changed_components"]} <= {"removed"}
+    assert not [one for one in judged.comparison["unseen_changes"] if one["parameter"]]

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
 
 _OF_FALLBACKS: Final = "nlu.understood."
 _FALLBACKS: Final = f"{_OF_FALLBACKS}not_understood"
+_FALLBACK_POLICY: Final = re.compile(r"(^|\.)(TwoStage)?FallbackPolicy$")
 _SHARE_OF_A_SHIFT: Final = 0.03
 """Of the sentences, at most this part crosses the threshold by a small shift of all confidences."""
 
@@ -86,6 +87,8 @@ def fallback_change(
     worse = any(metric.name == _FALLBACKS and metric.judgement == "worse" for metric in metrics)
     if thresholds[0] == thresholds[1] and not worse:
         return None
+    if thresholds[0] != thresholds[1] and (_falls_back_by_policy(base) or _falls_back_by_policy(head)):
+        return None
     lost: dict[str, list[SimilarSentences]] = {}
     newly_wrong = []
     for old, new in pairs:
@@ -105,6 +108,12 @@ def fallback_change(
         lost=tuple(LessUnderstood(intent=intent, sentences=tuple(similar)) for intent, similar in by_number),
         newly_wrong=tuple(newly_wrong),
     )
+
+
+def _falls_back_by_policy(report: Report) -> bool:
+    """Whether a policy has the threshold, as in Rasa 1: what the pipeline leaves to it is not understood for that."""
+    parts = report.engine.configured or () if report.engine else ()
+    return any(part.section == "policies" and _FALLBACK_POLICY.search(part.name) for part in parts)
 
 
 def is_less_understood(compared: model.Comparison) -> bool:

@@ -230,6 +230,7 @@ class _Mending:
         self._faults = faults
         self._fence = fence
         self._root, self._other_root = Path(base.project), Path(head.project)
+        self._config = ProjectFolder(self._root).name(Path(base.config or self._root / DEFAULT_CONFIG))
         self._at_first = faults()
         self._renamed: dict[str, str] = {}
         self._doubtful = False
@@ -262,8 +263,7 @@ class _Mending:
                     yield one
 
     def trained(self) -> Repair:
-        config = self._base.config or str(self._root / DEFAULT_CONFIG)
-        paths = [ProjectFolder(self._root).name(Path(config)), *(one.location.path for one in self._at_first)]
+        paths = [self._config, *(one.location.path for one in self._at_first)]
         for path in dict.fromkeys(paths):
             self._mend_file(path)
             if not self._read():
@@ -350,7 +350,8 @@ class _Mending:
         if holds(()):
             return _bytes(text)
         first = min(((one.location.line or 1) for one in self._at_first if one.location.path == path), default=1)
-        hunks = sorted(_hunks(text, new), key=lambda hunk: _distance(hunk, text, first))
+        found = _hunks(text, new, whole_items=path == self._config)
+        hunks = sorted(found, key=lambda hunk: _distance(hunk, text, first))
         by_line = _smallest(_enough(hunks, holds), holds)
         if by_line is None or (parts & _DIALOGUE and not _rewrites_only(text, by_line)):
             return None
@@ -460,8 +461,11 @@ def _is_utf8(content: bytes) -> bool:
 # The difference of two texts, in steps.
 
 
-def _hunks(text: str, new: str) -> list[list[_Step]]:
-    """The differences of two texts: hunks of steps, a line each; lines that are only indented otherwise are one."""
+def _hunks(text: str, new: str, *, whole_items: bool) -> list[list[_Step]]:
+    """The differences of two texts: hunks of steps, a line each; lines that are only indented otherwise are one.
+
+    ``whole_items``: the lines of an item of a list, which was removed or added, are one as well.
+    """
     before, after = _lines(text), _lines(new)
     starts = [0]
     for line in before:
@@ -479,8 +483,31 @@ def _hunks(text: str, new: str) -> list[list[_Step]]:
                 indented.append(edit)
             else:
                 steps.append((edit,))
-        hunks.append([*([tuple(indented)] if indented else []), *steps])
+        by_line = _whole_items(text, steps) if whole_items else steps
+        hunks.append([*([tuple(indented)] if indented else []), *by_line])
     return hunks
+
+
+def _whole_items(text: str, steps: Iterable[_Step]) -> Iterator[_Step]:
+    """The steps; those that remove or add an item of a list are one: its keys belong to no other item."""
+    item: list[_Edit] = []
+    begun = "", 0
+    for edit in (edit for step in steps for edit in step):
+        old = text[edit.start : edit.end]
+        kind, line = "rewritten" if old and edit.text else "removed" if old else "added", old or edit.text
+        indent = len(line) - len(line.lstrip())
+        if item and kind == begun[0] and line.strip() and indent > begun[1]:
+            item.append(edit)
+            continue
+        if item:
+            yield tuple(item)
+        item = []
+        if kind != "rewritten" and line.lstrip().startswith("- "):
+            item, begun = [edit], (kind, indent)
+        else:
+            yield (edit,)
+    if item:
+        yield tuple(item)
 
 
 def _paired(old: Sequence[str], new: Sequence[str], first: int) -> Iterator[tuple[slice, str]]:

@@ -156,7 +156,9 @@ def broken_intents_in_words(compared: Comparison, reported: AbstractSet[str | No
     new = {one.name for one in compared.newly_judged if one.mostly_wrong and one.kind == "intents"}
     pairs = [collision.intents for collision in compared.collisions if not new & set(collision.intents)]
     if not dropped:
-        return f"{_collide(*pairs[0])}{_more(len(pairs) - 1, 'pair')}" if pairs else ""
+        return (
+            f"{_collide(*pairs[0])}{_more(len(pairs) - 1, 'pair')}" if pairs else _dropped_overall(compared, reported)
+        )
     first, others = dropped[0], dropped[1:]
     partner = next((one if other == first else other for one, other in pairs if first in {one, other}), None)
     why = f", which now collides with '{partner}'" if partner is not None else ""
@@ -164,6 +166,13 @@ def broken_intents_in_words(compared: Comparison, reported: AbstractSet[str | No
     apart = [pair for pair in pairs if not set(pair) & set(dropped)]
     collide = f"; {_collide(*apart[0])}" if apart else ""
     return f"a real drop of intent '{first}'{_more(len(others), 'intent')}{why}{collide}"
+
+
+def _dropped_overall(compared: Comparison, reported: AbstractSet[str | None]) -> str:
+    """``a real drop of the accuracy of intents``, where no single one of them really drops."""
+    named = (("nlu.intents.f1", "F1"), ("nlu.intents.accuracy", "accuracy"))
+    worse = {one.name for one in compared.metrics if one.judgement == "worse"} - reported
+    return next((f"a real drop of the {what} of intents" for name, what in named if name in worse), "")
 
 
 def _collide(one: str, other: str) -> str:

@@ -466,7 +466,8 @@ def _badly_understood(comparison: Comparison) -> Reservation:
     if is_less_understood(comparison):
         return "less is understood"
     worse = len(dropped_intents(comparison))
-    return "intents are worse" if worse > 1 else "an intent is worse" if worse else ""
+    overall = worse != 1 and broken_intents_in_words(comparison)
+    return "an intent is worse" if worse == 1 else "intents are worse" if overall else ""
 
 
 def _misunderstood(report: Report, comparison: Comparison | None) -> Reservation:
