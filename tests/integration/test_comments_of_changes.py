@@ -264,6 +264,38 @@ def test_intents_that_become_keys_have_another_name(repository: Repository, whic
     assert renamed == {(f"faq{'_/'[not is_key]}{topic}", f"faq{'_/'[is_key]}{topic}") for topic in topics}
 
 
+# --- entities under a name that is not alike --------------------------------------------------------------------------
+
+PARTS = "".join(f"    - the {part} fell off\n" for part in ("[bell](part)", "[lamp](part)", "[pump](part)"))
+ENTITY_RENAMED: dict[str, tuple[list[Edit], set[tuple[str, str]]]] = {
+    "everywhere": ([(N, "(part)", "(component)"), (D, "- part", "- component")], {("part", "component")}),
+    "and one sentence less": (
+        [(N, "(part)", "(component)"), (N, "    - the [lamp](component) fell off\n", ""), (D, "- part", "- component")],
+        {("part", "component")},
+    ),
+    "to two others": (
+        [
+            (N, "the [", "the [new "),
+            (N, "](part)", "](component)"),
+            (N, "my [saddle](component)", "my [saddle](seat)"),
+            (D, "- part", "- component\n- seat"),
+        ],
+        set(),
+    ),
+}
+
+
+@pytest.mark.parametrize("how", ENTITY_RENAMED)
+def test_an_entity_is_known_by_the_sentences_with_it(repository: Repository, how: str) -> None:
+    edits, renamed = ENTITY_RENAMED[how]
+    base = edited(WORKSHOP, (N, "- intent: rent\n", PARTS + "- intent: rent\n"))
+
+    judged = repository.judged(base, edited(base, *edits))
+
+    assert {(one["old"], one["new"]) for one in judged.comparison["renamed"]} == renamed
+    assert (judged.comparison["stripped"] == []) is bool(renamed)
+
+
 # --- a base that has no assistant, and one with the same fault --------------------------------------------------------
 
 NOTHING_THERE = {

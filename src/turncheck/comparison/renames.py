@@ -32,9 +32,10 @@ _COMMON: Final = 0.5
 def renamed_names(base: Report, head: Report) -> tuple[Renamed, ...]:
     """Return the items whose old name only the base has and whose new name only this side has; each name occurs once.
 
-    Two names mean the same item if the content is the same, if they share half of their training sentences (intents),
-    or if the new name is close to the old one and to no other that is gone. An item that became several
-    (``utter_greet``, now ``utter_greet_en`` and ``utter_greet_fr``) was not renamed to any of them.
+    Two names mean the same item if the content is the same, if they share half of their training sentences (intents;
+    entities share those that they are annotated in), or if the new name is close to the old one and to no other that is
+    gone. What became several (``utter_greet``, now ``utter_greet_en`` and ``utter_greet_fr``) was not renamed to any of
+    them.
     """
     found: list[Renamed] = []
     for kind in KINDS:
@@ -43,12 +44,13 @@ def renamed_names(base: Report, head: Report) -> tuple[Renamed, ...]:
             after = {item.name: item for item in head.coverage[kind].items}
             gone = {name: item for name, item in before.items() if name not in after}
             new = {name: item for name, item in after.items() if name not in before}
-            before_sentences = _sentences(base) if kind == "intents" else {}
+            sentences = (_sentences(base), _sentences(head)) if kind == "intents" else ({}, {})
+            sentences = (_annotated(base), _annotated(head)) if kind == "entities" else sentences
             pairs = {}
             if gone and new and max(len(gone), len(new)) <= _MOST_NAMES:
-                pairs = _pairs(gone, new, before_sentences, _sentences(head))
+                pairs = _pairs(gone, new, *sentences)
             places = {name: item.location for name, item in after.items()}
-            if before_sentences:
+            if kind == "intents" and sentences[0]:
                 places = _defined(head, kind)
                 no_longer = _defined(base, kind).keys() - places.keys() - pairs.keys()
                 pairs |= _moved(no_longer, places.keys() - pairs.values(), base, head)
@@ -216,6 +218,15 @@ def _sentences(report: Report) -> dict[str, frozenset[str]]:
     for sentence in report.training_sentences:
         texts[sentence.intent.partition("/")[0]].add(sentence.text)
     return {intent: frozenset(of_intent) for intent, of_intent in texts.items()}
+
+
+def _annotated(report: Report) -> dict[str, frozenset[str]]:
+    """The sentences with each entity."""
+    texts: dict[str, set[str]] = defaultdict(set)
+    for sentence in report.training_sentences:
+        for entity in sentence.entities:
+            texts[entity].add(sentence.text)
+    return {entity: frozenset(with_it) for entity, with_it in texts.items()}
 
 
 def _common(one: Iterable[str], other: Iterable[str]) -> float:
