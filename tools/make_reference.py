@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from turncheck.cli import build_parser
+from turncheck.gates.table import AUTO, GATES, NONE
 from turncheck.settings.groups import FIRST, GROUPS
 from turncheck.settings.options import default_of, options
 from turncheck.validation.catalogue import CHECKS
@@ -35,6 +36,7 @@ def pages() -> dict[str, str]:
         "settings.md": {"inputs": inputs_table, "outputs": outputs_table},
         "report.md": {"documents": documents},
         "result.md": {"errors": errors_table},
+        "gates.md": {"gates": gates_table},
     }
     filled = {}
     for name, parts in blocks.items():
@@ -93,6 +95,17 @@ def errors_table() -> str:
     errors = [check for check in CHECKS.values() if check.severity == "error"]
     rows = [f"| [`{check.code}`](findings.md#{check.code}) | {_cell(check.title)} |" for check in errors]
     return "\n".join(["| code | what is wrong |", "|---|---|", *rows])
+
+
+def gates_table() -> str:
+    """Return the table of gates: those that `fail-on` names, those with a setting of their own, those always judged."""
+    chosen = [(f"`fail-on: {gate.name}`", gate.manual) for gate in GATES if gate.setting == "fail-on"]
+    others = [(gate.written, gate.manual) for gate in GATES if gate.written]
+    always = [(f"always: `{gate.name}`", gate.manual) for gate in GATES if not (gate.setting or gate.written)]
+    auto = (f"`fail-on: {AUTO}` (default)", "what a change broke; elsewhere, all that is broken")
+    none = (f"`fail-on: {NONE}`", "none of the above")
+    rows = [f"| {setting} | {what} |" for setting, what in (auto, *chosen, none, *others, *always)]
+    return "\n".join(["| setting | what fails the run |", "|---|---|", *rows])
 
 
 def commands() -> str:

@@ -5,6 +5,7 @@
     python tools/new.py engine keyword
     python tools/new.py evaluation tone
     python tools/new.py format tabs
+    python tools/new.py gate new-warnings
     python tools/new.py metric nlu.longest_sentence
     python tools/new.py output csv
     python tools/new.py platform mybots
@@ -258,6 +259,35 @@ FORMAT = Format("TODO: its name", lambda path, _: path.suffix == ".{word}", froz
         (
             Insertion(registry, r"from turncheck\.registry", f"from turncheck.project.formats.{word} import FORMAT\n"),
             Insertion(registry, r'        "other_json": ', f'        "{name}": FORMAT,\n'),
+        ),
+    )
+
+
+def _gate(name: str) -> Skeleton:
+    word = name.replace("-", "_")
+    row = f"""\
+    Gate(
+        name="{name}",
+        about=("warnings",),  # TODO
+        rank=10,  # TODO
+        judged_by="findings.judge_new",  # TODO
+        new=True,  # TODO
+        manual="TODO: what fails the run, as docs/gates.md has it",
+    ),
+"""
+    situations = Path("tests", "unit", "gate_situations.py")
+    situation = f'    # TODO: Situation("what makes {name} fail", report(…), base(…)),\n'
+    return Skeleton(
+        _test(f"gate_{word}", f"The gate `{name}`.", "it"),
+        (
+            Insertion(SOURCE / "gates" / "table.py", r"    SOMETHING_WAS_TESTED,", row),
+            Insertion(situations, r'    Situation\("a file cannot be read"', situation),
+        ),
+        (
+            "If no function in `gates/` judges it: one that does, with its reasons (`Why`).",
+            "What is said for a new reason: the module of that name in `render/wording/reasons/`.",
+            "A section in docs/result.md: what to do if it fails.",
+            "Write the tables: python tools/make_reference.py; python tests/unit/gate_situations.py",
         ),
     )
 
@@ -577,6 +607,7 @@ KINDS: Final = {
     "engine": _engine,
     "evaluation": _evaluation,
     "format": _format,
+    "gate": _gate,
     "metric": _metric,
     "output": _output,
     "platform": _platform,

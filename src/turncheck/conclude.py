@@ -24,7 +24,7 @@ from turncheck.validation.manual import rule_texts
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from turncheck.comparison.judged import Places
+    from turncheck.comparison.rules import Places
     from turncheck.render.links import Links
     from turncheck.render.rendered import Rendered
     from turncheck.render.wording.verdict import Verdict

@@ -12,10 +12,9 @@ from golden_texts import Golden
 from turncheck import __version__
 from turncheck.comparison.compare import compare
 from turncheck.comparison.engines import agreements_of, compared_sentences, confidence_map
-from turncheck.comparison.gates import judge_regression
-from turncheck.comparison.judged import read_rules
 from turncheck.comparison.model import Present
 from turncheck.evaluations.nlu.predictions import Judgement, with_fallbacks
+from turncheck.gates.verdict import judge_gates
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import NOWHERE, Location
 from turncheck.project.calibration import CALIBRATION_FILE, digest_of, read_calibration, trust_in
@@ -170,8 +169,9 @@ def deltas(base: Trust | None, head: Trust | None) -> tuple[str, Any]:
     compared = compare(after, Present(report=before, way="file"))
     delta = compared.metric("nlu.intents.accuracy")
     assert delta is not None
-    (rule,) = read_rules(GateSettings(max_regression=("nlu.intents.accuracy: 0.01",)), {}).regressions
-    return delta.judgement, gate_result(judge_regression(after, compared, rule), after, compared)
+    gates = judge_gates(after, compared, GateSettings(max_regression=("nlu.intents.accuracy: 0.01",)))
+    regression = next(gate for gate in gates if gate.metric is not None)
+    return delta.judgement, gate_result(regression, after, compared)
 
 
 @pytest.mark.parametrize(

@@ -19,13 +19,14 @@ from turncheck.ci.github.context import GitHubContext, PullRequest
 from turncheck.ci.github.host import GitHub
 from turncheck.ci.host import Host
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates_on_tests import judge_gone_tests
-from turncheck.comparison.model import Baseline, Missing, Present, Unreachable
+from turncheck.comparison.model import Baseline, Comparison, Missing, Present, Unreachable
+from turncheck.gates.judged import Judged
+from turncheck.gates.verdict import judge_gates
 from turncheck.messages.errors import UserError
 from turncheck.process.screen import Console
 from turncheck.render.links import Links
 from turncheck.render.wording.failing_clauses import short_reason
-from turncheck.render.wording.reasons import reason_of
+from turncheck.render.wording.reasons.reason import reason_of
 from turncheck.report.model import GateSettings, ProjectInfo, Report, Source
 from turncheck.run.find_baseline import BaselineSearch
 from turncheck.run.inputs import Inputs
@@ -371,6 +372,11 @@ def test_a_base_that_is_known_and_cannot_be_had_is_out_of_reach(
     assert isinstance(found, Unreachable)
 
 
+def gone_tests(compared: Comparison) -> Judged:
+    gates = judge_gates(report(root="bot"), compared, GateSettings(fail_on=("gone-tests",)))
+    return next(gate for gate in gates if gate.name == "gone-tests")
+
+
 def test_of_a_base_that_cannot_be_measured_nothing_is_known(repository: Path) -> None:
     git(repository, "checkout", "-q", "-b", "feature")
     commit(repository, "two")
@@ -381,7 +387,7 @@ def test_of_a_base_that_cannot_be_measured_nothing_is_known(repository: Path) ->
     assert all(one.fault for one in found.report.skipped)
     compared = compare(report(root="bot"), found)
     assert {one.evaluation for one in compared.base_faults} == {"nlu", "core", "e2e", "batch"}
-    gate = judge_gone_tests(report(root="bot"), compared, ())
+    gate = gone_tests(compared)
     assert gate.outcome == "not judged"
     assert "domain.yml is empty" in reason_of(gate, report(root="bot"), compared)
 
@@ -477,4 +483,4 @@ def test_a_bot_whose_base_has_no_report_any_more(repository: Path, golden: Golde
     found = of_a_bot(repository, gone)
     assert isinstance(found, Unreachable)
     comparison = compare(report(root="bot"), found)
-    golden(short_reason(judge_gone_tests(report(root="bot"), comparison, ()), report(root="bot"), comparison))
+    golden(short_reason(gone_tests(comparison), report(root="bot"), comparison))

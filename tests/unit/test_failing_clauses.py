@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from report_builder import report
 
-from turncheck.comparison.judged import Drop, Judged, Regression, Threshold, Value
 from turncheck.comparison.metrics import Measured, MetricDelta
+from turncheck.comparison.rules import Regression, Threshold
+from turncheck.gates.judged import Drop, Judged, Value
+from turncheck.gates.table import GATES
 from turncheck.render.wording.failing_clauses import failing_clauses
 
 LABELS = ["ask (price)", "a, more than b", "x on the examples y", "see you. bye", "a: b", 'q "x"', "a; b"]
@@ -18,8 +20,9 @@ def test_a_metrics_label_is_not_cut_by_its_punctuation(label: str) -> None:
     delta = MetricDelta(name=metric, better="higher", kind="score", value=0.7, base=0.9, delta=-0.2)
     drop = Drop(Regression("", metric, 0.1, significant=False), delta)
     value = Value(Threshold("", metric, ">=", 0.9), Measured(metric, 0.7, "higher", "score", "bootstrap"))
-    gates = [Judged("max-regression: x", "failed", "", (drop,), metric=metric, fails=True)]
-    gates += [Judged("threshold: x", "failed", "", (value,), metric="other", fails=True)]
+    by_name = {gate.name: gate for gate in GATES}
+    gates = [Judged(by_name["max-regression"], "failed", "", (drop,), rule="x", metric=metric, fails=True)]
+    gates += [Judged(by_name["threshold"], "failed", "", (value,), rule="x", metric="other", fails=True)]
 
     clauses = [clause.words for clause in failing_clauses(gates, report(), None)]
 

@@ -15,9 +15,9 @@ from report_builder import BASE_COMMIT, case, coverage, example, finding, report
 
 from turncheck.comparison import significance
 from turncheck.comparison.compare import compare
-from turncheck.comparison.judged import read_rules
 from turncheck.comparison.metrics import find_metric, metrics_of
 from turncheck.comparison.model import Missing, Present, encode
+from turncheck.gates.rules import read_rules
 from turncheck.messages.errors import UserError
 from turncheck.render.wording import figures
 from turncheck.render.wording.gates import judge

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from documentation import fences, pages
 
-from turncheck.comparison.judged import read_rules
+from turncheck.gates.rules import read_rules
 from turncheck.report.model import GateSettings
 from turncheck.settings.file import read_settings_file
 from turncheck.settings.options import Settings, default_of, options

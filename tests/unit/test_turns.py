@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from report_builder import report
 from tools.simulate_turns import Situation, simulated
-
-from turncheck.comparison import turns
 from turncheck.comparison.gates import judge_threshold
 from turncheck.comparison.judged import read_rules, read_threshold
+
+from turncheck.comparison import turns
 from turncheck.comparison.metrics import NotMeasured, find_metric, metrics_of
 from turncheck.comparison.turns import permuted
 from turncheck.evaluations.turns import LEAST_TURNS, P50, P95, interval_of, percentile_of

@@ -11,7 +11,7 @@ from tools.fuzzing.mutations import mutate, odd_text
 from tools.fuzzing.trial import PLANTED, PRIVATE, Trial, as_json
 
 from turncheck.cli import build_parser
-from turncheck.comparison.judged import read_rules
+from turncheck.gates.rules import read_rules
 from turncheck.messages.errors import UserError, user_error_from_os
 from turncheck.process.environment import redact
 from turncheck.run.prepare import prepare

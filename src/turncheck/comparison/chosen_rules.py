@@ -5,17 +5,15 @@ A base that is out of reach or unreadable is not the absence of one: an outage m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
+
+from turncheck.gates.table import AUTO, OF_A_CHANGE, OF_ALL
 
 if TYPE_CHECKING:
     from turncheck.comparison.model import Comparison
     from turncheck.report.model import GateSettings
-
-AUTO: Final = "auto"
-OF_A_CHANGE: Final = ("new-errors", "new-failures")
-OF_ALL: Final = ("errors", "test-failures")
 
 Because = Literal["a base", "only an ancestor", "base out of reach", "base unreadable", "own branch", "no base"]
 

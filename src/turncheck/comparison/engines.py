@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from turncheck.comparison.cases import batch_cases, end_to_end_cases, intent_cases, story_cases
-from turncheck.comparison.judged import read_threshold
+from turncheck.comparison.rules import read_threshold
 from turncheck.messages.errors import UserError
 from turncheck.report.engines import ComparedEngine, ComparedTest, EngineAnswer, EngineGate, EnginesCompared
 from turncheck.report.trust import Agreement, Agreements, ConfidenceMap
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.comparison.cases import Case
-    from turncheck.comparison.judged import Threshold
+    from turncheck.comparison.rules import Threshold
     from turncheck.report.engines import Side, TestKind
     from turncheck.report.model import EntitySpan, Nlu, NluPrediction, Report, Understood
 

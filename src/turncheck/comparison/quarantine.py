@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from turncheck.comparison.changes import CaseChange, ChangedCases
-    from turncheck.comparison.judged import FailedTest
+    from turncheck.comparison.failures import FailedTest
     from turncheck.messages.finding import Location
     from turncheck.report.model import Repeats, Report
 

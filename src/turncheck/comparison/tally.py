@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, UnsetType
 from msgspec.structs import replace
 
-from turncheck.comparison.judged import BadFinding, Cause, FailedTest, FaultOf, Judged, NotRunTest
+from turncheck.comparison.failures import FailedTest, FaultOf, NotRunTest
 from turncheck.comparison.quarantine import entry_of, is_excused
 from turncheck.evaluations.kinds import BY_DEFAULT
 from turncheck.report.evaluations import EVALUATIONS, Evaluation
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from turncheck.report.batch import BatchCase
     from turncheck.report.conversations import CaseResult
@@ -219,18 +219,10 @@ def is_asked_for(report: Report, evaluation: Evaluation) -> bool:
     return evaluation in (report.settings.evaluations or BY_DEFAULT)
 
 
-COULD_BE_RUN: Final = "could-be-run"
-
-
 def faults_of(report: Report, evaluations: Iterable[str] = EVALUATIONS) -> tuple[Skipped, ...]:
     """Return those of these evaluations that did not run because of a fault in the project."""
     asked = frozenset(evaluations)
     return tuple(skipped for skipped in report.skipped if skipped.fault and skipped.evaluation in asked)
-
-
-def judge_could_be_run(faults: Sequence[Skipped]) -> Judged:
-    """What cannot be read or trained completely is not judged in part, and is not a success either."""
-    return Judged(COULD_BE_RUN, "failed", "faults", causes=causes_of(faults))
 
 
 def causes_of(faults: Iterable[Skipped]) -> tuple[FaultOf, ...]:
@@ -242,39 +234,3 @@ def causes_of(faults: Iterable[Skipped]) -> tuple[FaultOf, ...]:
 def cause_of(fault: Skipped, *, named: bool = False) -> FaultOf:
     """Return a fault as the cause of a gate's failure; ``named``: the reason of the gate is this cause."""
     return FaultOf(fault.without_place or fault.reason, location=fault.location, named=named)
-
-
-# Gates that fail only because of what another gate already names: one line, not failures of their own.
-
-
-def with_consequences(gates: Iterable[Judged]) -> tuple[Judged, ...]:
-    """Mark each failing gate whose causes are all named by an earlier gate.
-
-    A figure that is out of bounds is a failure of its own, unless it could not be measured at all.
-    """
-    named: dict[Hashable, str] = {}
-    marked = []
-    for gate in gates:
-        causes = [_keys(cause) for cause in gate.causes] if gate.fails else []
-        before = [next((named[key] for key in keys if key in named), "") for keys in causes]
-        if before and all(before) and (gate.metric is None or set(before) == {COULD_BE_RUN}):
-            marked.append(replace(gate, follows=before[0]))
-        else:
-            own = tuple(cause for cause, by in zip(gate.causes, before, strict=False) if not _is_told(gate, cause, by))
-            marked.append(replace(gate, causes=own) if own else gate)
-            for keys in causes:
-                named |= {key: gate.name for key in keys if key not in named}
-    return tuple(marked)
-
-
-def _is_told(gate: Judged, cause: Cause, by: str) -> bool:
-    """Whether an earlier gate tells a cause: what could not be run, or an error in the data.
-
-    A test that fails at the place of an error is another thing, and a figure has examples of its own.
-    """
-    return by == COULD_BE_RUN or (bool(by) and gate.metric is None and isinstance(cause, BadFinding))
-
-
-def _keys(cause: Cause) -> tuple[Hashable, ...]:
-    """What identifies a cause: for a test, one gate may name the place where it begins, another where it fails."""
-    return (cause,) if cause.location is None else (cause.location, cause)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from msgspec import Struct
 
 from turncheck.comparison.changes import listed_in
-from turncheck.comparison.gates_on_tests import newly_failing_tests
+from turncheck.comparison.failed_tests import newly_failing_tests
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.training_changes import dropped_intents, intent_of
+from turncheck.gates.table import counts_old_failures
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import one_line
 from turncheck.render.case_keys import misunderstood_cases, misunderstood_stories, new_and_old
@@ -99,7 +100,7 @@ def find_remarks(report: Report, comparison: Comparison | None) -> list[Remark]:
         remarks += [_sentence_remark(case, case.location) for case in newly if case.location]
     remarks += old_findings
     # What failed before is only as severe as the gates count it, and never displaces what is new.
-    counts = "test-failures" in report.settings.fail_on
+    counts = counts_old_failures(report.settings.fail_on)
     level: Level = "error" if counts else "warning"
     remarks += _test_remarks(unknown, level=level, failed="failed (perhaps on the base too)")
     remarks += _test_remarks(old, level=level, failed="failed (on the base too)")

@@ -20,7 +20,7 @@ from turncheck.comparison.changes import (
     StrippedIntent,
     listed_in,
 )
-from turncheck.comparison.gates_on_tests import newly_failing_tests, no_longer_checked, tests_because_of
+from turncheck.comparison.failed_tests import newly_failing_tests, no_longer_checked, tests_because_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.tally import faults_of
 from turncheck.comparison.training_changes import dropped_intents, is_likely_misparsed, noise_of, sentences_of

@@ -10,12 +10,13 @@ import msgspec
 from msgspec.structs import replace
 
 from turncheck.comparison.cases import findings_worst_first
-from turncheck.comparison.gates_on_tests import newly_failing_tests
+from turncheck.comparison.failed_tests import newly_failing_tests
 from turncheck.comparison.metric_deltas import is_of_parts
 from turncheck.comparison.metrics import MetricDelta, metrics_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
-from turncheck.comparison.tally import COULD_BE_RUN, lacks_actions
+from turncheck.comparison.tally import lacks_actions
 from turncheck.comparison.training_changes import f1_of_intent, intent_of, is_f1_of_an_intent
+from turncheck.gates.table import counts_old_failures, subject_of
 from turncheck.messages.phrasing import count, on_one_line
 from turncheck.render import case_keys, entries, main_metrics, phrases
 from turncheck.render.batch_text import batch_remarks, tested_at
@@ -78,7 +79,7 @@ def run_sections(
     listed = lists.listed("gates", "Gates", lines, lambda line: line, unfolded=BUILT)
     yield listed.cut(2 * lists.unfolded)
     locations = {finding.location for finding in (report.validation.findings if report.validation else ())}
-    causes = (gate.first_cause for gate in gates if gate.name == COULD_BE_RUN)
+    causes = (gate.first_cause for gate in gates if subject_of(gate.name) == "faults")
     locations |= {cause.location for cause in causes if cause is not None and cause.location is not None}
     reasons = phrases.skipped_by_cause(report.skipped_to_report, locations)
     yield lists.listed("skipped", "Not run", reasons, lambda reason: entries.skipped(*reason), unfolded=BUILT)
@@ -433,7 +434,7 @@ def _without_old(
     sections: Iterable[NeutralSection], report: Report, compared: Comparison
 ) -> tuple[tuple[NeutralSection, ...], Line]:
     kept, counts = [], []
-    listed = {"still_failing"} if "test-failures" in report.settings.fail_on else set()
+    listed = {"still_failing"} if counts_old_failures(report.settings.fail_on) else set()
     listed |= {"still_wrong"} if compared.other_mode else set()
     for section in sections:
         if section.name in _OLD and section.name not in listed:

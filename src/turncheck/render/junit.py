@@ -29,10 +29,11 @@ from msgspec import Struct, UnsetType
 from msgspec.structs import replace
 
 from turncheck.comparison.cases import batch_actual, batch_expected, decisive_step
-from turncheck.comparison.judged import FailedTest
+from turncheck.comparison.failures import FailedTest
 from turncheck.comparison.matching import places_of
 from turncheck.comparison.quarantine import entry_of, is_excused
 from turncheck.comparison.training_changes import dropped_intents, intent_of
+from turncheck.gates.table import subject_of
 from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import count
 from turncheck.render.batch_text import tested_at
@@ -512,7 +513,9 @@ class SuiteWriter:
         """Each gate as a property; as a case too, unless ``others`` show what it fails by."""
         shown = any(suite.counts["failures"] or suite.counts["errors"] for suite in others)
         gates = [
-            gate for gate in verdict.gates if not (shown and gate.outcome == "failed" and gate.name in _FAIL_BY_CASES)
+            gate
+            for gate in verdict.gates
+            if not (shown and gate.outcome == "failed" and subject_of(gate.name) in _CASES)
         ]
         # A gate that the file does not set has no line to show.
         whole = Location(self._whole.path) if self._whole is not None else None
@@ -539,8 +542,8 @@ class SuiteWriter:
         return written
 
 
-_FAIL_BY_CASES: Final = frozenset({"errors", "new-errors", "test-failures", "new-failures"})
-"""Gates that fail by findings and tests, which are cases of their own."""
+_CASES: Final = frozenset({"errors", "tests"})
+"""What gates are about that are cases of their own."""
 
 
 def _runs(result: CaseResult | BatchCase | NluPrediction, flavour: JunitFlavour) -> dict[str, str]:

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from msgspec import UNSET, Struct, UnsetType, structs
 from msgspec.structs import replace
 
-from turncheck.comparison.judged import read_rules
 from turncheck.comparison.quarantine import with_results
 from turncheck.comparison.understood_differently import Suspects, understood_differently, with_messages
 from turncheck.evaluations.core.misunderstood import as_parse, lacks, with_neighbours
 from turncheck.evaluations.kinds import KINDS
+from turncheck.gates.rules import read_rules
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
 from turncheck.project.story_sentences import with_story_sentences

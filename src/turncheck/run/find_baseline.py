@@ -22,9 +22,9 @@ from turncheck.ci.git import Checkout, GitError
 from turncheck.ci.host import Base, CommitFiles, EarlierReports, Host, HostError, PreviousReport
 from turncheck.comparison.changes import SettingChange
 from turncheck.comparison.compare import plugins_in_words
-from turncheck.comparison.judged import read_rules
 from turncheck.comparison.model import Baseline, Missing, Present, Unreachable, Unreadable
 from turncheck.evaluations.kinds import BY_DEFAULT
+from turncheck.gates.rules import read_rules
 from turncheck.messages.errors import INTERRUPTED, MachineError, NoAssistantError, UserError
 from turncheck.messages.finding import shown_path
 from turncheck.messages.phrasing import first_line

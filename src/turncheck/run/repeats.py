@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from turncheck.ci.host import exact_commit
-from turncheck.comparison.judged import Regression, Threshold, read_rules
 from turncheck.comparison.losses import without_runs_before_losses
 from turncheck.comparison.repeats import RunBesideBase, alarm_at, rate_test, weigh_pairs
+from turncheck.comparison.rules import Regression, Threshold
 from turncheck.comparison.shares import runs_needed
 from turncheck.evaluations.answers import units_of
 from turncheck.evaluations.e2e.judging import case_units
@@ -28,6 +28,7 @@ from turncheck.evaluations.varying.base_runner import OnBase
 from turncheck.evaluations.varying.e2e import turns_of
 from turncheck.evaluations.varying.plan import RepeatedTests, RepeatPlan
 from turncheck.evaluations.varying.repeating import Repeating
+from turncheck.gates.rules import read_rules
 from turncheck.messages.errors import EngineError, UserError
 from turncheck.messages.finding import shown_path
 from turncheck.messages.phrasing import count

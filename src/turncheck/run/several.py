@@ -19,9 +19,8 @@ from turncheck.ci.base_files import NoFilesError, files_of_commit
 from turncheck.ci.git import find_checkout
 from turncheck.ci.host import Base, Host, HostError
 from turncheck.ci.hosts import find_host
-from turncheck.comparison.chosen_rules import AUTO
-from turncheck.comparison.gates_on_tests import GONE_TESTS
 from turncheck.conclude import NamedOutcome, Outcome, Outcomes, UnmeasuredAssistant
+from turncheck.gates.table import is_about_tests
 from turncheck.messages.errors import EXIT_INTERRUPTED, UserError, user_error_from_os
 from turncheck.messages.finding import shown_path
 from turncheck.messages.phrasing import count
@@ -52,8 +51,6 @@ if TYPE_CHECKING:
 
 
 # Several assistants of the base: which of this run each is compared with, and which are gone with all their tests.
-
-_ABOUT_TESTS: Final = frozenset({AUTO, GONE_TESTS, "test-failures", "new-failures"})
 
 
 class AssistantsOfBase(msgspec.Struct, frozen=True):
@@ -113,7 +110,7 @@ def assistants_of_base(
             if moved is not None and moved.project.path not in {pair.path for pair in pairs.values()}:
                 pairs[path] = moved.project
     past = {str(folder): pairs[path].path for path, folder in now.items() if path in pairs}
-    if not _ABOUT_TESTS & set(settings.fail_on):
+    if not is_about_tests(settings.fail_on):
         return AssistantsOfBase(past)
     accepted = {os.path.normpath(one) for one in settings.accept_gone}
     kept = {pair.path for pair in pairs.values()}

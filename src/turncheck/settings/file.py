@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
 
+from turncheck.gates.table import SETTINGS
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
 from turncheck.process.foreign_content import foreign_content
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 
 _LIMIT: Final = 1024 * 1024
-_GATES: Final = ("fail-on", "fail-on-warnings", "thresholds", "max-regression", "require")
 _RULES: Final = ("thresholds", "max-regression")
 
 
@@ -79,7 +79,7 @@ def read_settings_file(folder: Path, *, faulty: bool = False) -> SettingsFile:
             values[name] = _below(folder, values[name])
     if values.get("baseline", "auto") not in {"auto", "artifact", "git", "none"}:
         values["baseline"] = _below(folder, values["baseline"])
-    gates = {name: root.key_location(name) for name in _GATES if root.at(name) is not None}
+    gates = {name: root.key_location(name) for name in SETTINGS if root.at(name) is not None}
     return SettingsFile(values, _ignored(root), _rules(root), path, gates)
 
 

@@ -12,11 +12,11 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+from turncheck.gates.table import FAIL_ON
 from turncheck.report.evaluations import EVALUATIONS
 from turncheck.settings.bounds import MOST_BOT_PARALLEL, MOST_FOLDS, MOST_RASA_SERVERS, MOST_SEED, MOST_WORKERS
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.parsers import (
-    FAIL_ON,
     OUTPUT_FORMATS,
     Parser,
     Shard,

@@ -9,6 +9,7 @@ from datetime import date
 from hashlib import blake2b
 from typing import Any, Final
 
+from turncheck.gates.table import FAIL_ON, NONE
 from turncheck.messages.phrasing import not_one_of
 from turncheck.process.environment import Secret, read_secret, remember_guessed
 from turncheck.registry import added_names
@@ -16,10 +17,6 @@ from turncheck.report.evaluations import EVALUATIONS
 from turncheck.settings.bot_presets import PRESETS
 from turncheck.settings.engines import ENGINES
 
-FAIL_ON: Final = (
-    *("errors", "new-errors", "test-failures", "new-failures", "gone-tests", "new-suppressions"),
-    *("auto", "none"),
-)
 OUTPUT_FORMATS: Final = (
     "sarif",
     "codequality",
@@ -149,9 +146,9 @@ def read_fail_on(value: Any) -> tuple[str, ...]:
         words: tuple[str, ...] = words_of(*FAIL_ON)(value)
     except WrongWordError as error:
         raise WrongWordError(str(error), _meant_by(str(value))) from None
-    if "none" in words and len(words) > 1:
-        others = " and ".join(f"'{word}'" for word in words if word != "none")
-        raise WrongWordError(f"'none' cannot be combined with {others}")
+    if NONE in words and len(words) > 1:
+        others = " and ".join(f"'{word}'" for word in words if word != NONE)
+        raise WrongWordError(f"'{NONE}' cannot be combined with {others}")
     return words
 
 

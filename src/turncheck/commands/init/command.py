@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.commands.flags.shared import existing_folder, not_negative
 from turncheck.commands.init.workflows import PROPOSALS, run_of, where_it_runs, workflow
-from turncheck.comparison.chosen_rules import OF_ALL
+from turncheck.gates.table import OF_ALL, subject_of
 from turncheck.messages.errors import EXIT_OK, INTERRUPTED, UserError
 from turncheck.messages.phrasing import count
 from turncheck.process import interrupts
@@ -76,7 +76,8 @@ def _init(namespace: argparse.Namespace) -> int:
 
 _EVALUATIONS: Final = ("validate", "core", "e2e", "batch")
 """What can fail there; how well sentences are understood fails no run without a limit."""
-_GATES: Final = frozenset({*OF_ALL, "could-be-run"})
+_SUBJECTS: Final = frozenset({"errors", "tests", "faults"})
+"""What is wrong there today: what the gates say that are about these."""
 
 
 def counted(folder: Path) -> str:
@@ -135,9 +136,10 @@ def failing_today(folder: Path, screen: Console, seconds: float | None) -> Today
     is_stopped = outcome.report.stopped == INTERRUPTED
     if is_stopped and not is_over.is_set():
         raise KeyboardInterrupt
-    failing = [gate for gate in outcome.verdict.gates if gate.fails and gate.name in _GATES and not gate.follows]
+    gates = [gate for gate in outcome.verdict.gates if gate.fails and not gate.follows]
+    failing = [outcome.run.failing(gate) for gate in gates if subject_of(gate.name) in _SUBJECTS]
     tolerated = [tolerated_in_words(tally) for tally in tallies(outcome.run.report) if tally.tolerated]
-    return Today(tuple(map(outcome.run.failing, failing)), not is_stopped, joined(tolerated))
+    return Today(tuple(failing), not is_stopped, joined(tolerated))
 
 
 def _measured(folder: Path, screen: Console) -> Outcome:

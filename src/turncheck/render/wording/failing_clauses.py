@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct
 
-from turncheck.comparison import gates_on_tests
+from turncheck.comparison import failed_tests
 from turncheck.comparison.changes import number_of
-from turncheck.comparison.judged import BadFinding, Findings, Judged, LossesOverall
+from turncheck.comparison.failures import BadFinding
 from turncheck.comparison.tally import faults_of, tallies
 from turncheck.evaluations.kinds import TESTS
+from turncheck.gates.judged import Findings, Judged, LossesOverall
 from turncheck.messages.phrasing import count, first_line, shortened
 from turncheck.render.wording import tests as wording
 from turncheck.render.wording.causes import because_in_words
 from turncheck.render.wording.changes import old_in_words
 from turncheck.render.wording.figures import NO_BASE
-from turncheck.render.wording.reasons import errors_in_words, reason_in_short, reason_of
+from turncheck.render.wording.reasons.findings import errors_in_words
+from turncheck.render.wording.reasons.reason import reason_in_short, reason_of
 from turncheck.render.wording.repeats import losses_in_words
 
 if TYPE_CHECKING:
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
 
 
 _LONGEST: Final = 120
-TEST_GATES: Final = frozenset({"test-failures", "new-failures"})
 
 Topic = Literal["not run", "partly", "faults", "explained"]
 """What a clause says that no later one has to repeat: that tests were not run, or not completely, because of faults; or
@@ -48,21 +49,13 @@ def cut(text: str) -> str:
     return shortened(text, _LONGEST)
 
 
-def family_of(gate: Judged) -> str:
-    """The setting that a gate is from: ``threshold`` of ``threshold: nlu.intents.f1 >= 0.85``."""
-    return gate.name.partition(":")[0]
-
-
 def short_reason(gate: Judged, report: Report, comparison: Comparison | None) -> str:
     """Say in short why a gate was not judged."""
-    if (gate.needs_base or gate.name == gates_on_tests.GONE_TESTS) and comparison is not None and not comparison.judged:
+    if gate.needs_base and comparison is not None and not comparison.judged:
         if comparison.baseline.remedy:
             return f"{NO_BASE['unreachable']}: {cut(comparison.baseline.remedy)}"
         return NO_BASE.get(comparison.baseline.status, cut(f"no baseline: {comparison.baseline.reason}"))
     return cut(reason_in_short(gate, report, comparison))
-
-
-_ABOUT_ERRORS: Final = frozenset({"errors", gates_on_tests.NEW_ERRORS})
 
 
 def failing_clauses(failing: Sequence[Judged], report: Report, comparison: Comparison | None) -> list[Clause]:
@@ -73,7 +66,7 @@ def failing_clauses(failing: Sequence[Judged], report: Report, comparison: Compa
     for gate in failing:
         if gate.follows:
             continue
-        if gate.name in TEST_GATES and gate.outcome == "failed":
+        if gate.gate.subject == "tests" and gate.outcome == "failed":
             clause = None if tests_named else _failed_tests(gate, report, comparison, failing)
             tests_named = True
         elif gate.metric is not None and gate.metric in metrics:
@@ -103,24 +96,21 @@ def _clauses(gate: Judged, report: Report, comparison: Comparison | None) -> lis
     faults = faults_of(report)
     if gate.outcome == "not judged":
         why = short_reason(gate, report, comparison)
-        not_run = {"not run"} if gate.why == "tests not run" else set()
-        return [Clause(f"{family_of(gate)} not judged ({why})", frozenset({why} | not_run))]
-    if gate.name == "completed":
+        not_run = {"not run"} if gate.why == "not run" else set()
+        return [Clause(f"{gate.gate.name} not judged ({why})", frozenset({why} | not_run))]
+    subject = gate.gate.subject
+    if subject == "the run":
         return [Clause(cut(f"stopped before the end: {first_line(report.stopped or '')}"))]
-    if gate.name == "could-be-run":
+    if subject == "faults":
         partly = {"partly"} if all(skipped.part for skipped in wording.by_cause(faults)[0]) else set()
         words = f"{wording.cause_first(faults)}{_as_on_the_base(faults, comparison)}"
         return [Clause(words, frozenset({"faults", "not run"} | partly))]
-    if gate.name in _ABOUT_ERRORS:
+    if subject == "errors":
         return _about_errors(gate, report, comparison)
     if gate.why == "nothing tested":
         one_by_one = any(tally.not_run for tally in tallies(report))
         return [Clause(_nothing_tested(report), frozenset() if one_by_one else frozenset({"not run"}))]
-    if (
-        gate.name == gates_on_tests.GONE_TESTS
-        and comparison is not None
-        and (words := wording.gone_in_words(report, comparison))
-    ):
+    if subject == "gone tests" and comparison is not None and (words := wording.gone_in_words(report, comparison)):
         return [Clause(words, _says_gone(comparison))]
     says = frozenset({"not run"} if gate.requires else ())
     return [Clause(cut(reason_in_short(gate, report, comparison)), says)]
@@ -144,7 +134,7 @@ def _nothing_tested(report: Report) -> str:
 
 
 def _says_gone(comparison: Comparison) -> frozenset[str]:
-    not_run = any(cases.not_run for _, cases in gates_on_tests.tests_of(comparison))
+    not_run = any(cases.not_run for _, cases in failed_tests.tests_of(comparison))
     lost = any(one.evaluation in TESTS for one in comparison.lost if not one.files)
     return frozenset({"not run"} if not_run or lost else ())
 
@@ -153,23 +143,23 @@ def _about_errors(gate: Judged, report: Report, comparison: Comparison | None) -
     """The errors in the data; a single one is named."""
     single = gate.causes[0] if len(gate.causes) == 1 else None
     if isinstance(single, BadFinding) and single.finding.message:
-        return [Clause(_single_error(single.finding, gate.name, report, comparison))]
+        return [Clause(_single_error(single.finding, gate, report, comparison))]
     findings = next((fact for fact in gate.facts if isinstance(fact, Findings)), None)
     faults = findings.faults if findings else ()
     says = frozenset(
         {"faults", "not run", *(["partly"] if any(fault.part for fault in faults) else [])} if faults else ()
     )
-    if findings is None or gate.name != "errors":
+    if findings is None or gate.gate.new:
         return [Clause(cut(reason_of(gate, report, comparison)), says)]
     *others, last = errors_in_words(findings, comparison)
     return [*map(Clause, others), Clause(last, says)]
 
 
-def _single_error(finding: Finding | FindingChange, gate: str, report: Report, comparison: Comparison | None) -> str:
+def _single_error(finding: Finding | FindingChange, gate: Judged, report: Report, comparison: Comparison | None) -> str:
     """The message of the only error, if it is short, its place, and whether it is old."""
     findings = report.validation.findings if report.validation else ()
     errors = [one for one in findings if one.severity == "error"]
-    old = old_in_words(errors, comparison, "error") if gate == "errors" else ""
+    old = old_in_words(errors, comparison, "error") if not gate.gate.new else ""
     return f"{cut(finding.message.rstrip('.'))} ({finding.location}){old}"
 
 
@@ -179,12 +169,12 @@ def _failed_tests(
     """What failed, separated from what fails on the base too."""
     failed = wording.failed_tallies(report)
     unexpected = wording.unexpected_in_words(tallies(report))
-    errors = 0 if any(one.name in _ABOUT_ERRORS for one in failing) else _new_errors(report, comparison)
-    in_data = f"{count(errors, 'error')} in the data" if errors and gate.name == "new-failures" else ""
+    errors = 0 if any(one.gate.subject == "errors" for one in failing) else _new_errors(report, comparison)
+    in_data = f"{count(errors, 'error')} in the data" if errors and gate.gate.new else ""
     if comparison is None or not comparison.judged:
         why = NO_BASE.get(comparison.baseline.status if comparison else "", "no baseline")
-        all_new = f" ({why}, so all count as new)" if gate.name == "new-failures" else ""
-        if gate.name == "new-failures":
+        all_new = f" ({why}, so all count as new)" if gate.gate.new else ""
+        if gate.gate.new:
             failed = [tally for tally in tallies(report) if tally.failed or tally.tolerated]
         words = wording.all_failed_of if all_new else wording.failed_of
         parts = [f"{wording.joined(map(words, failed))} failed"] if failed else []
@@ -194,8 +184,8 @@ def _failed_tests(
     new = wording.newly_failing(report, comparison)
     losses = [losses_in_words(fact.losses) for fact in gate.facts if isinstance(fact, LossesOverall)]
     old = sum(len(tally.failed) + len(tally.tolerated) for tally in tallies(report))
-    old -= sum(1 + test.copies for test in gates_on_tests.unknown_tests(report, comparison))
-    old -= sum(number_of(gates_on_tests.failing_of(report, cases)) for _, cases in gates_on_tests.tests_of(comparison))
+    old -= sum(1 + test.copies for test in failed_tests.unknown_tests(report, comparison))
+    old -= sum(number_of(failed_tests.failing_of(report, cases)) for _, cases in failed_tests.tests_of(comparison))
     data = [f"{in_data} that the base does not have"] if in_data else []
     if not new and not data:
         old_failures = [f"{wording.joined(map(wording.failed_of, failed))} failed (on the base too)"] if failed else []
@@ -212,20 +202,20 @@ def _failed_tests(
 
 def _why_newly_failing(comparison: Comparison) -> str:
     """Why tests newly fail; nothing is guessed about those that an error in the data explains."""
-    by_error = gates_on_tests.tests_because_of(comparison).values()
+    by_error = failed_tests.tests_because_of(comparison).values()
     explained = {id(case) for tests in by_error for _, case in tests}
-    cases = [case for _, case in gates_on_tests.newly_failing_tests(comparison)]
+    cases = [case for _, case in failed_tests.newly_failing_tests(comparison)]
     return because_in_words(cases, {place for place, case in enumerate(cases) if id(case) in explained})
 
 
 def _because_of_errors(failing: Sequence[Judged], comparison: Comparison) -> str:
     """``because of it ``, if the errors in the data, which the line names first, explain all newly failing tests."""
-    if failing[0].name not in _ABOUT_ERRORS or comparison.base_lacks:
+    if failing[0].gate.subject != "errors" or comparison.base_lacks:
         return ""
-    explained = gates_on_tests.tests_because_of(comparison)
+    explained = failed_tests.tests_because_of(comparison)
     places = {cause.location for cause in failing[0].causes}
     if sum(len(tests) for place, tests in explained.items() if place in places) < len(
-        gates_on_tests.newly_failing_tests(comparison)
+        failed_tests.newly_failing_tests(comparison)
     ):
         return ""
     return "because of it " if len(failing[0].causes) == 1 else "because of them "

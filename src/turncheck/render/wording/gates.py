@@ -7,24 +7,38 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from msgspec import UNSET, UnsetType
 
-from turncheck.comparison import judged
-from turncheck.comparison.chosen_rules import AUTO, Because, because, with_chosen
+from turncheck.comparison.chosen_rules import Because, because, with_chosen
 from turncheck.comparison.compare import as_compared
-from turncheck.comparison.gates import counted_by, judge_gates
+from turncheck.comparison.failures import (
+    BadFinding,
+    FailedTest,
+    FaultOf,
+    GoneTest,
+    NoLongerMeasured,
+    NotRunTest,
+    Uncovered,
+    WrongSentence,
+)
 from turncheck.evaluations.kinds import CASES, TESTS
+from turncheck.gates.table import AUTO
+from turncheck.gates.verdict import counted_by, judge_gates
 from turncheck.render.wording.figures import expected_got
-from turncheck.render.wording.reasons import lost_assistant, lost_evaluation, reason_of
+from turncheck.render.wording.reasons.reason import reason_of
+from turncheck.render.wording.reasons.tests import lost_assistant, lost_evaluation
 from turncheck.render.wording.summary import reservation, summarize
 from turncheck.render.wording.tests import failed_test, names_of, removed_test_text
 from turncheck.render.wording.verdict import ChosenRules, FailedBy, GateResult, Verdict
 
 if TYPE_CHECKING:
+    from turncheck.comparison.failures import Cause
     from turncheck.comparison.model import Comparison
+    from turncheck.comparison.rules import Places
+    from turncheck.gates.judged import Judged
     from turncheck.report.model import GateSettings, Report
 
 
 def judge(
-    report: Report, comparison: Comparison | None, settings: GateSettings, places: judged.Places = MappingProxyType({})
+    report: Report, comparison: Comparison | None, settings: GateSettings, places: Places = MappingProxyType({})
 ) -> Verdict:
     """Judge all gates and say how it went; ``places`` says where they are set.
 
@@ -64,7 +78,7 @@ def _chosen(settings: GateSettings, comparison: Comparison | None) -> ChosenRule
     return ChosenRules(fail_on=fail_on, because=_BECAUSE[because(comparison)])
 
 
-def gate_result(gate: judged.Judged, report: Report, comparison: Comparison | None) -> GateResult:
+def gate_result(gate: Judged, report: Report, comparison: Comparison | None) -> GateResult:
     """Write a gate as ``verdict.json`` has it."""
     reason = reason_of(gate, report, comparison)
     brief = reason_of(gate, report, comparison, brief=True)
@@ -82,31 +96,31 @@ def gate_result(gate: judged.Judged, report: Report, comparison: Comparison | No
     )
 
 
-def failed_by(cause: judged.Cause) -> FailedBy:
+def failed_by(cause: Cause) -> FailedBy:
     """Say in a few words what made a gate fail."""
     match cause:
-        case judged.FailedTest():
+        case FailedTest():
             what = failed_test(cause)
-        case judged.NotRunTest(evaluation, name, reason):
+        case NotRunTest(evaluation, name, reason):
             how = "is unclear" if cause.is_unclear else "was not run"
             what = f"{CASES[evaluation][0]} {name} {how}{f': {reason}' if reason else ''}"
             is_told = bool(reason) and evaluation == "e2e" and not cause.is_unclear
             return FailedBy(what=what, location=cause.location, not_run=True if is_told else UNSET)
-        case judged.GoneTest(evaluation, _, case, commit):
+        case GoneTest(evaluation, _, case, commit):
             what = removed_test_text(TESTS[evaluation][0], case, commit)
-        case judged.BadFinding(finding, message, advises):
+        case BadFinding(finding, message, advises):
             what = f"{finding.code}: {message} {finding.hint}".strip() if advises else f"{finding.code}: {message}"
             return FailedBy(what=what, location=finding.location, message=finding.message if advises else "")
-        case judged.FaultOf(reason, skipped, named):
+        case FaultOf(reason, skipped, named):
             were = "was" if len(skipped) == 1 else "were"
             what = f"{names_of(skipped)} {were} skipped: {reason}" if skipped else reason
             is_named, is_skipped = True if named else UNSET, True if skipped else UNSET
             return FailedBy(what=what, location=cause.location, named=is_named, not_run=is_skipped)
-        case judged.WrongSentence(text, expected, got):
+        case WrongSentence(text, expected, got):
             what = f"{text}: {expected_got(expected, got or 'no intent')}"
-        case judged.Uncovered(kind, name):
+        case Uncovered(kind, name):
             what = f"{kind}: {name}" if kind else name
-        case judged.NoLongerMeasured(gone):
+        case NoLongerMeasured(gone):
             what = lost_assistant(gone) if isinstance(gone, str) else lost_evaluation(gone, faulty=False)
             return FailedBy(what=what, named=True)
         case _:

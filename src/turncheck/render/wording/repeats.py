@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import UnsetType
 
-from turncheck.comparison.gates_on_tests import failing_of, tests_of
+from turncheck.comparison.failed_tests import failing_of, tests_of
 from turncheck.comparison.shares import more_in_words
 from turncheck.evaluations.kind import REPEATED, how_repeated, repeats_of
 from turncheck.evaluations.kinds import CASES

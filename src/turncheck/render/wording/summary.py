@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from turncheck.comparison import gates_on_tests
+from turncheck.comparison import failed_tests
 from turncheck.comparison.changes import CaseChange, ChangedCases, number_of
 from turncheck.comparison.compare import is_less_understood
-from turncheck.comparison.consistent_tests import CONSISTENT, consistency_of
-from turncheck.comparison.judged import BadFinding
+from turncheck.comparison.consistent_tests import consistency_of
+from turncheck.comparison.failures import BadFinding
 from turncheck.comparison.tally import Tally, faults_of, tallies
 from turncheck.comparison.training_changes import dropped_intents, is_likely_misparsed, noise_of, sentences_of
 from turncheck.evaluations.kinds import TESTS, WITHOUT_TESTS
@@ -25,22 +25,21 @@ from turncheck.render.wording.changes import (
     unseen_in_words,
 )
 from turncheck.render.wording.failing_clauses import (
-    TEST_GATES,
     Clause,
     and_more,
     failing_clauses,
-    family_of,
     short_reason,
 )
 from turncheck.render.wording.newly_judged import mostly_wrong, mostly_wrong_in_words
-from turncheck.render.wording.reasons import STAND_IN, consistent_in_words
+from turncheck.render.wording.reasons.consistency import consistent_in_words
+from turncheck.render.wording.reasons.tests import STAND_IN
 from turncheck.render.wording.repeats import repeats_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from turncheck.comparison.judged import Judged
     from turncheck.comparison.model import Comparison
+    from turncheck.gates.judged import Judged
     from turncheck.render.wording.verdict import Reservation
     from turncheck.report.model import GateSettings, Report
 
@@ -52,7 +51,7 @@ ON_BASE_TOO: Final = "on the base too"
 
 def accepted_in_words(report: Report, compared: Comparison | None, gates: Sequence[Judged]) -> str:
     """Tests that are gone and were allowed to go."""
-    passed = any(gate.name == gates_on_tests.GONE_TESTS and gate.outcome == "passed" for gate in gates)
+    passed = any(gate.gate.subject == "gone tests" and gate.outcome == "passed" for gate in gates)
     gone = wording.gone_in_words(report, compared) if compared is not None and passed else ""
     return f"{gone} (accepted)" if gone else ""
 
@@ -60,7 +59,7 @@ def accepted_in_words(report: Report, compared: Comparison | None, gates: Sequen
 def _passed(report: Report, compared: Comparison | None) -> Clause:
     """What was tested; if something failed, without how much passed, which the next clause says."""
     found = tallies(report)
-    if consistency_of(report) is not None and gates_on_tests.is_nothing_run(report):
+    if consistency_of(report) is not None and failed_tests.is_nothing_run(report):
         return Clause(_tested(report, compared))
     if none_ran := [tally for tally in found if tally.none_ran]:
         others = [tally for tally in found if tally.ran and not tally.failed]
@@ -69,7 +68,7 @@ def _passed(report: Report, compared: Comparison | None) -> Clause:
         words = ", ".join([*map(wording.not_run_in_words, none_ran), *passed, *held])
         return Clause(words, frozenset({"not run"}))
     if any(tally.failed for tally in found):
-        unknown = compared is not None and gates_on_tests.unknown_tests(report, compared)
+        unknown = compared is not None and failed_tests.unknown_tests(report, compared)
         nothing_new = compared is not None and not unknown and not wording.newly_failing(report, compared)
         return Clause("nothing fails that passed on the base" if nothing_new else _right_intents(report))
     return Clause(_tested(report, compared))
@@ -94,7 +93,7 @@ def _tested(report: Report, compared: Comparison | None) -> str:
         passed_line += f", {wording.joined(held)}"
     if intents := _right_intents(report):
         return f"{passed_line}, {intents}" if passed_line else intents
-    if not passed_line and (judged := gates_on_tests.judged_without_tests(report)):
+    if not passed_line and (judged := failed_tests.judged_without_tests(report)):
         findings = [f"{count(len(report.validation.findings), 'finding')} in the data"] if report.validation else []
         others = [f"{WITHOUT_TESTS[one]} measured" for one in judged if one != "validate"]
         return f"{', '.join([*findings, *others])}, nothing else was asked for"
@@ -117,33 +116,34 @@ def uncounted_clauses(
     report: Report, compared: Comparison | None, gates: Sequence[Judged], settings: GateSettings
 ) -> list[str]:
     """Failures that do not fail any gate, and why not."""
-    judged_by = {gate.name for gate in gates}
-    fails = {gate.name for gate in gates if gate.fails}
+    tests = [gate for gate in gates if gate.gate.subject == "tests"]
+    tests_fail = any(gate.fails for gate in tests)
     why = f"fail-on: {', '.join(settings.fail_on) or 'none'}"
     parts = []
-    if wording.failed_tallies(report) and not fails & TEST_GATES:
+    if wording.failed_tallies(report) and not tests_fail:
         failed = [tally for tally in tallies(report) if tally.failed or tally.tolerated]
         kinds = wording.joined(wording.counted(tally, len(tally.failed) + len(tally.tolerated)) for tally in failed)
         number = sum(len(tally.failed) + len(tally.tolerated) for tally in failed)
-        if compared is not None and (unknown := gates_on_tests.unknown_tests(report, compared)):
+        if compared is not None and (unknown := failed_tests.unknown_tests(report, compared)):
             old = number - sum(1 + test.copies for test in unknown)
             more = f", {old:,} of them on the base too" if old > 0 else ""
-            more = " on the repaired base too" if gates_on_tests.only_failing_if_repaired(compared) else more
+            more = " on the repaired base too" if failed_tests.only_failing_if_repaired(compared) else more
             parts.append(f"{kinds} {'fails' if number == 1 else 'fail'}{more}")
-        elif "new-failures" in judged_by and compared is not None:
+        elif any(gate.gate.new for gate in tests) and compared is not None:
             parts.append(f"{kinds} {'fails' if number == 1 else 'fail'} on the base too")
         else:
             parts.append(
                 f"{wording.joined(map(wording.all_failed_of, failed))} failed and "
                 f"{'does' if number == 1 else 'do'} not count ({why})"
             )
-    elif compared is not None and not fails & TEST_GATES and (newly := wording.newly_failing(report, compared)):
+    elif compared is not None and not tests_fail and (newly := wording.newly_failing(report, compared)):
         why = STAND_IN if report.tolerates_batch_failures else why
         parts.append(f"{wording.joined(newly)}, which does not count ({why})")
     errors = _errors_besides_faults(report)
-    if errors and "errors" not in judged_by and not {"new-failures", gates_on_tests.NEW_ERRORS} & fails:
+    about_errors = [gate for gate in gates if "errors" in gate.gate.about]
+    if errors and not any(gate.fails or not gate.gate.new for gate in about_errors):
         does = "does" if errors == 1 else "do"
-        old = bool({"new-failures", gates_on_tests.NEW_ERRORS} & judged_by) and compared is not None
+        old = bool(about_errors) and compared is not None
         hidden = compared.unknown_findings if compared is not None else ()
         may_be_old = any(finding.severity == "error" for finding in hidden)
         also = (
@@ -154,7 +154,11 @@ def uncounted_clauses(
             else f"that {does} not count{'' if parts else f' ({why})'}"
         )
         parts.append(f"{count(errors, 'error')} in the data {also}")
-    if compared is not None and compared.new_suppressions and gates_on_tests.NEW_SUPPRESSIONS not in fails:
+    if (
+        compared is not None
+        and compared.new_suppressions
+        and not any(gate.fails and gate.gate.subject == "suppressions" for gate in gates)
+    ):
         parts.append(suppressed_in_words(compared.new_suppressions))
     if compared is not None and (gone := gone_unjudged(report, compared, gates)):
         parts.append(f"{gone} and not counted ({why})")
@@ -171,14 +175,12 @@ def _errors_besides_faults(report: Report) -> int:
 
 def gone_unjudged(report: Report, compared: Comparison, gates: Sequence[Judged]) -> str:
     """Tests that are gone, if no gate is about that."""
-    return (
-        "" if any(gate.name == gates_on_tests.GONE_TESTS for gate in gates) else wording.gone_in_words(report, compared)
-    )
+    return "" if any(gate.gate.subject == "gone tests" for gate in gates) else wording.gone_in_words(report, compared)
 
 
 def _all_misunderstood(report: Report, compared: Comparison | None) -> str:
     """Tests that only a sentence keeps from passing, if they do not count as failed."""
-    new = dict(gates_on_tests.newly_misunderstood(report, compared))
+    new = dict(failed_tests.newly_misunderstood(report, compared))
     found = [tally for tally in tallies(report) if tally.misunderstood]
     if compared is None:
         return wording.joined(wording.misunderstood_in_words(tally) for tally in found)
@@ -188,7 +190,7 @@ def _all_misunderstood(report: Report, compared: Comparison | None) -> str:
 def _newly_misunderstood(tally: Tally, cases: Sequence[CaseChange], compared: Comparison) -> str:
     """The misunderstood tests of one kind: how many are new, whether that may be noise, and how many are old."""
     new, added = number_of(cases), number_of(case for case in cases if case.base_location is None)
-    better = number_of(_only_misunderstood_now(dict(gates_on_tests.tests_of(compared))[tally.evaluation]))
+    better = number_of(_only_misunderstood_now(dict(failed_tests.tests_of(compared))[tally.evaluation]))
     old = len(tally.misunderstood) - new - better
     if not new:
         parts = [f"{wording.counted(tally, old)} misunderstood {ON_BASE_TOO}"] if old > 0 else []
@@ -220,7 +222,7 @@ def left_open(report: Report, comparison: Comparison | None, gates: Sequence[Jud
     if "faults" in says:
         waiting = [gate for gate in waiting if gate.why != "base faults"]
     if waiting:
-        names = {family_of(gate) for gate in waiting}
+        names = {gate.gate.name for gate in waiting}
         what = names.pop() if len(names) == 1 else count(len(waiting), "gate")
         why = short_reason(waiting[0], report, comparison)
         open_ends.append(f"{what} not judged" if why in says else f"{what} not judged ({why})")
@@ -234,15 +236,15 @@ def not_judged(report: Report, gates: Sequence[Judged]) -> list[Judged]:
     are gates about the data of an imported report, which has none to judge.
     """
     without_data = any(skipped.evaluation == "validate" and skipped.no_tests for skipped in report.skipped)
-    said_elsewhere = TEST_GATES | (
-        {gates_on_tests.GONE_TESTS, "something-was-tested"} if report.stopped is not None else frozenset()
-    )
-    said_elsewhere -= {gate.name for gate in gates if gate.why == "hidden on base"}
-    left_out = said_elsewhere | (
-        {"errors", gates_on_tests.NEW_ERRORS, "fail-on-warnings"} if without_data else frozenset()
-    )
+    said_elsewhere = {"tests"} | ({"gone tests", "anything tested"} if report.stopped is not None else set())
+
+    def is_left_out(gate: Judged) -> bool:
+        if gate.gate.subject in {"errors", "warnings"}:
+            return without_data
+        return gate.gate.subject in said_elsewhere and gate.why != "hidden on base"
+
     open_gates = (gate for gate in gates if gate.outcome == "not judged" and not gate.fails)
-    return [gate for gate in open_gates if gate.name not in left_out]
+    return [gate for gate in open_gates if not is_left_out(gate)]
 
 
 def trained_on(report: Report, compared: Comparison | None) -> str:
@@ -268,11 +270,11 @@ def changes(report: Report, compared: Comparison, failing: Sequence[Judged]) -> 
     if f1 and f1.delta is not None and f1.judgement in {"better", "worse"} and f1.name not in about:
         parts.append(f"the intents are really {f1.judgement}")
     parts += _sentences_that_changed_sides(compared)
-    better = [case for _, cases in gates_on_tests.tests_of(compared) for case in cases.better]
+    better = [case for _, cases in failed_tests.tests_of(compared) for case in cases.better]
     if not failing and (repaired := number_of(case for case in better if case.passed)):
         parts.append(f"{count(repaired, 'test')} newly right")
     if edited := edited_tests(compared):
-        copies = sum(bool(case.copy_of) for _, cases in gates_on_tests.tests_of(compared) for case in cases.edited)
+        copies = sum(bool(case.copy_of) for _, cases in failed_tests.tests_of(compared) for case in cases.edited)
         alike = f" ({copies:,} {'says' if copies == 1 else 'say'} the same as another one now)" if copies else ""
         parts.append(f"{count(edited, 'test')} edited{alike}")
     if parts:
@@ -285,7 +287,7 @@ def changes(report: Report, compared: Comparison, failing: Sequence[Judged]) -> 
         return []
     if worse := sum(metric.judgement == "worse" and not metric.by_cases for metric in compared.metrics):
         return [f"{count(worse, 'figure')} worse than on the base"]
-    if gates_on_tests.unclear_tests(report):  # nobody knows
+    if failed_tests.unclear_tests(report):  # nobody knows
         return []
     return ["no case changed sides against the base" if compared.changed else "nothing changed against the base"]
 
@@ -322,7 +324,7 @@ def _some_of(number: int, noisy: int, new: int) -> str:
 
 def edited_tests(comparison: Comparison) -> int:
     """How many tests a change edits."""
-    return sum(_edited(cases) for _, cases in gates_on_tests.tests_of(comparison))
+    return sum(_edited(cases) for _, cases in failed_tests.tests_of(comparison))
 
 
 def _edited(cases: ChangedCases) -> int:
@@ -334,34 +336,20 @@ _MANY_ANNOTATIONS: Final = 3
 """One or two annotations that are gone are usually a correction."""
 _MOST: Final = 3
 """The largest number of clauses in the line."""
-_ORDER: Final = (
-    "completed",
-    "could-be-run",
-    "errors",
-    gates_on_tests.NEW_ERRORS,
-    gates_on_tests.NEW_SUPPRESSIONS,
-    "new-failures",
-    "test-failures",
-    gates_on_tests.GONE_TESTS,
-    CONSISTENT,
-    "something-was-tested",
-    "require",
-)
-"""The order in which failing gates are named: causes before symptoms, gates about figures last."""
 
 
 def summarize(report: Report, comparison: Comparison | None, gates: Sequence[Judged], settings: GateSettings) -> str:
     """Say what happened: first what broke, or what passed; then what failed and does not count; then what is open."""
     compared = comparison if comparison and comparison.judged else None
-    failing = sorted((gate for gate in gates if gate.fails), key=_rank)
+    failing = sorted((gate for gate in gates if gate.fails), key=lambda gate: gate.gate.rank)
     about = {gate.metric for gate in failing}
     intents = broken_intents_in_words(compared, about) if compared else ""
     new = mostly_wrong_in_words(compared) if compared else ""
     misunderstood = _all_misunderstood(report, compared)
-    tests_fail = any(gate.name in TEST_GATES for gate in failing)
+    tests_fail = any(gate.gate.subject == "tests" for gate in failing)
     clauses = and_more(failing_clauses(failing, report, comparison), max(1, _MOST - bool(intents)))
-    cut = 0 if failing and failing[0].name in TEST_GATES else 1
-    newly = bool(gates_on_tests.newly_misunderstood(report, comparison))
+    cut = 0 if failing and failing[0].gate.subject == "tests" else 1
+    newly = bool(failed_tests.newly_misunderstood(report, comparison))
     away = [Clause(words) for words in taken_away_in_words(report, compared, _named(failing))] if compared else []
     is_news = bool(clauses or intents or new or _misunderstood(report, comparison))
     if is_news:
@@ -393,7 +381,8 @@ def summarize(report: Report, comparison: Comparison | None, gates: Sequence[Jud
 
 def _named(failing: Sequence[Judged]) -> frozenset[str]:
     """The names that the only error in the data is about, which the line quotes."""
-    quoted = (gate.causes[0] for gate in failing if gate.name == gates_on_tests.NEW_ERRORS and len(gate.causes) == 1)
+    about_errors = (gate for gate in failing if gate.gate.subject == "errors" and gate.gate.new)
+    quoted = (gate.causes[0] for gate in about_errors if len(gate.causes) == 1)
     return frozenset(name.name for one in quoted if isinstance(one, BadFinding) for name in one.finding.names)
 
 
@@ -401,7 +390,7 @@ def reservation(report: Report, comparison: Comparison | None, gates: Sequence[J
     """Return the reason why "passed" alone would be misleading, if there is one."""
     found = tallies(report)
     fails = any(tally.failed for tally in found)
-    new = next((gate for gate in gates if gate.name == "new-failures"), None)
+    new = next((gate for gate in gates if gate.gate.subject == "tests" and gate.gate.new), None)
     old = new is not None and new.outcome == "passed" and comparison is not None and comparison.judged
     if fails and not old:
         return "although tests fail"
@@ -472,7 +461,7 @@ def _badly_understood(comparison: Comparison) -> Reservation:
 
 def _misunderstood(report: Report, comparison: Comparison | None) -> Reservation:
     """Say that tests passed although a message was misunderstood: where there is a base, newly."""
-    newly = gates_on_tests.newly_misunderstood(report, comparison)
+    newly = failed_tests.newly_misunderstood(report, comparison)
     judged = comparison is not None and comparison.judged
     if comparison is not None and judged:
         newly = [(name, cases) for name, cases in newly if not is_likely_misparsed(comparison, name)]
@@ -498,8 +487,3 @@ def _suppressed(comparison: Comparison | None) -> Reservation:
         return "an error is newly suppressed" if errors == 1 else "errors are newly suppressed"
     single = len(comparison.new_suppressions) == 1
     return "a warning is newly suppressed" if single else "warnings are newly suppressed"
-
-
-def _rank(gate: Judged) -> int:
-    name = family_of(gate)
-    return _ORDER.index(name) if name in _ORDER else len(_ORDER)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
-from turncheck.comparison import gates_on_tests
+from turncheck.comparison import failed_tests
 from turncheck.comparison.changes import CaseChange, number_of
 from turncheck.comparison.misunderstood import expected_and_predicted
 from turncheck.comparison.quarantine import entry_of
@@ -19,7 +19,7 @@ from turncheck.render.wording.repeats import runs_in_words, runs_of_new_tests, w
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from turncheck.comparison.judged import FailedTest
+    from turncheck.comparison.failures import FailedTest
     from turncheck.comparison.model import Comparison
     from turncheck.messages.finding import Location
     from turncheck.report.model import Misunderstanding, Repeats, Report, Skipped
@@ -99,7 +99,7 @@ def unexpected_in_words(found: Iterable[Tally]) -> list[str]:
 
 def unanswered_in_words(report: Report, comparison: Comparison | None = None) -> list[str]:
     """``1 sentence has no answer``; with a ``comparison`` only of those that had the right one on the base."""
-    number = len(list(gates_on_tests.unanswered_sentences(report, comparison)))
+    number = len(list(failed_tests.unanswered_sentences(report, comparison)))
     return [f"{count(number, *CASES['nlu'])} {'has' if number == 1 else 'have'} no answer"] if number else []
 
 
@@ -152,17 +152,17 @@ def _difference(sentence: Misunderstanding, *, case: bool) -> str:
 def newly_failing(report: Report, comparison: Comparison) -> list[str]:
     """``2 stories newly fail``, ``1 new end-to-end case fails``, ``1 of 2 stories failed (the base ran none)``."""
     not_on_base = {lack.evaluation for lack in comparison.base_lacks if lack.cases is None}
-    unknown = {name for name, cases in gates_on_tests.tests_of(comparison) if cases.unknown_cases}
+    unknown = {name for name, cases in failed_tests.tests_of(comparison) if cases.unknown_cases}
     parts = [
         f"{all_failed_of(tally)} failed (the base ran none)"
         for tally in tallies(report)
         if tally.evaluation in not_on_base - unknown and (tally.failed or tally.tolerated)
     ]
-    for name, cases in gates_on_tests.tests_of(comparison):
+    for name, cases in failed_tests.tests_of(comparison):
         one, many = TESTS[name]
         if name in not_on_base - unknown:
             continue
-        failing = gates_on_tests.failing_of(report, cases)
+        failing = failed_tests.failing_of(report, cases)
         new = number_of(case for case in failing if case.base_location is None)
         known = [case for case in failing if case.base_location is not None]
         misunderstood = number_of(case for case in known if case.misunderstood)
@@ -175,7 +175,7 @@ def newly_failing(report: Report, comparison: Comparison) -> list[str]:
             runs = f" ({worst_runs_in_words(repeated, are_new=True)})" if repeated else ""
             parts.append(f"{new:,} new {one if new == 1 else many} {'fails' if new == 1 else 'fail'}{runs}")
     parts += unanswered_in_words(report, comparison)
-    if regressed := len(list(gates_on_tests.regressed_sentences(report, comparison))):
+    if regressed := len(list(failed_tests.regressed_sentences(report, comparison))):
         parts.append(f"{count(regressed, *CASES['nlu'])} regressed")
     return parts
 
@@ -189,13 +189,13 @@ def gone_in_words(report: Report, comparison: Comparison) -> str:
         if one.evaluation not in faulty
     ]
     whole = {one.evaluation for one in comparison.lost}
-    for evaluation, cases in gates_on_tests.tests_of(comparison):
+    for evaluation, cases in failed_tests.tests_of(comparison):
         if cases.gone:
             no_loss = ", which did not pass on the base" if not any(case.base_passed for case in cases.gone) else ""
             parts.append(f"{count(number_of(cases.gone), *TESTS[evaluation])} gone{no_loss}")
         if cases.not_run and evaluation not in whole:
             parts.append(f"{count(number_of(cases.not_run), *TESTS[evaluation])} of the base not run")
-    hidden = [f"'{change.location.path}'" for change in gates_on_tests.no_longer_checked(comparison)]
+    hidden = [f"'{change.location.path}'" for change in failed_tests.no_longer_checked(comparison)]
     where = f" ({joined(hidden[:2])} {'is' if len(hidden) == 1 else 'are'} not looked for)" if parts and hidden else ""
     because = dict.fromkeys(
         _cause(one) for one in report.skipped if one.evaluation in whole - faulty and one.location and not one.part

@@ -7,7 +7,8 @@ from typing import Any, Final, Literal
 from msgspec import UNSET, UnsetType
 
 from turncheck.comparison import model
-from turncheck.comparison.judged import GateOutcome
+from turncheck.gates.judged import GateOutcome
+from turncheck.gates.table import subject_of
 from turncheck.messages.finding import Location
 from turncheck.report.codec import document_schema
 from turncheck.report.part import Part
@@ -64,7 +65,7 @@ class GateResult(Part, frozen=True, kw_only=True):
 
         ``None`` if the reason already names it, and for a figure, since the cases are then only examples.
         """
-        named = self.metric is not None or self.name.startswith("require") or not self.fails
+        named = self.metric is not None or subject_of(self.name) == "an evaluation" or not self.fails
         return None if named else next(iter(self.unnamed), None)
 
     @property
