@@ -1,4 +1,6 @@
-"""Fill the generated parts of the pages in docs/: commands, inputs, outputs, documents; a test keeps them equal.
+"""Fill what is generated: commands, gates, inputs and so on in docs/; the inputs in action.yml; the types of settings.
+
+A test keeps all of it equal.
 
 python tools/make_reference.py
 """
@@ -9,21 +11,27 @@ import argparse
 import json
 import re
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from tools.write_action_files import files as action_files
 
 from turncheck.cli import build_parser
 from turncheck.gates.table import AUTO, GATES, NONE
 from turncheck.settings.groups import FIRST, GROUPS
-from turncheck.settings.options import default_of, options
+from turncheck.settings.options import Settings, default_of, options
 from turncheck.validation.catalogue import CHECKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from turncheck.settings.setting import Option
+
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+ACTION = ROOT / "action.yml"
+TYPES = ROOT / "src" / "turncheck" / "settings" / "typed.py"
 DOCUMENTS = ("report", "comparison", "verdict", "calibration", "engines")
 """The documents for machines, in the order of the page."""
 
@@ -44,6 +52,7 @@ def pages() -> dict[str, str]:
         for block, make in parts.items():
             text = _replace(text, name, block, make())
         filled[name] = text
+    filled["settings.md"] = _with_gates(filled["settings.md"])
     return filled
 
 
@@ -65,6 +74,59 @@ def _as_input(name: str) -> str:
     default = default_of(name)
     text = ", ".join(default) if isinstance(default, tuple) else str(default)
     return text or '""'
+
+
+def _with_gates(text: str) -> str:
+    """Name all gates above the key `fail-on` of the example."""
+    above = (
+        f"What fails the run: {options()['fail-on'].help.partition(': ')[2]}. Whatever is set here, a run that could"
+    )
+    above += " not be done or that tested nothing fails."
+    comment = "".join(f"# {line}\n" for line in wrap(above, 118, break_on_hyphens=False))
+    return re.sub(r"(?m)^# What fails the run: .*\n(?:# .*\n)*(?=fail-on:)", lambda _: comment, text)
+
+
+def action_file() -> str:
+    """Return ``action.yml`` with the inputs that there are; all else stays as it is."""
+    text = ACTION.read_text("utf-8")
+    before, _, rest = text.partition("inputs:\n")
+    inputs = "".join(_input(name, option.help) for name, option in options().items() if option.action_input)
+    return f"{before}inputs:\n{inputs}outputs:\n{rest.partition('outputs:' + chr(10))[2]}"
+
+
+def _input(name: str, text: str) -> str:
+    default = _default(name).strip("`") if default_of(name) else ""
+    default = "false" if default_of(name) is False else default
+    shown = f" (default: {default})" if default and name != "token" else ""
+    value = "${{ github.token }}" if name == "token" else '""'
+    description = json.dumps(f"{_sentence(text)}{shown}", ensure_ascii=False)
+    return f"  {name}:\n    description: {description}\n    required: false\n    default: {value}\n"
+
+
+def settings_types() -> str:
+    """Return the module with the types of the arguments that functions for Python programs take."""
+    known = {name.replace("-", "_"): option for name, option in options().items()}
+    annotated = Settings.__annotations__
+    fields = {name: f"    {name}: {_python_type(option, annotated[name])}" for name, option in known.items()}
+    gates = [name for name, option in known.items() if option.functions and option.scope == "judging"]
+    engines = [name for name, option in known.items() if option.functions == "run and parse"]
+    others = [name for name, option in known.items() if option.functions == "run" and name not in gates]
+    text = TYPES.read_text("utf-8")
+    for name, names in {"GateSettings": gates, "EngineSettings": engines, "RunSettings": others}.items():
+        lines = "".join(f"{fields[one]}\n" for one in names)
+        text = re.sub(rf"(class {name}\(.*\n    .*\n\n)(?:    \w+: .*\n)*", rf"\g<1>{lines}", text)
+    return text
+
+
+def _python_type(option: Option, annotation: str) -> str:
+    """How a program gives a setting: as a command line has it, or as Python's own type of it."""
+    if option.many or annotation.startswith("tuple"):
+        return "Limits" if option.metavar == "RULE" else "Words"
+    if option.metavar == "RULES":
+        return "str | bool | Mapping[str, object]"
+    if option.metavar in {"FILE", "PATH", "DIR", "WHAT"}:
+        return "AnyPath"
+    return {"int": "int", "bool": "bool", "bool | str": "bool | str"}.get(annotation, "str")
 
 
 def inputs_table() -> str:
@@ -244,7 +306,13 @@ def _replace(text: str, page: str, name: str, content: str) -> str:
     return re.sub(pattern, lambda _: block, text, count=1, flags=re.DOTALL)
 
 
+def generated() -> dict[Path, str]:
+    """Return the files as they should be."""
+    made = {DOCS / name: text for name, text in pages().items()} | {ACTION: action_file(), TYPES: settings_types()}
+    return made | {ROOT / name: text for name, text in action_files().items()}
+
+
 if __name__ == "__main__":
-    for name, text in pages().items():
-        (DOCS / name).write_text(text, "utf-8")
-        print(DOCS / name)
+    for path, text in generated().items():
+        path.write_text(text, "utf-8")
+        print(path)

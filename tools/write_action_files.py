@@ -6,11 +6,14 @@ python tools/write_action_files.py
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from turncheck.settings.options import Option, default_of, options
+from turncheck.settings.options import default_of, options
+
+if TYPE_CHECKING:
+    from turncheck.settings.setting import Option
 
 ROOT = Path(__file__).parents[1]
 _HEAD = "# Made by tools/write_action_files.py: the types of the inputs and outputs, for typed bindings and editors.\n"

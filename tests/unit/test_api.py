@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -17,20 +16,14 @@ import pytest
 from golden_texts import Golden
 
 import turncheck
-from turncheck import api
+from turncheck.settings import typed
 from turncheck.settings.gates import GATES
-from turncheck.settings.options import Settings
+from turncheck.settings.options import options
 
 ROOT = Path(__file__).parents[2]
 PIZZERIA = ROOT / "examples" / "pizzeria"
 STUB = ROOT / "src" / "turncheck" / "__init__.pyi"
 PUBLIC = ["Outcome", "Report", "UserError", "__version__", "compare", "parse", "read_project", "run", "validate"]
-NOT_FOR_PROGRAMS = {
-    "bot",
-    *("project", "projects", "shard", "shards", "ignore", "out"),
-    *("comment", "check_run", "annotations", "retention_days", "run_id"),
-}
-"""Settings that are arguments of their own, or about publishing and the parts of a run in several jobs."""
 
 
 def test_the_public_names_are_these() -> None:
@@ -83,11 +76,14 @@ except turncheck.UserError as error:
     golden(done.stdout)
 
 
-def test_every_setting_is_an_argument_or_left_out_on_purpose() -> None:
-    hints = {*get_type_hints(api.RunSettings, vars(api))}
-    assert hints | NOT_FOR_PROGRAMS == {one.name for one in fields(Settings)}
-    assert hints & NOT_FOR_PROGRAMS == set()
-    assert set(api.GateSettings.__annotations__) == set(GATES)
+def test_the_arguments_of_each_function_are_the_settings_that_it_has() -> None:
+    known = {name.replace("-", "_"): option for name, option in options().items()}
+
+    assert {*get_type_hints(typed.RunSettings)} == {name for name, option in known.items() if option.functions}
+    assert {*get_type_hints(typed.EngineSettings)} == {
+        name for name, option in known.items() if option.functions == "run and parse"
+    }
+    assert {*get_type_hints(typed.GateSettings)} == set(GATES)
 
 
 def test_a_run_writes_nothing_unless_asked_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,7 +94,7 @@ def test_every_command_and_every_argument_says_what_it_does() -> None:
 
 def test_every_row_and_section_of_the_generated_reference_has_a_text() -> None:
     for page, text in reference().items():
-        for block in re.findall(r"^<!-- (?:\w+) -->\n(.*?)^<!-- /", text, re.DOTALL | re.MULTILINE):
+        for block in re.findall(r"^<!-- (?!situations)\w+ -->\n(.*?)^<!-- /", text, re.DOTALL | re.MULTILINE):
             headed: list[str] = []
             for line in block.splitlines():
                 cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]

@@ -9,11 +9,15 @@ import pytest
 from golden_texts import Golden
 
 from turncheck.cli import run_command_line
+from turncheck.commands.run import ORDER
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
 from turncheck.process.environment import Secret
+from turncheck.report.model import GateSettings
 from turncheck.settings.gates import gate_settings
-from turncheck.settings.options import Settings, options
+from turncheck.settings.options import Settings, of_scope, options
+from turncheck.settings.parsers import read_text
+from turncheck.settings.setting import setting
 from turncheck.settings.sources import combine, from_file, from_flags, from_inputs
 
 
@@ -195,3 +199,41 @@ def test_recorded_settings_name_paths_from_the_project() -> None:
     assert recorded.vectors == "model"
     assert gate_settings(Settings()).vectors == "false"
     assert gate_settings(Settings(vectors=True)).vectors == "true"
+
+
+# --- what a setting says about itself --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "said", [{}, {"group": "input"}, {"group": "input", "scope": "x"}, {"group": "x", "scope": "job"}]
+)
+def test_a_setting_that_does_not_say_whom_it_is_about_does_not_start(said: dict[str, Any]) -> None:
+    with pytest.raises((TypeError, ValueError), match=r"group|scope"):
+        setting("", read_text, "a new one", **said)
+
+
+def test_every_flag_is_in_a_group_of_the_help() -> None:
+    groups = {name: option.group for name, option in options().items()}
+
+    assert {group for group in groups.values() if group} == set(ORDER)
+    assert {name for name, group in groups.items() if not group} == {"project", "projects", "ignore", "shards", "bot"}
+
+
+def test_the_report_has_what_gives_another_report_or_another_verdict() -> None:
+    reported = {name.replace("-", "_") for name, option in options().items() if option.reported}
+    others = {*of_scope("measuring", "judging")} - {name for name, option in options().items() if option.reported}
+
+    assert reported == set(GateSettings.__struct_fields__)
+    assert others == {
+        "project",  # whose report it is
+        "plugins",  # the report lists them with their versions
+        "kore-timeout",  # only how long it may take
+        "notes",  # each suite has them
+    }
+
+
+def test_whatever_a_change_may_not_set_is_of_one_job() -> None:
+    """A file of a change is the same in all jobs; what only flags set may be another one in each."""
+    in_file = {name for name in of_scope("job", "one assistant") if options()[name].file_key}
+
+    assert in_file <= {"workers"}

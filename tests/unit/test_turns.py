@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from report_builder import report
 from tools.simulate_turns import Situation, simulated
-from turncheck.comparison.gates import judge_threshold
-from turncheck.comparison.judged import read_rules, read_threshold
 
 from turncheck.comparison import turns
 from turncheck.comparison.metrics import NotMeasured, find_metric, metrics_of
+from turncheck.comparison.rules import read_threshold
 from turncheck.comparison.turns import permuted
 from turncheck.evaluations.turns import LEAST_TURNS, P50, P95, interval_of, percentile_of
+from turncheck.gates.rules import read_rules
+from turncheck.gates.verdict import judge_gates
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
 from turncheck.report.measured import MeasuredRun, MeasuredTurn
@@ -88,7 +89,8 @@ def test_with_58_turns_nothing_is_said_of_the_slowest_twentieth() -> None:
 def test_a_limit_holds_if_so_few_turns_are_above_it_that_chance_does_not_explain_them(slow: int, outcome: str) -> None:
     measured = of(*(case(f"{one}", run(2000.0 if one < slow else 500.0)) for one in range(100)))
 
-    assert judge_threshold(measured, None, read_threshold("turns.ms.p95 <= 1000")).outcome == outcome
+    gates = judge_gates(measured, None, GateSettings(thresholds=("turns.ms.p95 <= 1000",)))
+    assert [gate.outcome for gate in gates if gate.metric == "turns.ms.p95"] == [outcome]
 
 
 def test_pairs_that_differ_by_chance_are_alike_and_others_are_not() -> None:

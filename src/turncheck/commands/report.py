@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from turncheck.ci.hosts import OF_CODE, find_host, name_of
 from turncheck.commands.flags.shared import add_setting, add_verbosity, at_least_one, output_path, screen_of
 from turncheck.commands.import_results import add_import
-from turncheck.commands.run import GATES, add_merge
+from turncheck.commands.run import add_merge
 from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.messages.phrasing import count
 from turncheck.process.output_files import OwnFiles
@@ -64,7 +64,7 @@ def _add_compare(kinds: argparse._SubParsersAction[Any]) -> None:
         "--out", type=output_path, default=Path("results"), metavar="DIR", help="output folder (default: results)"
     )
     gates = parser.add_argument_group("gates (default: those of HEAD)")
-    for name in GATES:
+    for name in _gates():
         add_setting(gates, name, options()[name])
     add_verbosity(parser)
     parser.set_defaults(handler=_compare)
@@ -95,7 +95,14 @@ def _add_render(kinds: argparse._SubParsersAction[Any]) -> None:
     parser.set_defaults(handler=_render)
 
 
-PUBLISHED = ("run-id", "artifact-name", "comment", "check-run", "token", "out", "junit-flavour")
+def _gates() -> list[str]:
+    """The settings that judge a report that was measured before."""
+    return [name for name, option in options().items() if option.group == "gates"]
+
+
+def _published() -> list[str]:
+    """The settings of publishing what was measured before."""
+    return [name for name, option in options().items() if option.publishes]
 
 
 def _add_publish(kinds: argparse._SubParsersAction[Any]) -> None:
@@ -121,17 +128,17 @@ def _add_publish(kinds: argparse._SubParsersAction[Any]) -> None:
         "--pull-request", type=at_least_one, metavar="N", help="pull request to publish REPORT on (default: this job's)"
     )
     parser.add_argument("--baseline", metavar="WHAT", help="a report.json to compare REPORT with (path or https URL)")
-    for name in PUBLISHED:
+    for name in _published():
         add_setting(parser, name, options()[name])
     gates = parser.add_argument_group("gates (default: those of the report)")
-    for name in GATES:
+    for name in _gates():
         add_setting(gates, name, options()[name])
     add_verbosity(parser)
     parser.set_defaults(handler=_publish)
 
 
 def _compare(namespace: argparse.Namespace) -> int:
-    gates = from_flags({name: getattr(namespace, name.replace("-", "_")) for name in GATES})
+    gates = from_flags({name: getattr(namespace, name.replace("-", "_")) for name in _gates()})
     return compare_reports(
         namespace.base,
         namespace.head,
@@ -172,13 +179,13 @@ def _render(namespace: argparse.Namespace) -> int:
 
 
 def _publish(namespace: argparse.Namespace) -> int:
-    settings = combine(from_flags({name: getattr(namespace, name.replace("-", "_")) for name in PUBLISHED}))
+    settings = combine(from_flags({name: getattr(namespace, name.replace("-", "_")) for name in _published()}))
     request = PublishRequest(
         host=namespace.host or "",
         repository=namespace.repository or "",
         token=settings.token,
         settings=settings,
-        gates=from_flags({name: getattr(namespace, name.replace("-", "_")) for name in GATES}),
+        gates=from_flags({name: getattr(namespace, name.replace("-", "_")) for name in _gates()}),
         report=namespace.report,
         pull_request=namespace.pull_request,
         baseline=namespace.baseline,

@@ -14,7 +14,7 @@ from turncheck.commands.flags.shared import add_setting, add_verbosity, screen_o
 from turncheck.messages.errors import UserError
 from turncheck.messages.plain_text import plain
 from turncheck.process.screen import Console
-from turncheck.settings.options import options
+from turncheck.settings.options import of_scope, options
 from turncheck.settings.sources import PATHS, from_flags
 
 if TYPE_CHECKING:
@@ -26,55 +26,8 @@ if TYPE_CHECKING:
     from turncheck.run.several import Chosen
     from turncheck.settings.parsers import Shard
 
-GATES = (
-    *("fail-on", "fail-on-warnings", "thresholds", "max-regression", "require", "accept-gone", "not-judged"),
-    *("misunderstood", "batch-failures"),
-)
-GROUPS = {
-    "input": ("config", "domain", "data", "nlu", "stories", "e2e", "batch", "language", "plugins", "evaluations"),
-    "evaluation": (
-        *(
-            "engine",
-            "model",
-            "folds",
-            "seed",
-            "workers",
-            "cluster",
-            "cache",
-            "cache-folder",
-            "cache-key",
-            "shard",
-            "strict",
-            "slot-order",
-            "repeats",
-            "vectors",
-            "today",
-            "allow-custom-code",
-        ),
-        *("strength", "strength-budget", "robustness"),
-    ),
-    "gates": GATES,
-    "comparison and publishing": (
-        *(
-            "base",
-            "baseline",
-            "comment",
-            "check-run",
-            "annotations",
-            "artifact-name",
-            "retention-days",
-            "token",
-            "run-id",
-        ),
-    ),
-    "engine and action server": (
-        *("rasa-url", "rasa-url-base", "rasa-token", "rasa-jwt", "rasa-command", "rasa-servers"),
-        *("kore-host", "kore-bot-id", "kore-bot-name", "kore-client-id", "kore-client-secret"),
-        *("kore-version", "kore-way", "kore-timeout", "notes"),
-        *("bot-url", "bot-url-base", "bot-callback", "bot-token", "bot-parallel", "trace-url"),
-        *("action-endpoint", "action-server", "allow-hosts", "env"),
-    ),
-}
+ORDER: Final = ("input", "evaluation", "gates", "comparison and publishing", "engine and action server", "output")
+"""The groups of flags, as --help has them."""
 
 
 def add_run(subparsers: argparse._SubParsersAction[Any], words: str) -> None:
@@ -93,14 +46,11 @@ def add_run(subparsers: argparse._SubParsersAction[Any], words: str) -> None:
     )
     run.recognise("folder", looks_like_project)
     run.add_argument("--project", nargs="+", action="extend", metavar="DIR", help="the same, as an option")
-    for title, names in GROUPS.items():
-        group = run.add_argument_group(title)
-        for name in names:
-            add_setting(group, name, options()[name])
-    output = run.add_argument_group("output")
-    add_setting(output, "out", options()["out"])
-    add_setting(output, "junit-flavour", options()["junit-flavour"])
-    add_setting(output, "output-format", options()["output-format"])
+    groups = {title: run.add_argument_group(title) for title in ORDER}
+    for name, option in options().items():
+        if option.group:
+            add_setting(groups[option.group], name, option)
+    output = groups["output"]
     output.add_argument("--json", metavar="FILE", help="also write the report to this file")
     output.add_argument(
         "--plots",
@@ -148,13 +98,6 @@ def _action(namespace: argparse.Namespace) -> int:  # noqa: ARG001 - the contain
     return main()
 
 
-OF_MERGING = (
-    *("base", "baseline", "comment", "check-run", "annotations", "artifact-name", "retention-days", "token"),
-    *("junit-flavour", "output-format"),
-)
-"""Settings of the merging job itself: what is compared with, and where it is published."""
-
-
 def add_merge(kinds: argparse._SubParsersAction[Any]) -> None:
     """Add ``merge`` below ``report``."""
     parser = kinds.add_parser(
@@ -179,29 +122,26 @@ def add_merge(kinds: argparse._SubParsersAction[Any]) -> None:
         help="the assistant's folder (default: that of the shards; on a CI host the current one)",
     )
     gates = parser.add_argument_group("gates (never those of the shards)")
-    for name in (*GATES, "strict"):
+    for name in of_scope("judging"):
         add_setting(gates, name, options()[name])
     measured = parser.add_argument_group("files outside the project, as for the shards")
     for name in PATHS:
         add_setting(measured, name, options()[name])
     publishing = parser.add_argument_group("comparison and publishing")
-    for name in OF_MERGING:
+    for name in of_scope("comparing", "publishing", "files"):
         add_setting(publishing, name, options()[name])
     add_verbosity(parser)
     parser.set_defaults(handler=_merge)
 
 
 def _merge(namespace: argparse.Namespace) -> int:
-    names = ("project", "out", *GATES, "strict", *PATHS, *OF_MERGING)
+    names = ("project", "out", *PATHS, *of_scope("judging", "comparing", "publishing", "files"))
     flags = {name: getattr(namespace, name.replace("-", "_")) for name in names}
     screen = screen_of(namespace)
     return merge_from_flags(namespace.folders, flags, json=namespace.json, plots=namespace.plots, screen=screen)
 
 
 # How a run ends at the command line: its files, its summary, what is published, and the exit code.
-
-PUBLISHING: Final = ("comment", "check-run", "annotations", "artifact-name", "retention-days", "token")
-"""Settings of what is published on a host."""
 
 
 def finish_run(
@@ -258,7 +198,7 @@ def _say(text: str) -> None:
 
 def say_unpublished(overrides: Mapping[str, Any], screen: Console) -> None:
     """Say which flags have no effect if nothing is published."""
-    asked = [f"--{name}" for name in PUBLISHING if overrides.get(name.replace("-", "_")) is not None]
+    asked = [f"--{name}" for name in of_scope("publishing") if overrides.get(name.replace("-", "_")) is not None]
     if asked:
         screen.note(f"{NOWHERE}: nothing is published ({', '.join(asked)}).")
 

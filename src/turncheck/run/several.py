@@ -41,6 +41,7 @@ from turncheck.run.prepare import baseline_finder, links_of, locate_in_repositor
 from turncheck.run.report_of import report_of
 from turncheck.run.run import run_and_conclude
 from turncheck.settings.file import read_settings_file
+from turncheck.settings.options import of_scope, options
 from turncheck.settings.sources import FILE_NAME, combine
 from turncheck.work.workplace import processors, workplace_of
 
@@ -208,13 +209,6 @@ def _report_among(baseline: str, folder: str) -> str:
     return str(Path(baseline) / folder / _REPORT)
 
 
-_OF_ALL: Final = (
-    *("comment", "check_run", "annotations", "artifact_name", "retention_days"),
-    *("junit_flavour", "output_format", "accept_gone"),
-)
-"""Settings about the common output, which the file at the top may have besides ``projects``."""
-_OF_ONE: Final = ("model", "rasa_url", "rasa_url_base", "kore_bot_id", "kore_bot_name")
-"""Settings that name something in one assistant."""
 _MOST_SHOWN: Final = 5
 _AT_ONCE_PER_PROCESSOR: Final = 2
 """Each of them spends most of its time waiting for the cluster."""
@@ -260,15 +254,17 @@ def choose(overrides: Mapping[str, Any]) -> Chosen | None:
             return None
         shared = dict(file.values)
         words = list(shared.pop("projects"))
-        if foreign := [name.replace("_", "-") for name in shared if name not in _OF_ALL]:
+        known = options()
+        names = [name.replace("_", "-") for name in shared]
+        if foreign := [name for name in names if not known[name].beside_projects]:
             raise UserError(
                 f"{top / FILE_NAME}: `{foreign[0]}` beside `projects`",
                 hint=f"It belongs in the {FILE_NAME} of each assistant.",
             )
-    for name in _OF_ONE:
-        if overrides.get(name) is not None:
+    for name in of_scope("one assistant"):
+        if overrides.get(name.replace("-", "_")) is not None:
             raise UserError(
-                f"--{name.replace('_', '-')} is about one assistant, but several are named",
+                f"--{name} is about one assistant, but several are named",
                 hint="Name one with --project.",
             )
     folders, skipped = _folders(words)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Literal, cast
-
-from msgspec import UNSET
+from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import shown_path
 from turncheck.report.model import GateSettings
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.file import read_settings_file
+from turncheck.settings.options import of_scope, options
 from turncheck.settings.repeats import AUTO
 
 if TYPE_CHECKING:
@@ -19,51 +18,25 @@ if TYPE_CHECKING:
 
     from turncheck.settings.options import Settings
 
-GATES = (
-    *("fail_on", "fail_on_warnings", "thresholds", "max_regression", "require", "accept_gone", "not_judged"),
-    *("misunderstood", "batch_failures"),
-    "strict",
-)
+GATES: Final = tuple(name.replace("-", "_") for name in of_scope("judging"))
 """Settings that judge, and are in the report."""
 
 
 def gate_settings(settings: Settings) -> GateSettings:
     """Return the settings that judge or choose what is judged, and are in the report."""
-    return GateSettings(
-        fail_on=settings.fail_on,
-        fail_on_warnings=settings.fail_on_warnings,
-        thresholds=settings.thresholds,
-        max_regression=settings.max_regression,
-        require=settings.require,
-        accept_gone=settings.accept_gone,
-        not_judged=cast("Literal['auto', 'pass', 'fail']", settings.not_judged),
-        misunderstood="fail" if settings.misunderstood == "fail" else "warn",
-        batch_failures="fail" if settings.batch_failures == "fail" else "auto",
-        strict=settings.strict,
-        evaluations=settings.evaluations,
-        data=_in_project(settings.data, settings),
-        nlu=_in_project((settings.nlu,) if settings.nlu else (), settings),
-        stories=_in_project(settings.stories, settings),
-        e2e=_in_project(settings.e2e, settings),
-        batch=_in_project(settings.batch, settings),
-        ignore=settings.ignore,
-        config=_in_project((settings.config,) if settings.config else (), settings),
-        domain=_in_project((settings.domain,) if settings.domain else (), settings),
-        language=settings.language or "",
-        engine=settings.engine,
-        folds=settings.folds,
-        seed=settings.seed,
-        slot_order="any" if settings.slot_order == "any" else "strict",
-        vectors=_vectors(settings),
-        today=settings.today,
-        strength=settings.strength,
-        strength_budget=settings.strength_budget,
-        robustness=settings.robustness,
-        kore_version=settings.kore_version,
-        bot=() if settings.bot is None else settings.bot.lines,
-        artifact_name=settings.artifact_name,
-        repeats=UNSET if settings.repeats == AUTO and ENGINES[settings.engine].from_files else settings.repeats,
-    )
+    reported = (name.replace("-", "_") for name, option in options().items() if option.reported)
+    values = {name: getattr(settings, name) for name in reported if name != "projects"}
+    for name in ("config", "domain", "data", "nlu", "stories", "e2e", "batch"):
+        paths = (values[name],) if isinstance(values[name], str) else values[name]
+        values[name] = _in_project(filter(None, paths or ()), settings)
+    values |= {
+        "language": settings.language or "",
+        "vectors": _vectors(settings),
+        "bot": () if settings.bot is None else settings.bot.lines,
+    }
+    if settings.repeats == AUTO and ENGINES[settings.engine].from_files:
+        del values["repeats"]
+    return GateSettings(**values)
 
 
 def named_projects(folder: Path) -> tuple[str, ...]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.report.codec import ADDRESS
-from turncheck.settings.options import Option, default_of, options
+from turncheck.settings.options import default_of, options
+
+if TYPE_CHECKING:
+    from turncheck.settings.setting import Option
 
 NAME: Final = "turncheck"
 _BOOLEAN: Final = {"type": "boolean"}

@@ -12,7 +12,7 @@ from turncheck.settings.bounds import MOST_FOLDS, MOST_REPETITIONS, MOST_SEED, M
 
 if TYPE_CHECKING:
     from turncheck.process.screen import Console
-    from turncheck.settings.options import Option
+    from turncheck.settings.setting import Option
 
 _MOST_SHOWN = 80
 """Maximum number of characters of a wrong value in a message."""

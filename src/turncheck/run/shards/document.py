@@ -212,38 +212,6 @@ def _bytes(path: Path) -> bytes:
 
 # What identifies shards of one run: the files that were read, and the settings.
 
-_OF_A_JOB: Final = frozenset(
-    {
-        *(
-            "shard",
-            "shards",
-            "cache",
-            "cache_folder",
-            "out",
-            "workers",
-            "cluster",
-            "rasa_servers",
-            "run_id",
-            "allow_custom_code",
-        ),
-        *("base", "baseline", "comment", "check_run", "annotations", "artifact_name", "retention_days"),
-        *(
-            "junit_flavour",
-            "output_format",
-            "rasa_url",
-            "rasa_url_base",
-            "rasa_command",
-            "kore_host",
-            "kore_bot_id",
-            "kore_bot_name",
-        ),
-        *("bot_url", "bot_url_base", "bot_callback", "bot_parallel", "trace_url"),
-        *("kore_client_id", "kore_way", "model", "action_endpoint", "action_server", "allow_hosts"),
-    }
-)
-"""Settings that may differ from job to job, or are about publishing. What answered, and in which way, the description
-of the engine says: it has to be the same in all shards."""
-
 
 def refuse_shards_of_several(overrides: Mapping[str, Any]) -> None:
     """Refuse to shard several assistants: a shard belongs to one.
@@ -268,7 +236,7 @@ def shared_settings(overrides: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: _relative(name, _plain(value), folder)
         for name, value in sorted(overrides.items())
-        if name not in _OF_A_JOB and not known[name.replace("_", "-")].is_private
+        if not (known[name.replace("_", "-")].differs_by_job or known[name.replace("_", "-")].is_private)
     }
 
 
@@ -335,7 +303,7 @@ def _read(name: str, value: Any) -> Any:
     option = options().get(name.replace("_", "-")) if "-" not in name else None
     if option is None:
         raise ValueError("there is no setting of this name")
-    if name in _OF_A_JOB or option.is_private or not (option.flag or option.action_input):
+    if option.differs_by_job or option.is_private or not (option.flag or option.action_input):
         raise ValueError("is never taken from a shard")
     try:
         return option.parse(value)
