@@ -15,7 +15,6 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import yaml
-from tools.write_action_files import files as action_files
 
 from turncheck.cli import build_parser
 from turncheck.gates.table import AUTO, GATES, NONE
@@ -308,8 +307,7 @@ def _replace(text: str, page: str, name: str, content: str) -> str:
 
 def generated() -> dict[Path, str]:
     """Return the files as they should be."""
-    made = {DOCS / name: text for name, text in pages().items()} | {ACTION: action_file(), TYPES: settings_types()}
-    return made | {ROOT / name: text for name, text in action_files().items()}
+    return {DOCS / name: text for name, text in pages().items()} | {ACTION: action_file(), TYPES: settings_types()}
 
 
 if __name__ == "__main__":
