@@ -12,10 +12,10 @@ from turncheck.engines.embedded.nlu.calibration import Judged, Reliability, fit_
 from turncheck.engines.embedded.nlu.classifiers import softmax
 from turncheck.engines.embedded.nlu.few_sentences import (
     MOST_SENTENCES,
+    Machine,
     _pieces,
     fit_small_logistic,
     in_words,
-    machine,
     regression,
     regression_of_varied,
     seen_by_regressions,
@@ -49,7 +49,8 @@ def test_what_varies_within_intents_counts_less() -> None:
     texts = ["now red", "now now red", "red", "now blue", "blue", "now now blue"]
     labels = ["red", "red", "red", "blue", "blue", "blue"]
     features, rows = SentenceFeatures.fit(texts, None, few=True)
-    model = regression_of_varied(rows).learnt(np.array([1, 1, 1, 0, 0, 0]), ("blue", "red"))
+    truth = np.array([1, 1, 1, 0, 0, 0])
+    model, _ = regression_of_varied(rows).learnt(truth, ("blue", "red"), [np.array([0])])
     of = features.ngrams.words
     apart = model.weights[:, 0] - model.weights[:, 1]
     assert abs(apart[of["now"]]) < 0.05 * abs(apart[of["red"]])
@@ -120,13 +121,12 @@ def test_words_that_nobody_taught_make_an_answer_less_sure() -> None:
 
 def test_factors_are_fitted_to_what_the_machine_had_not_seen() -> None:
     _, rows = SentenceFeatures.fit([*TEXTS, *NAMES], None, few=True)
-    view = machine(rows)
     truth = np.append(TRUTH, np.arange(len(NAMES)))
     piece = np.array([0, 5, 9])
-    judged = view.judged(truth, len(NAMES), [piece])
+    _, judged = Machine(rows, 0).learnt(truth, tuple(NAMES), [piece])
     kept = np.setdiff1d(np.arange(len(truth)), piece)
     features, of_kept = SentenceFeatures.fit([*TEXTS, *NAMES], None, few=True)
-    model = machine(of_kept.take(kept)).learnt(truth[kept], tuple(NAMES))
+    model, _ = Machine(of_kept.take(kept), 0).learnt(truth[kept], tuple(NAMES), [np.array([0])])
     assert judged.scores == pytest.approx(model.scores(features.transform([TEXTS[row] for row in piece])), abs=1e-4)
 
 
@@ -216,8 +216,8 @@ def test_a_view_learns_from_what_it_sees() -> None:
     truth = np.append(TRUTH, np.arange(len(NAMES)))
     seen = np.array([0, 1, 2, 5, 6, 9, 10, 13, 14, 15])
     _, alone = SentenceFeatures.fit([*TEXTS, *NAMES], None, few=True)
-    of_part = regression(alone.take(seen)).learnt(truth[seen], tuple(NAMES))
-    of_seen = regression(rows, seen=seen).learnt(truth, tuple(NAMES))
+    of_part, _ = regression(alone.take(seen)).learnt(truth[seen], tuple(NAMES), [np.array([0])])
+    of_seen, _ = regression(rows, seen=seen).learnt(truth, tuple(NAMES), [np.array([0])])
     assert of_seen.weights == pytest.approx(of_part.weights, abs=1e-5)
     assert of_seen.intercepts == pytest.approx(of_part.intercepts, abs=1e-5)
 

@@ -12,14 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_union
-from sklearn.svm import LinearSVC
 
 from turncheck.engines.embedded.nlu import linear
 from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, BestAnswer, fit_factor
 from turncheck.engines.embedded.nlu.classifiers import softmax
 from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.intent_model import IntentModel, SentenceFeatures
-from turncheck.engines.embedded.nlu.linear import FeatureRows, LabelSplit, LinearModel, SingleColumns, fit_small
+from turncheck.engines.embedded.nlu.linear import FeatureRows, LabelSplit, LinearModel, SingleColumns
 from turncheck.engines.embedded.nlu.ngrams import NgramFeatures, TrainingSentences
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.messages.finding import Location
@@ -97,17 +96,6 @@ def test_chinese_sentences_are_near_by_words_that_they_share() -> None:
     near = (features.transform(["上海今天会下雨"]).to_scipy() @ rows.to_scipy().T).toarray()[0]
     assert near.argmax() == 0
     assert near[0] > 0.2
-
-
-def test_the_small_solver_finds_what_scikit_learn_finds() -> None:
-    features, rows = NgramFeatures.fit(TEXTS)
-    names = sorted(set(LABELS))
-    truth = np.array([names.index(label) for label in LABELS])
-    of_rows = fit_small(rows.products().astype(np.float64), truth, len(names), 0.5, tolerance=1e-4)
-    weights, intercepts = rows.weighted_sums(of_rows), of_rows.sum(axis=0)
-    theirs = LinearSVC(multi_class="crammer_singer", C=0.5, tol=1e-5, max_iter=100_000).fit(rows.to_scipy(), truth)
-    queries = features.transform(["my new card", "good money", "zzz"])
-    assert np.allclose(queries.times(weights) + intercepts, theirs.decision_function(queries.to_scipy()), atol=1e-3)
 
 
 @pytest.mark.slow

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 import numpy as np
 from msgspec import Struct
 
 from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, Judged, Reliability, fit_factors, shuffled
 from turncheck.engines.embedded.nlu.classifiers import best_columns, softmax
-from turncheck.engines.embedded.nlu.linear import PENALTY, FeatureRows, LinearModel, fit_small
+from turncheck.engines.embedded.nlu.linear import FeatureRows, LinearModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ Floats: TypeAlias = "NDArray[np.float64]"
 # Multinomial logistic regression for few sentences, solved over their Gram matrix.
 #
 # The problem is that of scikit-learn's ``LogisticRegression(class_weight="balanced")``, and the solution is equal up
-# to the tolerance. As with the support vector machine, importing scikit-learn would take longer than solving it.
+# to the tolerance. Importing scikit-learn would take longer than solving it.
 
 _STEPS: Final = 100
 _MEMORY: Final = 6
@@ -148,38 +148,68 @@ COST_OF_NGRAMS: Final = 10.0
 
 _WORD_BORDERS: Final = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
 
+Pieces: TypeAlias = "list[NDArray[np.int64]]"
 Solver: TypeAlias = "Callable[[Floats, NDArray[np.int64], int], tuple[Floats, Floats]]"
 """Products of rows, the rows' labels, their number → weights of rows (rows, labels), and intercepts."""
 
 
-class View(Struct, frozen=True):
+class View(Protocol):
     """Sentences, and after them the names of intents, as a classifier sees them."""
+
+    @property
+    def typical(self) -> float:
+        """The typical factor on its scores for confidences."""
+
+    def learnt(self, truth: NDArray[np.int64], names: tuple[str, ...], pieces: Pieces) -> tuple[LinearModel, Judged]:
+        """Learn from all rows, and judge each piece of the sentences by what is learnt from the others and names."""
+
+
+class Machine(Struct, frozen=True):
+    """The support vector machine."""
+
+    rows: FeatureRows
+    seed: int
+    typical: float = UNCALIBRATED
+
+    def learnt(self, truth: NDArray[np.int64], names: tuple[str, ...], pieces: Pieces) -> tuple[LinearModel, Judged]:
+        """Learn from all rows, and from all without each piece."""
+        scores = []
+        for piece in pieces:
+            kept = np.setdiff1d(np.arange(len(truth)), piece)
+            scores.append(self._model(kept, truth, names).scores(self.rows.take(piece)).astype(np.float64))
+        judged = Judged(np.concatenate(scores), truth[np.concatenate(pieces)])
+        return self._model(np.arange(len(truth)), truth, names), judged
+
+    def _model(self, rows: NDArray[np.int64], truth: NDArray[np.int64], names: tuple[str, ...]) -> LinearModel:
+        return LinearModel.fit(self.rows.take(rows), [names[label] for label in truth[rows].tolist()], self.seed)
+
+
+class Regression(Struct, frozen=True):
+    """A logistic regression."""
 
     rows: FeatureRows
     solve: Solver
-    typical: float
-    """The typical factor on its scores for confidences."""
     seen: NDArray[np.int64] | None = None
     """The rows that it learns from, names among them; ``None`` for all."""
+    typical: float = 1.0
 
-    def learnt(self, truth: NDArray[np.int64], names: tuple[str, ...]) -> LinearModel:
-        """Learn from all rows that it sees."""
-        kept = self._kept(len(truth))
-        weights = np.zeros((len(truth), len(names)))
-        weights[kept], intercepts = self.solve(self.rows.known_products[np.ix_(kept, kept)], truth[kept], len(names))
-        return LinearModel(names, self.rows.weighted_sums(weights), intercepts.astype(np.float32))
-
-    def _kept(self, count: int) -> NDArray[np.int64]:
-        return np.arange(count) if self.seen is None else self.seen
-
-    def judged(self, truth: NDArray[np.int64], labels: int, pieces: Sequence[NDArray[np.int64]]) -> Judged:
-        """Judge each piece of the sentences by what is learnt from the others and the names."""
+    def learnt(self, truth: NDArray[np.int64], names: tuple[str, ...], pieces: Pieces) -> tuple[LinearModel, Judged]:
+        """Learn from the rows that it sees, and from these without each piece."""
+        seen = np.arange(len(truth)) if self.seen is None else self.seen
+        needed = np.union1d(seen, np.concatenate(pieces))
+        rows = self.rows.take(needed)
+        products = rows.products()
         scores = []
         for piece in pieces:
-            kept = np.setdiff1d(self._kept(len(truth)), piece)
-            weights, intercepts = self.solve(self.rows.known_products[np.ix_(kept, kept)], truth[kept], labels)
-            scores.append(self.rows.known_products[np.ix_(piece, kept)] @ weights + intercepts)
-        return Judged(np.concatenate(scores), truth[np.concatenate(pieces)])
+            kept = np.setdiff1d(seen, piece)
+            at, of_piece = np.searchsorted(needed, kept), np.searchsorted(needed, piece)
+            weights, intercepts = self.solve(products[np.ix_(at, at)], truth[kept], len(names))
+            scores.append(products[np.ix_(of_piece, at)] @ weights + intercepts)
+        at = np.searchsorted(needed, seen)
+        weights = np.zeros((len(needed), len(names)))
+        weights[at], intercepts = self.solve(products[np.ix_(at, at)], truth[seen], len(names))
+        model = LinearModel(names, rows.weighted_sums(weights), intercepts.astype(np.float32))
+        return model, Judged(np.concatenate(scores), truth[np.concatenate(pieces)])
 
 
 def suits(labels: Sequence[str]) -> bool:
@@ -221,17 +251,7 @@ def in_words(intent: str) -> str:
     return " ".join(_WORD_BORDERS.sub(" ", intent).split()).lower()
 
 
-def machine(rows: FeatureRows) -> View:
-    """See rows as the support vector machine does."""
-
-    def solve(products: Floats, truth: NDArray[np.int64], labels: int) -> tuple[Floats, Floats]:
-        weights = fit_small(products, truth, labels, PENALTY)
-        return weights, weights.sum(axis=0)
-
-    return View(rows.with_products(), solve, UNCALIBRATED)
-
-
-def regression(rows: FeatureRows, cost: float = 1.0, seen: NDArray[np.int64] | None = None) -> View:
+def regression(rows: FeatureRows, cost: float = 1.0, seen: NDArray[np.int64] | None = None) -> Regression:
     """See rows, those that are ``seen``, as the logistic regression does: with equal weights of intents.
 
     However many sentences they have. ``cost`` is scikit-learn's C.
@@ -241,10 +261,10 @@ def regression(rows: FeatureRows, cost: float = 1.0, seen: NDArray[np.int64] | N
         weights, intercepts = fit_small_logistic(cost * products, truth, labels)
         return cost * weights, intercepts.astype(np.float64)
 
-    return View(rows.with_products(), solve, 1.0, seen)
+    return Regression(rows, solve, seen)
 
 
-def regression_of_varied(rows: FeatureRows) -> View:
+def regression_of_varied(rows: FeatureRows) -> Regression:
     """See vectors as the logistic regression does.
 
     Directions along which sentences of one and the same intent differ count less: within-class covariance
@@ -256,7 +276,7 @@ def regression_of_varied(rows: FeatureRows) -> View:
         weights, intercepts = fit_small_logistic(_COST_OF_VECTORS * less, truth, labels)
         return to_rows @ (_COST_OF_VECTORS * weights), intercepts.astype(np.float64)
 
-    return View(rows.with_products(), solve, 1.0)
+    return Regression(rows, solve)
 
 
 class Learnt(Struct, frozen=True):
@@ -275,15 +295,16 @@ def learn(views: Sequence[View], texts: Sequence[str], labels: Sequence[str], se
     column = {name: index for index, name in enumerate(names)}
     truth = np.array([column[label] for label in [*labels, *names]])
     pieces = _pieces(texts, seed)
-    judged = [view.judged(truth, len(names), pieces) for view in views]
+    learnt = [view.learnt(truth, names, pieces) for view in views]
+    judged = [one for _, one in learnt]
     factors = fit_factors(judged, [view.typical for view in views])
     pooled = sum((factor * one.scores for factor, one in zip(factors, judged, strict=True)), np.zeros(1))
     right = best_columns(pooled) == judged[0].truth
     reliability = Reliability.fit(softmax(pooled).max(axis=1), right)
-    return Learnt(tuple(view.learnt(truth, names) for view in views), tuple(factors), reliability)
+    return Learnt(tuple(model for model, _ in learnt), tuple(factors), reliability)
 
 
-def _pieces(texts: Sequence[str], seed: int) -> list[NDArray[np.int64]]:
+def _pieces(texts: Sequence[str], seed: int) -> Pieces:
     """As many thirds of the sentences as it takes to judge :data:`_JUDGED` of them; of many only this many."""
     thirds = [piece for piece in np.array_split(shuffled(texts, seed), 3) if len(piece)]
     return [piece[:_MOST_JUDGED] for piece in thirds[: -(-3 * _JUDGED // len(texts))]]

@@ -24,7 +24,7 @@ from turncheck.engines.embedded.nlu.calibration import (
     shuffled,
 )
 from turncheck.engines.embedded.nlu.classifiers import best_columns, settled, softmax
-from turncheck.engines.embedded.nlu.linear import MOST_ROWS, FeatureRows, LabelSplit, LinearModel
+from turncheck.engines.embedded.nlu.linear import FeatureRows, LabelSplit, LinearModel
 from turncheck.engines.embedded.nlu.ngrams import NgramFeatures, all_terms, count_known, count_terms
 from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
 
@@ -206,7 +206,6 @@ class IntentModel(Struct, frozen=True):
         if split is None and few_sentences.suits(labels):
             return cls._train_few(texts, labels, seed, vectors)
         features, rows = SentenceFeatures.fit(texts, vectors, few=False)
-        rows = _ready(rows)
         pieces = held_out(texts, seed)
         judged = _judged(rows, labels, pieces, lambda some, of_some: LinearModel.fit(some, of_some, seed, split))
         linear = LinearModel.fit(rows, labels, seed, split)  # only now: of thousands of intents, two take gigabytes
@@ -228,7 +227,7 @@ class IntentModel(Struct, frozen=True):
         shares = _shares(names, labels)
         if vectors is not None:
             learnt = few_sentences.learn(
-                [few_sentences.machine(rows), few_sentences.regression_of_varied(rows.of_vectors())],
+                [few_sentences.Machine(rows, seed), few_sentences.regression_of_varied(rows.of_vectors())],
                 texts,
                 labels,
                 seed,
@@ -236,13 +235,12 @@ class IntentModel(Struct, frozen=True):
             first, other = learnt.models
             return cls(features, first.added(other, learnt.factors), 1.0, shares, reliability=learnt.reliability)
         if not few_sentences.wants_second(labels):
-            learnt = few_sentences.learn([few_sentences.machine(rows)], texts, labels, seed)
+            learnt = few_sentences.learn([few_sentences.Machine(rows, seed)], texts, labels, seed)
             return cls(features, learnt.models[0], learnt.factors[0], shares, reliability=learnt.reliability)
         columns, counts = count(every)
-        rows = rows.with_products()  # once for both models that see them
         seen = few_sentences.seen_by_regressions(texts, labels, seed)
         views = (
-            few_sentences.machine(rows),
+            few_sentences.Machine(rows, seed),
             few_sentences.regression(rows, few_sentences.COST_OF_NGRAMS, seen),
             few_sentences.regression(counts, seen=seen),
         )
@@ -299,11 +297,6 @@ class IntentModel(Struct, frozen=True):
         return cls(features, linear, calibration["factor"], calibration["shares"], best, second, reliability)
 
 
-def _ready(rows: FeatureRows) -> FeatureRows:
-    """If there are few rows, compute their products once for all models that see parts of them."""
-    return rows.with_products() if len(rows) <= MOST_ROWS else rows
-
-
 def _shares(names: Sequence[str], labels: Sequence[str]) -> tuple[float, ...]:
     counts = Counter(labels)
     return tuple(counts[name] / len(labels) for name in names)
@@ -355,7 +348,7 @@ def out_of_fold_rankings(
     A model that learns from predicted intents must see them as wrong in training as they are later. The vocabulary is
     that of all sentences, which does not depend on the labels.
     """
-    rows = _ready(SentenceFeatures.fit(texts, vectors, few=False)[1])
+    rows = SentenceFeatures.fit(texts, vectors, few=False)[1]
     halves = [np.sort(half) for half in np.array_split(shuffled(texts, seed), 2)]
     rankings: list[Ranking] = [((label, 1.0),) for label in labels]
     for judged, learned in (halves, halves[::-1]):

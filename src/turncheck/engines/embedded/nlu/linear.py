@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import math
 import warnings
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
 from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter, ensure_dimensions
+from turncheck.engines.embedded.nlu.liblinear import Matrix, fit_machine
 from turncheck.engines.embedded.nlu.many_intents import FEWEST_LABELS, MOST_EACH, fit_many
+from turncheck.engines.embedded.nlu.ngrams import SparseRows, beside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
-
-    from turncheck.engines.embedded.nlu.ngrams import SparseRows
 
 
 # Columns that only one row has, put together: a linear model needs one weight for all of them.
@@ -76,88 +73,11 @@ class SingleColumns(Struct, frozen=True):
         return every
 
 
-# Crammer and Singer's multi-class SVM for few sentences, solved in the dual over their Gram matrix.
-#
-# The problem is that of scikit-learn's ``LinearSVC(multi_class="crammer_singer")``, and the solution is equal up to
-# the tolerance. For a project of some hundred sentences importing scikit-learn would take many times as long as
-# solving it.
-
-MOST_ROWS: Final = 800
-"""Up to this many sentences this is faster; the Gram matrix grows with the square."""
-
-_MAX_SWEEPS: Final = 1000
-
-
-def fit_small(
-    products: NDArray[np.float64], truth: NDArray[np.int64], labels: int, penalty: float, tolerance: float = 0.1
-) -> NDArray[np.float64]:
-    """Return the weights of rows, shape (rows, labels), that sum up to the weights of features.
-
-    ``products`` are those of each row with each, ``truth`` the rows' labels; a label's intercept is the sum of its
-    weights. ``penalty`` is the SVM's C; ``tolerance`` the largest remaining violation of the optimality conditions.
-    """
-    return _solve(products + 1.0, truth, labels, penalty, tolerance)  # the intercept is one more feature, always 1
-
-
-def _solve(
-    gram: NDArray[np.float64], truth: NDArray[np.int64], labels: int, penalty: float, tolerance: float
-) -> NDArray[np.float64]:
-    """Coordinate descent, one sentence at a time (Keerthi et al. 2008, "A sequential dual method").
-
-    Minimizes ``½ Σ_m αᵐ·K·αᵐ + Σ_i Σ_{m≠y_i} α_iᵐ`` where each row of α sums to 0, ``α_iᵐ ≤ 0`` for wrong labels and
-    ``≤ C`` for the right one. A sweep visits the sentences that violate optimality when it begins, the worst first.
-    """
-    count = len(truth)
-    duals = np.zeros((count, labels))
-    limits = np.zeros((count, labels))
-    limits[np.arange(count), truth] = penalty
-    gradients = np.ascontiguousarray(1.0 - (limits.T > 0))  # one row per label: a step changes few labels
-    gradient_of, change = list(gradients), np.empty(count)
-    right, diagonal = truth.tolist(), gram.diagonal().tolist()
-    for _ in range(_MAX_SWEEPS):
-        violations = gradients.max(axis=0) - np.where(duals < limits, gradients.T, np.inf).min(axis=1)
-        order = np.argsort(-violations, kind="stable")[: np.count_nonzero(violations > tolerance)]
-        if not len(order):
-            break
-        for row in order.tolist():
-            # Of few labels, Python's own numbers are twice as fast as arrays; of 77 as fast.
-            own, curvature, truth_of_row, products = duals[row].tolist(), diagonal[row], right[row], gram[row]
-            linear = [slope - curvature * value for slope, value in zip(gradients[:, row].tolist(), own, strict=True)]
-            level = _level(linear, truth_of_row, curvature * penalty)
-            for label, value in enumerate(own):
-                room = level - linear[label]
-                if label == truth_of_row:
-                    new = min(room / curvature, penalty)
-                elif room < 0:
-                    new = room / curvature
-                else:
-                    new = 0.0
-                if new != value:  # few, seldom more than three
-                    np.multiply(products, new - value, out=change)
-                    gradient_of[label] += change
-                    duals[row, label] = new
-    return duals
-
-
-def _level(linear: Sequence[float], truth: int, most: float) -> float:
-    """Return the gradient that all labels have whose duals are below their limits, once the row's duals sum to 0.
-
-    ``most``: the limit of the right label's dual, times the curvature.
-    """
-    bounds = list(linear)
-    bounds[truth] += most
-    bounds.sort(reverse=True)
-    level = -math.inf
-    for rank, (bound, total) in enumerate(zip(bounds, accumulate(bounds), strict=True), start=1):
-        lower = (total - most) / rank
-        if lower >= bound:
-            break
-        level = lower
-    return level
-
-
 PENALTY: Final = 0.5
 _TOLERANCE: Final = 0.03
+_TOLERANCE_OF_FEW: Final = 0.001
+"""With fewer sentences than :data:`_MANY`: what is left of the violation shows in no figure as it is printed."""
+_MANY: Final = 3000
 _PARTS_PENALTY: Final = 2.0
 _MOST_FILLED: Final = 5
 """Weights are kept as a sparse matrix if at most one of so many is not 0."""
@@ -212,24 +132,20 @@ class LinearModel(Struct, frozen=True):
             return cls._fit_parts(features, labels, names, seed, split)
         column = {name: index for index, name in enumerate(names)}
         truth = np.array([column[label] for label in labels])
-        if len(labels) <= MOST_ROWS:
-            return cls._fit_small(features.with_products(), truth, names)
-        matrix, columns = features.to_scipy(), None
         if len(names) >= FEWEST_LABELS and len(labels) <= MOST_EACH * len(names) and features.vectors is None:
+            matrix = features.to_scipy()
             duals = fit_many(matrix, truth, len(names), PENALTY, _TOLERANCE)
             if duals is not None:
                 sums = (matrix.T.tocsr() @ duals).astype(np.float32)
                 sums.eliminate_zeros()
                 return cls(names, _compact(sums), np.asarray(duals.sum(axis=0), dtype=np.float32).reshape(-1))
+        matrix, columns = Matrix.of(features.sparse()), None
         if len(names) * features.width > _MANY_WEIGHTS:
-            columns, matrix = SingleColumns.together(matrix)
-        weights, intercepts = _fit_svm(matrix, truth, seed, columns, multi_class="crammer_singer", C=PENALTY)
-        return cls(names, _compact(weights), intercepts)
-
-    @classmethod
-    def _fit_small(cls, features: FeatureRows, truth: NDArray[np.int64], names: tuple[str, ...]) -> Self:
-        duals = fit_small(features.known_products, truth, len(names), PENALTY)
-        return cls(names, features.weighted_sums(duals), duals.sum(axis=0).astype(np.float32))
+            columns, matrix = SingleColumns.together(features.to_scipy())
+        tolerance = _TOLERANCE if len(labels) >= _MANY else _TOLERANCE_OF_FEW
+        weights, intercepts = fit_machine(matrix, truth, len(names), penalty=PENALTY, tolerance=tolerance, seed=seed)
+        every = np.ascontiguousarray(weights, dtype=np.float32) if columns is None else columns.apart(weights)
+        return cls(names, _compact(every), intercepts.astype(np.float32))
 
     @classmethod
     def _fit_parts(
@@ -244,8 +160,7 @@ class LinearModel(Struct, frozen=True):
         matrix = features.to_scipy()
         for index in range(len(parts)):
             if 0 < present[:, index].sum() < len(labels):
-                of_two, at = _fit_svm(matrix, present[:, index].astype(np.int64), seed, C=_PARTS_PENALTY)
-                weights[:, index], intercepts[index] = of_two[:, 1] - of_two[:, 0], at[1] - at[0]
+                weights[:, index], intercepts[index] = _fit_part(matrix, present[:, index].astype(np.int64), seed)
         return cls(names, weights, intercepts, composition)
 
     def scores(self, features: FeatureRows) -> NDArray[np.float32]:
@@ -308,25 +223,15 @@ def _dense(weights: Any) -> NDArray[np.float32]:
     return weights if isinstance(weights, np.ndarray) else weights.toarray()
 
 
-def _fit_svm(
-    matrix: Any, truth: NDArray[np.int64], seed: int, columns: SingleColumns | None = None, **parameters: Any
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Fit scikit-learn's LinearSVC; weights (width, labels) and intercepts, also for two labels.
-
-    ``columns``: what the columns of the matrix are put together from.
-    """
+def _fit_part(matrix: Any, truth: NDArray[np.int64], seed: int) -> tuple[NDArray[np.float32], np.float32]:
+    """Fit scikit-learn's LinearSVC to two labels: the weights of the second less those of the first, and intercept."""
     from sklearn.svm import LinearSVC
 
-    model = LinearSVC(tol=_TOLERANCE, random_state=seed, **parameters)
+    model = LinearSVC(tol=_TOLERANCE, random_state=seed, C=_PARTS_PENALTY)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about exhausted iterations, and nearly as many labels as sentences
+        warnings.simplefilter("ignore")  # about exhausted iterations
         model.fit(matrix, truth)
-    learnt: NDArray[np.float64] = model.coef_.T
-    weights = learnt.astype(np.float32) if columns is None else columns.apart(learnt)
-    intercepts = np.asarray(model.intercept_, dtype=np.float32)
-    if weights.shape[1] == 1:  # scikit-learn only keeps the difference
-        return np.hstack([-weights / 2, weights / 2]), np.concatenate([-intercepts / 2, intercepts / 2])
-    return np.ascontiguousarray(weights), intercepts
+    return model.coef_[0].astype(np.float32), np.float32(model.intercept_[0])
 
 
 # Rows of sentence features: sparse n-grams and, if enabled, dense sentence vectors.
@@ -338,8 +243,6 @@ class FeatureRows(Struct, frozen=True):
     ngrams: SparseRows
     vectors: NDArray[np.float32] | None = None
     """Shape (rows, width of the vectors)."""
-    products: NDArray[np.float64] | None = None
-    """The products of all pairs of rows, shape (rows, rows), if known."""
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -359,9 +262,7 @@ class FeatureRows(Struct, frozen=True):
 
     def take(self, rows: NDArray[np.int64]) -> FeatureRows:
         """Return these rows, in this order."""
-        vectors = None if self.vectors is None else self.vectors[rows]
-        products = None if self.products is None else self.products[np.ix_(rows, rows)]
-        return FeatureRows(self.ngrams.take(rows), vectors, products)
+        return FeatureRows(self.ngrams.take(rows), None if self.vectors is None else self.vectors[rows])
 
     def of_vectors(self) -> FeatureRows:
         """The same without n-grams: as many columns, which are empty."""
@@ -369,21 +270,14 @@ class FeatureRows(Struct, frozen=True):
             raise AssertionError("no vectors")
         return FeatureRows(self.ngrams.emptied(), self.vectors)
 
-    def with_products(self) -> FeatureRows:
-        """The same with the products of all pairs of rows, which subsets keep: models of some of the rows need them."""
-        if self.products is not None:
-            return self
+    def products(self) -> NDArray[np.float64]:
+        """Return the products of all pairs of rows, shape (rows, rows)."""
         products = self.ngrams.products()
-        if self.vectors is not None:
-            products += self.vectors @ self.vectors.T
-        return replace(self, products=products)
+        return products if self.vectors is None else products + self.vectors @ self.vectors.T
 
-    @property
-    def known_products(self) -> NDArray[np.float64]:
-        """The products of all pairs of rows, from :meth:`with_products`."""
-        if self.products is None:
-            raise AssertionError("no products")
-        return self.products
+    def sparse(self) -> SparseRows:
+        """Return n-grams and vectors as one matrix."""
+        return self.ngrams if self.vectors is None else beside(self.ngrams, SparseRows.of_dense(self.vectors))
 
     def times(self, weights: Any) -> NDArray[np.float32]:
         """Multiply by a matrix of shape (width, outputs), also a sparse one; returns (rows, outputs)."""
@@ -400,9 +294,4 @@ class FeatureRows(Struct, frozen=True):
 
     def to_scipy(self) -> Any:
         """As a SciPy CSR matrix in double precision, for scikit-learn."""
-        from scipy import sparse
-
-        ngrams = self.ngrams.to_scipy()
-        if self.vectors is None:
-            return ngrams
-        return sparse.hstack([ngrams, sparse.csr_matrix(self.vectors.astype(np.float64))], format="csr")
+        return self.sparse().to_scipy()

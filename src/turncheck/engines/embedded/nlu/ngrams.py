@@ -49,6 +49,13 @@ class SparseRows(Struct, frozen=True):
         """The number of rows."""
         return len(self.starts) - 1
 
+    @classmethod
+    def of_dense(cls, rows: NDArray[np.float32]) -> Self:
+        """Take an array of shape (rows, columns)."""
+        count, width = rows.shape
+        columns = np.tile(np.arange(width, dtype=np.int32), count)
+        return cls(np.arange(count + 1, dtype=np.int64) * width, columns, rows.ravel(), width)
+
     @property
     def row_of(self) -> NDArray[np.int64]:
         """The row of each value."""
