@@ -9,6 +9,7 @@ to the project's own sentences, judged by models that have not seen them; so is 
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
@@ -137,6 +138,9 @@ _FEWEST_OF_INTENT: Final = 2
 _FEWEST_FOR_SECOND: Final = 4
 """With fewer sentences per intent on average the second classifier adds little, and hundreds of intents take long."""
 
+_MOST_PRODUCTS: Final = 60_000_000
+"""The most products of sentences, sentences and intents that each step of a regression takes."""
+
 _VARIATION: Final = 0.01
 """The share of all variation within intents that is ignored."""
 
@@ -228,12 +232,12 @@ def seen_by_regressions(texts: Sequence[str], labels: Sequence[str], seed: int) 
     """Choose the sentences that logistic regressions learn from, and all names: the fewer, the more there are.
 
     Up to half of :data:`MOST_SENTENCES` all of them, then the number missing to that limit, so that training takes no
-    longer and finally only uses the machine: a regression costs the cube of its sentences. Equally many of each intent
-    are chosen, as far as it has them.
+    longer and finally only uses the machine: a regression costs the cube of its sentences. Of hundreds of intents fewer
+    are chosen, since each costs the square. Equally many of each intent are chosen, as far as it has them.
     """
     count, intents = len(labels), len(set(labels))
     names = np.arange(count, count + intents)
-    most = MOST_SENTENCES - count
+    most = max(min(MOST_SENTENCES - count, math.isqrt(_MOST_PRODUCTS // intents) - intents), intents)
     if count <= most:
         return np.append(np.arange(count), names)
     rows = shuffled(texts, seed)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
+from hashlib import sha256
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 from msgspec.structs import replace
 
 from turncheck import __version__
@@ -99,12 +101,21 @@ def step_key(cache: Cache, step: Step, learnt: Lessons) -> str | None:
     if learnt.vectors is not None:
         return None
     batch = learnt.batch  # its other columns are filled in prediction
-    columns = batch.tokens, batch.sentence_features, batch.patterns, batch.dense_token_features
-    inputs = learnt.examples, columns, learnt.seed, learnt.label_split
+    columns = batch.sentence_features, batch.patterns, batch.dense_token_features
+    inputs = _written(learnt), columns, learnt.seed, learnt.label_split
     try:
         return digest_of((step.kind, step.component.name, step.parameters, inputs, cache.surroundings()))
     except (NoDigestError, RecursionError):
         return None
+
+
+def _written(learnt: Lessons) -> Any:
+    """Return the sentences, their annotations and words for a digest: at once, which takes a tenth of the time."""
+    examples = [(example.text, example.intent, example.entities) for example in learnt.examples]
+    try:
+        return sha256(msgspec.msgpack.encode((examples, learnt.batch.tokens))).hexdigest()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return learnt.examples, learnt.batch.tokens
 
 
 def _as_annotated(example: Example) -> Example:
