@@ -209,7 +209,7 @@ def _commit_of(clone: Path, commit: str, *parents: str) -> str:
     return _git(clone, "commit-tree", tree, "-m", f"replay of {commit}", *ancestry).strip()
 
 
-def _clone(mirror: Path, commit: str, clone: Path) -> None:
+def checked_out(mirror: Path, commit: str, clone: Path) -> None:
     """Check the branch `change` out, whose `main` is the commit's first parent."""
     shutil.rmtree(clone, ignore_errors=True)
     clone.mkdir(parents=True)
@@ -231,7 +231,7 @@ def replay(mirrors: Path, expected: Expected, out: Path, more: Sequence[str] = (
     place = out / expected.repository.replace("/", "+") / expected.commit[:10]
     shutil.rmtree(place, ignore_errors=True)
     clone = place / "clone"
-    _clone(mirror, expected.commit, clone)
+    checked_out(mirror, expected.commit, clone)
     rows = [line.split("\t") for line in _git(clone, "diff", "--numstat", "main", "change").splitlines()]
     own = [row for row in rows if expected.project == "." or row[2].startswith(f"{expected.project}/")]
     command = [sys.executable, "-I", "-m", "turncheck", "run", "--project", expected.project, "--base", "main"]
@@ -303,7 +303,7 @@ def _run(command: Sequence[str], folder: Path, log: Path) -> tuple[int | None, f
     return None if killed else process.returncode, used.ru_utime + used.ru_stime
 
 
-def _listed(file: Path) -> list[Expected]:
+def listed_in(file: Path) -> list[Expected]:
     return msgspec.convert(yaml.safe_load(file.read_text(encoding="utf-8")) or [], list[Expected])
 
 
@@ -342,7 +342,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("results/replay"), metavar="FOLDER", help="comments and logs")
     parser.add_argument("--more", nargs=argparse.REMAINDER, default=(), metavar="FLAG", help="further flags of the run")
     options = parser.parse_args()
-    listed = _listed(options.list)
+    listed = listed_in(options.list)
     if options.draw:
         chosen = draw(options.mirrors, options.draw, options.seed, {one.commit for one in listed})
     else:

@@ -51,6 +51,12 @@ _SHARPNESS: Final = 16.0
 tags are nearly equally probable. Measured on HWU64, 12 and 25 do as well. A power of two rounds nothing."""
 
 _CACHED_WORDS: Final = 200_000
+_Plain = tuple[tuple[str, ...], str, str, str]
+"""The features of a word in its sentence; the word itself and its neighbours, in lower case."""
+_DESCRIBED: Final[dict[tuple[str, ...], Sequence[_Plain]]] = {}
+_CACHED_SENTENCES: Final = 4_000
+_LONGEST_CACHED: Final = 50
+"""Sentences that are described once for all folds; a word takes about one kilobyte."""
 _REPEATED: Final = re.compile(r"(.)\1+")
 
 
@@ -88,6 +94,24 @@ class WordFeatures:
     def _describe(
         self, words: Sequence[str], intent: str | None, entity_tags: Sequence[str] | None
     ) -> Iterator[list[str]]:
+        for index, (plain, own, left, right) in enumerate(self._plain(tuple(words))):
+            features = list(plain)
+            if intent is not None:
+                features += (f"intent={intent}", f"intent|0={intent}|{own}", f"intent|-1={intent}|{left}")
+            if entity_tags is not None:
+                features += _tag_features(entity_tags, index, left, right)
+            yield features
+
+    def _plain(self, words: tuple[str, ...]) -> Sequence[_Plain]:
+        """Describe each word without intent and tags: folds have the same sentences again and again."""
+        known = _DESCRIBED.get(words)
+        if known is None:
+            known = list(self._described(words))
+            if len(_DESCRIBED) < _CACHED_SENTENCES and len(words) <= _LONGEST_CACHED:
+                _DESCRIBED[words] = known
+        return known
+
+    def _described(self, words: tuple[str, ...]) -> Iterator[_Plain]:
         low = ["", "", *(word.lower() for word in words), "", ""]
         near = [[self._neighbour(word, offset) for word in words] for offset in (-2, -1, 1, 2)]
         last = len(words) - 1
@@ -99,11 +123,7 @@ class WordFeatures:
             features.extend(near[3][index + 2] if index < last - 1 else _END[1])
             own, left, right = low[index + 2], low[index + 1], low[index + 3]
             features += (f"-1|0={left}|{own}", f"0|1={own}|{right}")
-            if intent is not None:
-                features += (f"intent={intent}", f"intent|0={intent}|{own}", f"intent|-1={intent}|{left}")
-            if entity_tags is not None:
-                features += _tag_features(entity_tags, index, left, right)
-            yield features
+            yield tuple(features), own, left, right
 
     def _word(self, word: str) -> tuple[str, ...]:
         features = self._own.get(word)
