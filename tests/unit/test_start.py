@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,8 +14,13 @@ from turncheck import __version__
 from turncheck.cli import run_command_line
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from golden_texts import Golden
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
+OF_THE_SOLVER = {
+    *("scipy._cyutility", "scipy.linalg.cython_blas"),
+    *("sklearn._cyutility", "sklearn.utils._cython_blas", "sklearn.svm._liblinear"),
+}
 CODE = """\
 import sys
 from turncheck.__main__ import main
@@ -55,6 +61,21 @@ def test_the_action_says_what_runs_before_it_loads_its_job(
 
     run_command_line(["action"])
     assert capsys.readouterr().out == f"turncheck {__version__}\n"
+
+
+def test_what_a_run_loads(tmp_path: Path, golden: Golden) -> None:
+    """Loading is half of a small run: a module that is new here must be used by every such run."""
+    names = loaded(tmp_path, "run", str(EXAMPLES / "pizzeria"), "--no-cache", "--quiet", "--out", str(tmp_path / "out"))
+
+    others = {name.partition(".")[0] for name in names if not name.startswith(("_", "turncheck"))}
+    by_folder: dict[str, list[str]] = {}
+    for name in sorted(name for name in names if name.startswith("turncheck.")):
+        folder, _, last = name.rpartition(".")
+        by_folder.setdefault(folder, []).append(last)
+    packages = sorted(others - sys.stdlib_module_names - {"__editable___turncheck_finder", "scipy", "sklearn"})
+    assert not {name for name in names if name.startswith(("scipy", "sklearn"))} - OF_THE_SOLVER
+    own = (f"{folder}: {' '.join(modules)}" for folder, modules in by_folder.items())
+    golden("\n".join([f"packages: {' '.join(packages)}", *own]))
 
 
 @pytest.mark.slow
