@@ -15,7 +15,6 @@ import msgspec
 from msgspec.structs import replace
 
 from turncheck.ci.base import BaseSearch
-from turncheck.ci.base_files import NoFilesError, files_of_commit
 from turncheck.ci.git import find_checkout
 from turncheck.ci.host import Base, Host, HostError
 from turncheck.ci.hosts import find_host
@@ -36,7 +35,6 @@ from turncheck.report.model import ProjectInfo
 from turncheck.run.base_projects import BaseTree, paired, path_in_repository
 from turncheck.run.find_baseline import SEARCHED, words_of
 from turncheck.run.folders import ensure_apart_from_project
-from turncheck.run.moved_assistants import moved_here
 from turncheck.run.prepare import baseline_finder, links_of, locate_in_repository, prepare, root_in_repository
 from turncheck.run.report_of import report_of
 from turncheck.run.run import run_and_conclude
@@ -94,6 +92,9 @@ def assistants_of_base(
     found = search.find_named(overrides["base"]) if overrides.get("base") else search.find()
     if not isinstance(found, Base) or found.commit is None:
         return UNKNOWN
+    from turncheck.ci.base_files import NoFilesError, files_of_commit  # only against a base
+    from turncheck.run.moved_assistants import moved_here
+
     with ExitStack() as stack:
         try:
             files = stack.enter_context(files_of_commit(found.commit, checkout, host, top))
