@@ -574,6 +574,21 @@ def test_a_synonym_is_reached_by_what_extracts_it(edits: list[Edit], is_reached:
     assert (places(checked(tmp_path, SYNONYM, *edits), "synonym-unreached") == []) == is_reached
 
 
+@pytest.mark.parametrize(
+    ("extractors", "learns"),
+    [
+        ("- name: DIETClassifier", True),
+        ("- name: DIETClassifier\n  entity_recognition: false", False),
+        ("- name: DIETClassifier\n  entity_recognition: false\n- name: CRFEntityExtractor", True),
+        ("- name: LogisticRegressionClassifier", False),
+    ],
+)
+def test_only_what_learns_entities_may_extract_a_synonym(extractors: str, learns: bool, tmp_path: Path) -> None:
+    found = checked(tmp_path, SYNONYM, (C, "- name: DIETClassifier", extractors)).findings
+    (unreached,) = [one.message for one in found if one.code == "synonym-unreached"]
+    assert unreached.endswith("so nothing extracts it.") != learns
+
+
 @pytest.mark.parametrize("importers", ["x", "", "{name: x}", "[x]", "[{a: 1}]", "[{name: 5}]"])
 def test_importers_that_rasa_cannot_make_are_an_error(importers: str, tmp_path: Path) -> None:
     found = validate(read(tmp_path, (C, "", f"importers: {importers}\n")), drop_in=True)
@@ -744,7 +759,13 @@ def test_a_slot_holds_values_of_its_type(kind: str, value: str, is_held: bool, t
 
 @pytest.mark.parametrize(
     ("language", "text", "is_seen"),
-    [("zh", "我想去[北京](city)看看", True), ("ja", "東京に行きたい", False), ("en", "I want 北京看看", False)],
+    [
+        ("zh", "我想去[北京](city)看看", True),
+        ("zh-TW", "我想去[北京](city)看看", True),
+        ("zh_Hans_CN", "我想去北京看看", True),
+        ("ja", "東京に行きたい", False),
+        ("en", "I want 北京看看", False),
+    ],
 )
 def test_entries_of_lookup_tables_are_seen_where_words_have_no_spaces(
     language: str, text: str, is_seen: bool, tmp_path: Path

@@ -144,6 +144,27 @@ def test_what_is_defined_is_not_told(project: Path) -> None:
     assert not find_test_nlu(project)
 
 
+@pytest.mark.parametrize(
+    ("slot", "value", "is_told"),
+    [
+        ("{type: bool, mappings: [{type: custom}]}", "yes", True),
+        ("{type: float, mappings: [{type: custom}]}", "cheap", True),
+        ("{type: categorical, values: [a, b], mappings: [{type: custom}]}", "c", True),
+        ("{type: bool, mappings: [{type: custom}]}", "true", False),
+        ("{type: bool, influence_conversation: false, mappings: [{type: custom}]}", "yes", False),
+        ("{type: text, mappings: [{type: custom}]}", "yes", False),
+        ("{type: categorical, values: [a, b], mappings: [{type: custom}]}", "A", False),
+        ("{type: categorical, values: [a, b], mappings: [{type: custom}]}", "null", False),
+    ],
+)
+def test_a_test_sets_a_slot_to_what_it_holds(slot: str, value: str, is_told: bool, project: Path) -> None:
+    (project / "domain.yml").write_text(DOMAIN.replace("\nslots:\n", f"\nslots:\n  extra: {slot}\n"), encoding="utf-8")
+    steps = ("intent: greet", f"slot_was_set:\n    - extra: {value}", "action: utter_greet")
+    (project / STORIES).write_text(story(*steps), encoding="utf-8")
+    told_there = [one.partition(": ")[0] for one in told(project, strict=True)]
+    assert told_there == [f"warning {STORIES}:7:7 slot-value-undefined"] * is_told
+
+
 def test_without_a_whole_domain_nothing_is_called_undefined(project: Path) -> None:
     (project / STORIES).write_text(story("intent: greet", "action: utter_gone"), encoding="utf-8")
     (project / "domain.yml").write_text(DOMAIN + "more: [\n", encoding="utf-8")

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import Name
 from turncheck.messages.phrasing import count as counted
-from turncheck.project.config import LEARNING_EXTRACTORS, is_custom, short_name
+from turncheck.project.config import is_custom, short_name
 from turncheck.project.model import Domain, Project, Story, UserStep
 from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, whitespace_words, word_borders
 from turncheck.validation.findings import found, gathered, places_of
-from turncheck.validation.names import pretrained_entities
+from turncheck.validation.names import learning_extractors, pretrained_entities
 from turncheck.validation.places import Places
 from turncheck.validation.similarity import normalised, shown, splits_word, word_spans
 
@@ -66,7 +66,7 @@ def check_alignment(facts: Facts) -> Iterator[Finding]:
     names = {short_name(component.name) for component in pipeline}
     by_whitespace = [component for component in pipeline if short_name(component.name) == "WhitespaceTokenizer"]
     is_own = not by_whitespace and any(is_custom(component.name) for component in pipeline)
-    if "JiebaTokenizer" in names or is_own or (project.config.language or "") in _SPACELESS:
+    if "JiebaTokenizer" in names or is_own or _is_spaceless(project):
         return
     is_plain = bool(by_whitespace) and not any(component.parameters.get("token_pattern") for component in by_whitespace)
     places = Places(project)
@@ -100,6 +100,12 @@ def _is_misaligned(text: str, entity: EntityAnnotation, borders: tuple[set[int],
 
 
 _SPACELESS: Final = frozenset({"zh", "ja", "th", "km", "lo", "my"})
+
+
+def _is_spaceless(project: Project) -> bool:
+    """Whether words of its language are not separated by spaces: of ``zh-TW`` and ``zh_Hans`` as of ``zh``."""
+    language = project.config.language
+    return isinstance(language, str) and re.split("[-_]", language.casefold())[0] in _SPACELESS
 
 
 def check_balance(facts: Facts) -> Iterator[Finding]:
@@ -280,8 +286,7 @@ def check_synonyms(facts: Facts) -> Iterator[Finding]:
     named = {entity.entity for example in nlu.examples for entity in example.entities}
     listed = {element.casefold() for table in nlu.lookups if table.name in named for element in table.elements}
     by_table, by_pattern, anything = _matching(project, named)
-    extractors = [name for c in pipeline or () if (name := short_name(c.name)) in LEARNING_EXTRACTORS]
-    learning = extractors if named else []
+    learning = learning_extractors(pipeline or ()) if named else []
     values = {synonym.synonym.casefold(): str(synonym.value) for synonym in nlu.synonyms}
     for synonym in nlu.synonyms:
         text = synonym.synonym.casefold()
@@ -314,7 +319,7 @@ def check_lookups(facts: Facts) -> Iterator[Finding]:
     if not project.nlu.lookups:
         return
     yield from _never_found(project)
-    if project.config.language in _SPACELESS or _within_words(project):
+    if _is_spaceless(project) or _within_words(project):
         yield from _unseen_within(project)
         return
     longest = max((len(normalised(e)) for table in project.nlu.lookups for e in table.elements), default=0)

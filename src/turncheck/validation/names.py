@@ -149,7 +149,7 @@ _PAYLOAD = re.compile(r"/(?P<intent>[^{@]+)(?P<confidence>@[0-9.]+)?(?P<entities
 def check_undefined(facts: Facts) -> Iterator[Finding]:
     """All checks of this module that need the domain."""
     yield from _undefined_slots(facts)
-    yield from _slot_values(facts)
+    yield from check_slot_values(facts, list(facts.slot_steps()))
     yield from _undefined_entities(facts)
     yield from _undefined_actions(facts)
     yield from check_mappings(facts)
@@ -247,15 +247,16 @@ def _undefined_slots(facts: Facts) -> Iterator[Finding]:
     )
 
 
-def _slot_values(facts: Facts) -> Iterator[Finding]:
+def check_slot_values(facts: Facts, steps: Sequence[tuple[model.Story, model.SlotWasSetStep]]) -> Iterator[Finding]:
+    """Values that slots do not hold, once for each slot and value; ``steps``: those of training data, or of tests."""
     listed = {
         slot.name: {str(value).lower() for value in slot.values}
         for slot in facts.domain.slots.values()
         if slot.type == "categorical" and slot.values
     }
     seen: set[tuple[str, str]] = set()
-    yield from _values_without_effect(facts)
-    for block, step in facts.slot_steps():
+    yield from _values_without_effect(facts, steps)
+    for block, step in steps:
         values = listed.get(step.slot)
         value = str(step.value).lower()
         if values is None or step.value is None or step.named_only or value in values or value == "__other__":
@@ -276,10 +277,12 @@ _HELD: Final = frozenset({"bool", "float"})
 """Types of slots that turn a value of another type into nothing."""
 
 
-def _values_without_effect(facts: Facts) -> Iterator[Finding]:
+def _values_without_effect(
+    facts: Facts, steps: Iterable[tuple[model.Story, model.SlotWasSetStep]]
+) -> Iterator[Finding]:
     """Values that policies see as if the slot was not set, since it does not hold them."""
     seen: set[tuple[str, str]] = set()
-    for block, step in facts.slot_steps():
+    for block, step in steps:
         slot = facts.domain.slots.get(step.slot)
         if slot is None or step.value is None or step.named_only or slot.type not in _HELD or not influences(slot):
             continue
@@ -543,6 +546,16 @@ def pretrained_entities(config: model.Config) -> frozenset[str]:
     return frozenset(names)
 
 
+def learning_extractors(pipeline: Iterable[model.Component]) -> list[str]:
+    """The components that learn from annotated examples to find entities, by name."""
+    return [
+        name
+        for component in pipeline
+        if (name := short_name(component.name)) in LEARNING_EXTRACTORS
+        and (name != "DIETClassifier" or component.parameters.get("entity_recognition", True))
+    ]
+
+
 def _unused_retrieval_responses(facts: Facts) -> Iterator[Finding]:
     keys = {
         UTTER + example.intent for example in facts.project.nlu.examples if example.intent and "/" in example.intent
@@ -590,7 +603,7 @@ def _trained_entities(nlu: NluData, pipeline: Sequence[model.Component]) -> set[
     trained: set[str] = set()
     for component in pipeline:
         name, parameters = short_name(component.name), component.parameters
-        if name in LEARNING_EXTRACTORS and (name != "DIETClassifier" or parameters.get("entity_recognition", True)):
+        if learning_extractors([component]):
             trained |= annotated
         elif name == "RegexEntityExtractor":
             if parameters.get("use_regexes", True):

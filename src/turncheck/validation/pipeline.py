@@ -36,7 +36,13 @@ from turncheck.validation.loading import (
     seen_by_rasa,
     with_emptied_domain,
 )
-from turncheck.validation.names import check_buttons, check_definitions, check_undefined, check_unused
+from turncheck.validation.names import (
+    check_buttons,
+    check_definitions,
+    check_slot_values,
+    check_undefined,
+    check_unused,
+)
 
 if TYPE_CHECKING:
     from turncheck.project.e2e.model import E2ECase
@@ -82,6 +88,8 @@ def check_test_names(facts: Facts) -> Iterator[Finding]:
         near = suggestion(name, known[kind])
         yield found(code, message, first, near, others, names=(Name(called, name),))
     yield from _keys_as_actions(facts)
+    slots = [(story, one) for story in tests.stories for one in story.steps if isinstance(one, model.SlotWasSetStep)]
+    yield from check_slot_values(facts, slots)
 
 
 def _keys_as_actions(facts: Facts) -> Iterator[Finding]:
