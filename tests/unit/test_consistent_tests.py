@@ -26,8 +26,8 @@ CANNOT_PASS = finding("flow-test-cannot-pass", "It cannot.", path="tests/e2e.yml
 
 
 TESTS = (
-    CheckedTest(name="a large one", location=Location("tests/e2e.yml", 2)),
-    CheckedTest(name="a small one", location=Location("tests/e2e.yml", 12)),
+    CheckedTest(name="a large one", location=Location("tests/e2e.yml", 2), content="1"),
+    CheckedTest(name="a small one", location=Location("tests/e2e.yml", 12), content="2"),
 )
 
 
@@ -88,8 +88,10 @@ def test_a_test_that_is_gone_fails(golden: Golden) -> None:
     verdict = judged(checked(tests=TESTS[:1]), base_of(checked()))
     gate = next(gate for gate in verdict.gates if gate.name == "consistent-tests")
     assert (gate.outcome, [cause.location for cause in gate.failed_by]) == ("failed", [TESTS[1].location])
-    moved = replace(TESTS[1], location=Location("tests/other.yml", 2))
-    assert outcomes(judged(checked(tests=(TESTS[0], moved)), base_of(checked())))["consistent-tests"] == "passed"
+    moved = replace(TESTS[1], location=Location("tests/other.yml", 2), content="edited")
+    renamed = replace(TESTS[1], name="a tiny one")
+    for still in (moved, renamed):
+        assert outcomes(judged(checked(tests=(TESTS[0], still)), base_of(checked())))["consistent-tests"] == "passed"
     golden(f"{verdict.summary}\n{gate.in_words}")
 
 

@@ -25,14 +25,14 @@ def consistency_of(report: Report) -> Consistency | None:
 
 
 def consistency_beside(head: Report, base: Report) -> ConsistencyChange | UnsetType:
-    """Return what a change did to these tests; a test that is in another file now is not gone."""
+    """Return what a change did to these tests; a test that is in another file now, or has another name, is not gone."""
     now, before = consistency_of(head), consistency_of(base)
     if before is None or isinstance(base.consistency, UnsetType):
         return UNSET
-    names = {test.name for test in now.tests} if now is not None else set()
+    there = {known for test in now.tests for known in (test.name, test.content)} if now is not None else set()
     wrong = {(test.name, test.lacks) for test in before.inconsistent}
     newly = [test for test in now.inconsistent if (test.name, test.lacks) not in wrong] if now is not None else []
-    gone = tuple(test for test in before.tests if test.name not in names)
+    gone = tuple(test for test in before.tests if not {test.name, test.content} & there)
     return ConsistencyChange(gone=gone, newly=tuple(newly))
 
 

@@ -26,6 +26,8 @@ class CheckedTest(Part, frozen=True, kw_only=True):
     """Its name."""
     location: Location
     """Where it begins."""
+    content: str
+    """A digest of its steps, by which it is known under another name."""
 
 
 class FlowCondition(Part, frozen=True, kw_only=True):

@@ -428,10 +428,12 @@ class Validated(Struct, frozen=True):
         An awaited response that nothing defines is already reported: its test can never pass. ``eased``: as notes.
         """
         reported = {finding.location for finding in self.findings if finding.code == "test-action-undefined"}
+        of_flows = {name for one in self.findings if one.code.startswith("flow-test-") for name in one.names}
         more = [
             replace(finding, severity=CHECKS[finding.code].severity) if finding.code == TOO_LARGE else finding
             for finding in findings
-            if finding.code != "e2e-unknown-name" or finding.location not in reported
+            if finding.code != "e2e-unknown-name"
+            or not (finding.location in reported or of_flows.intersection(finding.names))
         ]
         return self.without((), (replace(finding, severity="info") for finding in more) if eased else more)
 

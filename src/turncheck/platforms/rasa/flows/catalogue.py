@@ -8,8 +8,28 @@ from turncheck.validation.checks import FAILS, Check
 
 if TYPE_CHECKING:
     from turncheck.messages.finding import Severity
+    from turncheck.validation.facts import Part
 
 SECTION: Final = "In flows (CALM)"
+_NEEDS: Final[dict[str, tuple[Part, ...]]] = {
+    **dict.fromkeys(
+        (
+            *("flow-action-undefined", "flow-response-undefined", "flow-slot-undefined", "flow-question-missing"),
+            "flow-slot-never-filled",
+        ),
+        ("domain",),
+    ),
+    "flow-intent-undefined": ("domain", "nlu"),
+    "flow-flow-undefined": ("stories",),
+    **dict.fromkeys(
+        (
+            *("flow-payload-undefined", "flow-unused", "flow-slot-unused", "flow-response-unused"),
+            *("flow-test-cannot-pass", "flow-test-names-nothing"),
+        ),
+        ("domain", "stories"),
+    ),
+}
+"""What would be reported as missing or unused because a file cannot be read; one of flows may hold stories as well."""
 
 
 def _check(  # noqa: PLR0917 - the rows of a table
@@ -23,9 +43,12 @@ def _check(  # noqa: PLR0917 - the rows of a table
     about: tuple[str, ...],
     details: str = "",
 ) -> Check:
-    row = Check(code, severity, FAILS[severity], "platform", title, text, wrong, right, details=details, about=about)
-    needs = {"flow-action-undefined", "flow-response-undefined", "flow-slot-undefined", "flow-payload-undefined"}
-    return row._replace(needs=("domain",)) if code in needs | {"flow-question-missing"} else row
+    return Check(
+        *(code, severity, FAILS[severity], "platform", title, text, wrong, right),
+        details=details,
+        needs=_NEEDS.get(code, ()),
+        about=about,
+    )
 
 
 def _flow(steps: str, before: str = "") -> str:

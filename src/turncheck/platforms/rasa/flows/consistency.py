@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
 from turncheck.platforms.rasa.flows.conditions import Parsed, written
@@ -50,7 +51,8 @@ class Checked:
     def consistency(self) -> Consistency:
         """How much was checked against each other, and the tests that cannot pass."""
         first: dict[str, InconsistentTest] = {}
-        for one in lacking(self._facts, self._cases):
+        is_complete = not {"domain", "stories"} & self._facts.facts.missing
+        for one in lacking(self._facts, self._cases) if is_complete else ():
             test = InconsistentTest(
                 name=one.case.name, location=one.case.location, lacks=f"{one.kind} '{one.name}'", at=one.location
             )
@@ -60,7 +62,9 @@ class Checked:
             flows=tuple(self._of_flows()),
             slots=len(domain.slots),
             responses=len(domain.responses),
-            tests=tuple(CheckedTest(name=case.name, location=case.location) for case in self._cases),
+            tests=tuple(
+                CheckedTest(name=case.name, location=case.location, content=_digest(case)) for case in self._cases
+            ),
             conditions=tuple(self._conditions()),
             inconsistent=tuple(first.values()),
         )
@@ -89,6 +93,11 @@ class Checked:
 def checked(project: Project, cases: Sequence[E2ECase]) -> Checked | None:
     """Return what was checked; ``None`` if the project has no flows."""
     return Checked(project, cases) if project.flows else None
+
+
+def _digest(case: E2ECase) -> str:
+    written = repr((case.fixtures, case.source)).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(written).hexdigest()[:16]
 
 
 def _leading(flow: Flow) -> Iterator[tuple[Condition, str]]:

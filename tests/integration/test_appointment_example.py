@@ -1,0 +1,62 @@
+"""The example of flows: a run of it says what was judged and what was not, and a change is compared with its base."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from golden_texts import Golden
+from in_process import turncheck
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "appointment"
+
+
+@pytest.fixture
+def assistant(tmp_path: Path) -> Path:
+    """The example in a repository of its own, committed."""
+    folder = tmp_path / "appointment"
+    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "base"]):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b.example", *words], cwd=folder, check=True)
+    return folder
+
+
+def run(assistant: Path, *more: str) -> tuple[int, dict[str, object]]:
+    """The exit code and the verdict of a run."""
+    out = assistant.parent / "results"
+    done = turncheck("run", ".", "--out", out, *more, cwd=assistant)
+    return done.returncode, json.loads((out / "verdict.json").read_text("utf-8"))
+
+
+def change(assistant: Path, file: str, old: str, new: str) -> None:
+    """Replace text in a file."""
+    text = (assistant / file).read_text(encoding="utf-8")
+    assert old in text
+    (assistant / file).write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_the_example_passes_with_a_reservation(assistant: Path, golden: Golden) -> None:
+    code, verdict = run(assistant)
+    assert (code, verdict["reservation"]) == (0, "only files were checked")
+    golden(str(verdict["summary"]))
+
+
+def test_a_renamed_response_is_one_error_with_all_its_places(assistant: Path, golden: Golden) -> None:
+    change(assistant, "domain.yml", "utter_booked", "utter_is_booked")
+    code, verdict = run(assistant, "--base", "HEAD")
+    assert code == 1
+    golden(str(verdict["summary"]))
+
+
+def test_a_test_that_is_gone_and_a_condition_that_was_turned(assistant: Path, golden: Golden) -> None:
+    change(assistant, "tests/e2e_test_cases.yml", "  - test_case: when it is open", "  - test_case: when it opens")
+    change(assistant, "tests/e2e_test_cases.yml", "are you open on Saturdays?", "are you open on Mondays?")
+    change(assistant, "data/flows.yml", "if: slots.day_is_free", "if: not slots.day_is_free")
+    code, verdict = run(assistant, "--base", "HEAD")
+    comparison = json.loads((assistant.parent / "results" / "comparison.json").read_text("utf-8"))
+    assert code == 1
+    assert [finding["code"] for finding in comparison["new_findings"]] == ["flow-condition-turned"]
+    golden(str(verdict["summary"]))
