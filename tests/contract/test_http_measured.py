@@ -267,7 +267,8 @@ def whole_run(folder: Path, fake: FakeBot, *flags: str, shape: str = REST) -> in
     (folder / "tests/e2e_test_cases.yml").write_text(EXAMPLE)
     (folder / "turncheck.yml").write_text(shape)
     begin = ["run", "--engine", "http", "--bot-url", fake.url, "--evaluations", "e2e", "--no-cache"]
-    return run_command_line([*begin, "--baseline", "none", *flags])
+    given = () if "--baseline" in flags else ("--baseline", "none")
+    return run_command_line([*begin, *given, *flags])
 
 
 def test_a_failure_links_to_its_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,8 +277,11 @@ def test_a_failure_links_to_its_trace(tmp_path: Path, monkeypatch: pytest.Monkey
     def answer(call: Call) -> Reply:
         return Reply({"messages": [{"text": "no"}]}) if call.body["message"] == "bad" else echo(call)
 
+    with serving(FakeBot()) as fake:
+        whole_run(tmp_path, fake, "--out", "base")
     with serving(FakeBot(answer)) as fake:
-        assert whole_run(tmp_path, fake, "--trace-url", "https://traces.example/a?b=(c)&id={trace}") == 1
+        to = ("--trace-url", "https://traces.example/a?b=(c)&id={trace}")
+        assert whole_run(tmp_path, fake, "--baseline", "base", *to) == 1
 
     report = json.loads(Path("results/report.json").read_text())
     failed = next(case for case in report["e2e"]["cases"] if case["name"] == "bad")
@@ -289,6 +293,7 @@ def test_a_failure_links_to_its_trace(tmp_path: Path, monkeypatch: pytest.Monkey
     assert properties["bad"]["trace"] == trace
     assert properties["one"]["trace"] != trace
     assert f"id={trace}" in Path("results/junit.xml").read_text()
+    assert f"(https://traces.example/a?b=%28c%29&id={trace})" in Path("results/comment.md").read_text()
 
 
 @pytest.mark.parametrize(

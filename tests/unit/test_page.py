@@ -32,6 +32,7 @@ from turncheck.render.page.budget import LIMIT
 from turncheck.render.page.page import render_page
 from turncheck.render.wording.gates import judge
 from turncheck.report.batch import BatchCase, BatchOrder, BatchSuite, numbers_of
+from turncheck.report.measured import MeasuredTurn
 from turncheck.report.model import Attempt, CaseMessage, Repeats, Report, TurnEvent, TurnTrace
 
 MANUAL = {"missing-response": "A response is missing. Define it."}
@@ -238,6 +239,30 @@ def test_what_happened_in_a_turn_unfolds_and_leaves_first_of_what_passed(golden:
     assert failed == shown
     assert [turn["details"] for turn in passed["turns"]] == [[], []]
     golden(text_of(page))
+
+
+def test_what_a_turn_took_is_among_its_details() -> None:
+    """What is not known is left out: it is never 0."""
+    place = Location("tests/e2e_test_cases.yml", 2)
+    turns = (
+        MeasuredTurn(first_ms=80.0, ms=1234.5, tokens_in=812, tokens_out=0, cost=0.0003121, trace="0f" * 16),
+        MeasuredTurn(first_ms=80.0, ms=80.0),
+    )
+    messages = tuple(CaseMessage(text="go", location=place, measured=turn) for turn in turns)
+
+    (shown,) = data_of(page_of(report(cases=[replace(case("trip", "a!b"), messages=messages)])))["conversations"]
+
+    assert [turn["details"] for turn in shown["turns"] if turn["who"] == "user"] == [
+        [
+            ["first message after", "80 ms"],
+            ["last message after", "1,234 ms"],
+            ["tokens read", "812"],
+            ["tokens written", "0"],
+            ["cost", "0.000312"],
+            ["trace", "0f" * 16],
+        ],
+        [["last message after", "80 ms"]],
+    ]
 
 
 def test_repeats_and_findings_are_told() -> None:

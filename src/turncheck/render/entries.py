@@ -93,7 +93,7 @@ def step(kind: str, case: changes.CaseChange) -> Entry:
         passes = "it passes with its messages understood as on the base" if case.again else "the dialogue passes"
         return Entry(line(head, f": {passes}, a sentence is misunderstood"), at(case.location), below=below, case=key)
     if case.passed or not (case.expected or case.actual):
-        return Entry(head, at(case.location), below=below, case=key)
+        return Entry(head, at(case.location), below=below, case=key, trace=case.trace or "")
     spans = line(head, ": ", phrases.expected_got(case.expected, case.actual, case.remark))
     return Entry(spans, at(case.location), below=tuple(_below_case(case)), case=key, trace=case.trace or "")
 
@@ -189,7 +189,7 @@ def changed_part(part: changes.ChangedPart) -> Entry:
 def _named_test(kind: str, case: changes.CaseChange, *, causes: bool = False) -> Entry:
     spans = line(_test(kind, case), line(": ", phrases.heard(case)) if phrases.heard(case) else ())
     below = tuple(causes_of(case)) if causes else ()
-    return Entry(spans, at(case.location), below=below, case=key_of_test(kind, case.name))
+    return Entry(spans, at(case.location), below=below, case=key_of_test(kind, case.name), trace=case.trace or "")
 
 
 def _not_run_there(case: changes.CaseChange) -> list[str]:
@@ -239,7 +239,7 @@ def edited(kind: str, case: changes.CaseChange) -> Entry:
     same = line(", says the same as ", Code(case.copy_of), " now") if case.copy_of else ()
     copies = with_copy_count(case)
     spans = line(f"{kind} ", Code(case.name), f" ({how}", _elsewhere(case), f"){copies}: {sides}", same)
-    return Entry(spans, at(case.location), case=key)
+    return Entry(spans, at(case.location), case=key, trace=case.trace or "")
 
 
 def _elsewhere(case: changes.CaseChange) -> Line:
