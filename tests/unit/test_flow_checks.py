@@ -213,6 +213,18 @@ def test_a_test_that_cannot_pass_is_an_error_at_its_line(tmp_path: Path, edit: E
     assert found[0].names[0].name in text[line - 1] or found[0].names[0].kind == "payload"
 
 
+def test_a_dialogue_understanding_test_is_read_like_a_case(tmp_path: Path) -> None:
+    found = checked(example(tmp_path, (U, "- test_case: a question", "- testcase: a question"))).findings
+    assert [(one.code, one.location.path) for one in found] == [("e2e-syntax", U)] * len(found)
+    assert found
+
+
+def test_keys_of_a_later_version_are_no_error(tmp_path: Path) -> None:
+    later = (F, "    name: book an appointment", "    name: book an appointment\n    escalation_policy: human")
+    found = checked(example(tmp_path, later)).findings
+    assert [(one.code, one.severity) for one in found] == [("flow-key-unknown", "warning")]
+
+
 def test_the_example_has_no_fault() -> None:
     assert not checked(EXAMPLE).findings
 

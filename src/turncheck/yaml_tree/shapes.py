@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct, field
 
 from turncheck.clock import seconds_left
-from turncheck.messages.phrasing import suggestion
+from turncheck.messages.phrasing import misspelt, suggestion
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
@@ -133,11 +133,12 @@ Json = dict[str, Any]
 
 
 class Fault(Struct, frozen=True):
-    """What is wrong in a file, where, and what would be right."""
+    """What is wrong in a file, where, and what would be right; ``unknown``: a key that is not just misspelt."""
 
     message: str
     location: Location
     hint: str = ""
+    unknown: str = ""
 
 
 class Text(Struct, frozen=True):
@@ -333,7 +334,9 @@ class _Reader(Struct, frozen=True):
             for name in items:
                 if name not in shape.keys:
                     hint = f"{_allowed(allowed)}{_guess(str(name), allowed)}"
-                    self.faults.append(Fault(f"'{name}' is not a key of {shape.what}.", node.key_location(name), hint))
+                    unknown = "" if misspelt(str(name), allowed) else str(name)
+                    message = f"'{name}' is not a key of {shape.what}."
+                    self.faults.append(Fault(message, node.key_location(name), hint, unknown))
         for name, key in shape.keys.items():
             if key.required and name not in items:
                 message = f"{_capital(shape.what)} needs the key '{name}'."

@@ -79,7 +79,7 @@ class EmbeddedEngine(Engine):
         """It does not run flows, only what is beside them; dialogues are learnt from stories, if there is no model."""
         calm = self.project.calm and (
             f"{self.project.calm}: the embedded engine does not run CALM assistants"
-            " (`engine: rasa` with `--rasa-url` tests a running one; `evaluations: validate` checks only the data)"
+            " (to run its conversations: `engine: rasa` with `--rasa-url`)"
         )
         none = None if self.models is not None else calm
         no_nlu = None if understands_intents(self.project) else none

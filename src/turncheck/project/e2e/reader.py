@@ -33,6 +33,8 @@ class Values(Struct, frozen=True):
 
 REPEATED: Final = "repeated test case"
 """What the finding on two cases of one name is about: only results by name need different ones."""
+UNKNOWN: Final = "unknown key"
+"""What the finding on a key is about that no version known here has, and that is like none."""
 Named = dict[str, Values]
 """The content of fixtures or metadata, by name."""
 
@@ -78,7 +80,8 @@ class FileReader(Struct):
         faults: list[Fault] = []
         data = read(node, shape, faults, label)
         for fault in faults:
-            self._fault(fault.message, fault.location, fault.hint)
+            names = (Name(UNKNOWN, fault.unknown),) if fault.unknown else ()
+            self.findings.append(Finding("e2e-syntax", "error", fault.message, fault.location, fault.hint, names=names))
         return data, not faults
 
     def _check_names(self, cases: Sequence[model.E2ECase]) -> None:
