@@ -264,6 +264,29 @@ def test_intents_that_become_keys_have_another_name(repository: Repository, whic
     assert renamed == {(f"faq{'_/'[not is_key]}{topic}", f"faq{'_/'[is_key]}{topic}") for topic in topics}
 
 
+# --- stories that become rules ----------------------------------------------------------------------------------------
+
+HELLO = rule("say hello", "intent: greet", "action: utter_greet")
+AS_STORY: Edit = (S, "", 'version: "3.1"\nstories:\n' + HELLO.replace("- rule:", "- story:"))
+TURNED: dict[str, tuple[list[Edit], list[str]]] = {
+    "a rule becomes a story": ([(R, HELLO, ""), AS_STORY], []),
+    "a rule becomes a story of another name": (
+        [(R, HELLO, ""), (S, "", str(AS_STORY[2]).replace("say hello", "good day"))],
+        ["say hello"],
+    ),
+    "a rule is gone": ([(R, HELLO, "")], ["say hello"]),
+}
+
+
+@pytest.mark.parametrize("how", TURNED)
+def test_a_rule_that_is_a_story_now_is_not_gone(repository: Repository, how: str) -> None:
+    edits, removed = TURNED[how]
+
+    judged = repository.judged({}, edited(WORKSHOP, *edits))
+
+    assert [one["name"] for one in judged.comparison["removed_items"]] == removed
+
+
 # --- entities under a name that is not alike --------------------------------------------------------------------------
 
 PARTS = "".join(f"    - the {part} fell off\n" for part in ("[bell](part)", "[lamp](part)", "[pump](part)"))

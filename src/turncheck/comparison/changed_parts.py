@@ -339,11 +339,16 @@ _NAMED_ELSEWHERE: Final = frozenset({"intents", "entities"})
 def removed_items(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple[ChangedPart, ...]:
     """Return the parts that only the base has; one that has only another name or place is not gone.
 
-    Nor is an action that is listed as a form now, or a form that is an action.
+    Nor is an action that is listed as a form now, or a form that is an action; nor a story of which there is a new rule
+    instead, or a rule of which there is a story.
     """
     now_called = {(rename.kind, rename.old) for rename in renamed}
     for kind, other in (("actions", "forms"), ("forms", "actions")):
         now_called |= {(kind, item.name) for item in (head.coverage[other].items if other in head.coverage else ())}
+    for kind, other in (("stories", "rules"), ("rules", "stories")):
+        if other in base.coverage and other in head.coverage:
+            known = {item.name for item in base.coverage[other].items}
+            now_called |= {(kind, item.name) for item in head.coverage[other].items if item.name not in known}
     found = []
     for kind in COVERAGE_KINDS:
         if kind in _NAMED_ELSEWHERE or kind not in base.coverage or kind not in head.coverage:
