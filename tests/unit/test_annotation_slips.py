@@ -23,6 +23,9 @@ SLIPS = [
     "quiero una [grande(tamaño)",
     "quiero una [grande(tamaño)]",
     "quiero una (grande)[tamaño]",
+    "quiero una (tamaño)[grande]",
+    "(city) [لاہور] میں",
+    "a ( Size )[big] one",
     "quiero una (grande)(tamaño)",
     "quiero una [grande] [tamaño]",
     "quiero una [grande]（tamaño）",
@@ -46,6 +49,7 @@ SLIPS = [
 ]
 
 NO_SLIPS = [
+    "a (note)[big] one",
     "quiero una [grande](tamaño)",
     'a [big]{"entity": "size", "role": "x"} one',
     'a [big][{"entity": "size"}, {"entity": "city"}] one',

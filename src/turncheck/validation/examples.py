@@ -403,6 +403,8 @@ _BESIDE_A_NAME: Final = r"""
     """
 """``[x] (a)``, ``[x] [a]``, ``(x)[a]``, ``(x)(a)``, ``[x] (a``, ``[x] a)``, ``[x(a)``: with the name of an entity.
 Not compiled here: most projects have no such sentence."""
+_SWAPPED: Final = r"\((?P<before>[^()\[\]{}:]+)\) ?\[[^\[\](){}]+\]"
+"""``(a)[x]``."""
 _BRACKETS: Final = frozenset("[](){}")
 
 
@@ -472,7 +474,8 @@ def _beside_a_name(text: str, names: AbstractSet[str]) -> re.Match[str] | None:
         name = mark["behind"] or mark["closed"] or mark["inside"]
         if name.strip().casefold() in names and (not mark["closed"] or mark in closing):
             return mark
-    return None
+    swapped = re.finditer(_SWAPPED, text)
+    return next((mark for mark in swapped if mark["before"].strip().casefold() in names), None)
 
 
 def swallows(text: str, entity: EntityAnnotation) -> bool:
