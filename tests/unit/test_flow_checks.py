@@ -225,6 +225,23 @@ def test_keys_of_a_later_version_are_no_error(tmp_path: Path) -> None:
     assert [(one.code, one.severity) for one in found] == [("flow-key-unknown", "warning")]
 
 
+@pytest.mark.parametrize("said", ['f"utter_{kind}"', '"utter_by_%s" % kind', '"utter_by_" + kind'])
+def test_a_response_whose_name_code_puts_together_may_be_said(tmp_path: Path, said: str) -> None:
+    response = (D, "  utter_booked:", "  utter_by_mail:\n    - text: By mail.\n  utter_booked:")
+    expected = (T, "- utter: utter_opening_hours", "- utter: utter_by_mail")
+    folder = example(tmp_path, response, expected)
+    assert {one.code for one in checked(folder).findings} == {"flow-response-unused", "flow-test-cannot-pass"}
+    code = folder / "actions" / "more.py"
+    code.write_text(f"def say(dispatcher, kind):\n    dispatcher.utter_message(response={said})\n", encoding="utf-8")
+    assert not checked(folder).findings
+
+
+def test_without_the_code_of_the_actions_nobody_knows_what_they_say_and_set(tmp_path: Path) -> None:
+    folder = example(tmp_path, (D, "  utter_booked:", "  utter_by_mail:\n    - text: By mail.\n  utter_booked:"))
+    shutil.rmtree(folder / "actions")
+    assert not checked(folder).findings
+
+
 def test_the_example_has_no_fault() -> None:
     assert not checked(EXAMPLE).findings
 

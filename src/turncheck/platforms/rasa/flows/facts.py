@@ -5,15 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.platforms.rasa.flows import vocabulary
 from turncheck.platforms.rasa.flows.conditions import ConditionError, Parsed, parse_condition
 from turncheck.platforms.rasa.flows.payloads import Button, buttons_of
 from turncheck.platforms.rasa.flows.reader import read_flow_file, read_validations
+from turncheck.process.regular_file import is_folder, read_regular
+from turncheck.project.folder import own_folders
+from turncheck.project.testfiles import texts_of_code
 from turncheck.validation.facts import UTTER
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from turncheck.platforms.rasa.flows.model import Condition, Flow, FlowFile, Named, Step
     from turncheck.project.model import Project, Slot
     from turncheck.validation.facts import Facts
@@ -21,6 +27,10 @@ if TYPE_CHECKING:
 SLOT_WORD: Final = re.compile(r"slots\.([\w\-]+)")
 _IN_TEXT: Final = re.compile(r"{([^\n{}\[.!:%]+)")
 _IN_TEMPLATE: Final = re.compile(r"slots\.([\w\-]+)|{{-?\s*([\w\-]+)")
+_PUT_TOGETHER: Final = re.compile(r"(utter_\w*)[{%]")
+_PROMPTS: Final = frozenset({".jinja2", ".jinja", ".j2"})
+_MOST_FILES: Final = 200
+_LARGEST: Final = 1024 * 1024
 _AGENT_FOLDER: Final = "sub_agents"
 _AGENT_NAME: Final = re.compile(r"^[ \t]+name:[ \t]*['\"]?([\w\-]+)", re.MULTILINE)
 
@@ -88,13 +98,9 @@ class FlowFacts:
         """The sub-agents, which flows may call, by the configurations below ``sub_agents``."""
         folder = self.project.root / _AGENT_FOLDER
         found = set()
-        for file in sorted(folder.glob("*/*.y*ml")) if folder.is_dir() else ():
-            try:
-                text = file.read_text(encoding="utf-8", errors="replace")
-            except OSError:
-                continue
+        for file in sorted(islice(folder.glob("*/*.y*ml"), _MOST_FILES)) if is_folder(folder) else ():
             found.add(file.parent.name)
-            found.update(_AGENT_NAME.findall(text))
+            found.update(_AGENT_NAME.findall(_read(file)))
         return frozenset(found)
 
     def slot(self, name: str) -> Slot | None:
@@ -196,16 +202,27 @@ class FlowFacts:
         return frozenset(names)
 
     @cached_property
+    def computed_responses(self) -> tuple[str, ...]:
+        """How the names of responses begin that code puts together: ``f"utter_ask_{slot}"``, ``"utter_%s"``."""
+        texts = (text for _, text in texts_of_code(self.project.root))
+        beginnings = {match[1] for text in texts for match in _PUT_TOGETHER.finditer(text)}
+        quoted = {text for text in self.facts.code.quoted if text.startswith(UTTER) and text.endswith("_")}
+        return tuple(sorted(beginnings | quoted))
+
+    @cached_property
     def in_prompts(self) -> str:
         """The text of the project's prompts, which may read any slot."""
-        found = []
-        for suffix in ("jinja2", "jinja", "j2"):
-            for file in sorted(self.project.root.rglob(f"*.{suffix}"))[:200]:
-                try:
-                    found.append(file.read_text(encoding="utf-8", errors="replace")[:200_000])
-                except OSError:
-                    continue
-        return "\n".join(found)
+        folders = own_folders(self.project.root)
+        paths = (path for folder in folders for path in folder.entries if path.suffix in _PROMPTS)
+        return "\n".join(map(_read, islice(paths, _MOST_FILES)))
+
+
+def _read(path: Path) -> str:
+    """The text of a small file of the project's own; nothing if it cannot be read."""
+    try:
+        return read_regular(path, most=_LARGEST, follow=False).decode("utf-8", "replace")
+    except OSError:
+        return ""
 
 
 def _texts(content: Any) -> Iterator[str]:

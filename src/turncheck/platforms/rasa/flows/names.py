@@ -159,9 +159,9 @@ def _in_code(facts: FlowFacts, name: str) -> bool:
 
 
 def _has_code(facts: FlowFacts) -> bool:
-    """Whether the code of the actions is there: without it, nobody knows what it sets."""
-    custom = set(facts.project.domain.actions) - vocabulary.ACTIONS
-    return not any(not name.startswith(UTTER) for name in custom) or bool(facts.facts.code.quoted)
+    """Whether the code of all actions is there: nobody knows what others set and say."""
+    custom = {name for name in facts.project.domain.actions if not name.startswith(UTTER)} - vocabulary.ACTIONS
+    return all(_in_code(facts, name) for name in custom)
 
 
 # --- unused ----------------------------------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ def _unused_responses(facts: FlowFacts) -> Iterator[Finding]:
 def says_nothing(facts: FlowFacts) -> Iterator[str]:
     """Yield the responses of the domain that no flow, story, form, policy or code can say."""
     policies = [component.name for component in facts.project.config.policies or ()]
-    if any(name.endswith(_SAYS_ANY) for name in policies) or "config" in facts.facts.missing:
+    if any(name.endswith(_SAYS_ANY) for name in policies) or "config" in facts.facts.missing or not _has_code(facts):
         return
     of_stories = {step.action for _, step in facts.facts.action_steps()}
     asked = {f"utter_ask_{slot}" for slot in facts.slots} | {f"utter_ask_{form}" for form in facts.facts.forms}
@@ -220,9 +220,8 @@ _SAYS_ANY: Final = "IntentlessPolicy"
 
 
 def _may_be_computed(facts: FlowFacts, name: str) -> bool:
-    """Whether code puts such a name together: a string of it, up to what is filled in, begins the name."""
-    beginnings = (text.partition("{")[0] for text in facts.facts.code.quoted if "{" in text or text.endswith("_"))
-    return any(name.startswith(beginning) for beginning in beginnings if beginning.startswith(UTTER))
+    """Whether code puts such a name together: what it writes up to what is filled in begins the name."""
+    return name.startswith(facts.computed_responses)
 
 
 # --- the same name, or nearly ----------------------------------------------------------------------------------------
