@@ -37,6 +37,8 @@ KEPT = {
     f"{REPOSITORY}/actions/runs/{{run_id}}/artifacts": {"get"},
     f"{REPOSITORY}/actions/artifacts/{{artifact_id}}/{{archive_format}}": {"get"},
     f"{REPOSITORY}/tarball/{{ref}}": {"get"},
+    f"{REPOSITORY}/code-scanning/sarifs": {"post"},
+    f"{REPOSITORY}/actions/caches": {"get"},
     f"{REPOSITORY}/releases": {"get", "post"},
     f"{REPOSITORY}/releases/{{release_id}}": {"patch"},
     f"{REPOSITORY}/releases/{{release_id}}/assets": {"get", "post"},

@@ -61,6 +61,9 @@ class FakeGitHub(FakeHost):
         self.comments: dict[int, dict[str, Any]] = {}
         self.checks: dict[int, dict[str, Any]] = {}
         self.annotations: dict[int, list[dict[str, Any]]] = {}
+        self.scans: list[dict[str, Any]] = []
+        """What was uploaded to code scanning."""
+        self.code_scanning = True
         self.pulls: dict[int, dict[str, Any]] = {}
         self.runs: dict[int, dict[str, Any]] = {}
         self.artifacts: dict[int, dict[str, Any]] = {}
@@ -213,6 +216,15 @@ def _check_new(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
     fake.checks[made["id"]] = made
     _annotate(fake, made, seen.body)
     return Answer(201, made)
+
+
+@route("POST", rf"{_REPO}/code-scanning/sarifs")
+def _scan(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
+    if not fake.code_scanning:
+        return refuse(403, "Code Security must be enabled for this repository to use code scanning.")
+    fake.scans.append(seen.body)
+    made = "47177e22-5596-11eb-80a1-c1e54ef945c6"
+    return Answer(202, {"id": made, "url": f"{fake.public}{seen.path}/{made}"})
 
 
 @route("PATCH", rf"{_REPO}/check-runs/(\d+)")

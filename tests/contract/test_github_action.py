@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import io
 import json
 import shutil
@@ -704,6 +706,35 @@ def test_annotations_by_a_check_run(job: Job) -> None:
     assert {one["path"] for one in annotations} >= {"bot/data/rules.yml"}
     assert [seen.method for seen in job.github.log if "check-runs" in seen.path][:2] == ["POST", "PATCH"]
     assert "::error file=" not in job.text
+
+
+def test_findings_become_alerts_of_code_scanning_where_that_is_wanted(job: Job) -> None:
+    job.pull_request()
+    assert job.github.scans == []
+
+    assert job.pull_request(code_scanning="true") == 1
+
+    (sent,) = job.github.scans
+    assert sent["commit_sha"] == git(job.folder / "repository", "rev-parse", "HEAD"), "of the test merge"
+    assert sent["ref"] == "refs/pull/7/merge"
+    log = json.loads(gzip.decompress(base64.b64decode(sent["sarif"])))
+    assert [run["automationDetails"]["id"] for run in log["runs"]] == ["turncheck/bot/"]
+    assert "schema-violation" in {result["ruleId"] for result in log["runs"][0]["results"]}
+    assert log == json.loads((job.folder / "results" / "findings.sarif").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("who", ["fork", "unscoped", "off", "no token"])
+def test_code_scanning_that_is_refused_is_told_once_and_changes_no_verdict(job: Job, who: str, golden: Golden) -> None:
+    job.github.code_scanning = who != "off"
+    if who == "unscoped":
+        refused = refuse(403, "Resource not accessible by integration")
+        job.github.troubles.append(Trouble("POST", "/code-scanning/sarifs", refused))
+    token = {"fork": READ_ONLY_TOKEN, "no token": ""}.get(who, ACTIONS_TOKEN)
+
+    assert job.pull_request(fork=who == "fork", token=token, code_scanning="true") == 1
+
+    assert job.github.scans == []
+    golden(*(line for line in job.log if "code scanning" in line.lower()))
 
 
 def test_a_check_run_that_may_not_be_made_leaves_the_annotations_to_commands(job: Job) -> None:

@@ -408,6 +408,10 @@ class Host:
         """Publish a verdict and its annotations on a commit."""
         return Checked(False, "no check run: there is no place for one here")
 
+    def scan(self, sarif: bytes) -> str:  # noqa: ARG002
+        """Publish a SARIF log as alerts on the code; return why there is no place for them, "" if it was done."""
+        return "no code scanning: there is no place for it here"
+
     def log_line(self, level: Level, text: str) -> str:
         """Return the line of the log that shows a message with its level."""
         return f"turncheck: {level}: {log_line(text)}"

@@ -31,6 +31,7 @@ from turncheck.publishing.files import FilesBelow, warnings_of_size, write_own
 from turncheck.render.annotations import LEVELS, Annotation, Level, find_annotations
 from turncheck.render.assistants import comment_key
 from turncheck.render.page.page import NAME as PAGE
+from turncheck.render.sarif import NAME as SARIF
 from turncheck.render.sinks.markdown import marker, trusted
 
 if TYPE_CHECKING:
@@ -148,6 +149,8 @@ class Publishing(Struct):
         steps = [Publisher("comment", lambda: self._write_comment(comment))]
         if self.settings.annotations:
             steps.append(Publisher("annotations", lambda: self._annotate(comment)))
+        if self.settings.code_scanning:
+            steps.append(Publisher("code scanning", self._scan))
         steps += [
             Publisher("job summary", lambda: self._print(self.place.host.summarize(summary, self.notes))),
             set_outputs,
@@ -281,6 +284,19 @@ class Publishing(Struct):
         if checked.note:
             self._note(checked.note)
         return checked.made
+
+    def _scan(self) -> None:
+        """Upload the findings as alerts; what a fork's run measured are none of the repository's own."""
+        path = self.folder / SARIF
+        if self.result.fork is not None or path not in self.result.files:
+            return
+        try:
+            if note := self.place.host.scan(path.read_bytes()):
+                self._note(note)
+        except HostError as error:
+            if not (error.forbidden and self._reads_only()):
+                raise
+            self._note("no code scanning: this run's token may only read")
 
     def _print(self, lines: Iterable[str]) -> None:
         for line in lines:

@@ -23,6 +23,7 @@ from msgspec.structs import replace
 from turncheck.messages.finding import MANUAL_AT, SEVERITIES, Finding, Location, Severity
 from turncheck.messages.plain_text import without_controls
 from turncheck.render.annotations import Level, find_remarks
+from turncheck.render.assistants import comment_key
 from turncheck.render.links import PathResolver, RootedPaths, places_of_findings, repository_path
 from turncheck.render.rendered import Rendered
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from turncheck.report.model import Report
 
 
+NAME: Final = "findings.sarif"
 MEDIA_TYPE: Final = "application/sarif+json"
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 MOST_RESULTS: Final = 5_000
@@ -80,7 +82,9 @@ TEST_RULES: Final[Mapping[str, RuleText]] = {
 
 def run_sarif(report: Report, comparison: Comparison | None, rules: Mapping[str, RuleText], version: str) -> Rendered:
     """Return a SARIF log of everything that a run found: findings, failed tests, misunderstood sentences."""
-    return findings_sarif(_results(report, comparison), {**rules, **TEST_RULES}, report.project.root, version)
+    return findings_sarif(
+        _results(report, comparison), {**rules, **TEST_RULES}, report.project.root, version, key=comment_key(report)
+    )
 
 
 def run_sarif_of_all(assistants: Assistants, rules: Mapping[str, RuleText], version: str) -> Rendered:
@@ -95,7 +99,7 @@ def run_sarif_of_all(assistants: Assistants, rules: Mapping[str, RuleText], vers
             replace(result, location=rooted.location(result.location), message=rooted.text(result.message))
             for result in _results(run.report, run.comparison)
         ]
-    return findings_sarif(findings, {**rules, **TEST_RULES}, "", version)
+    return findings_sarif(findings, {**rules, **TEST_RULES}, "", version, key=assistants.key)
 
 
 def _results(report: Report, comparison: Comparison | None) -> list[Finding]:
@@ -116,6 +120,7 @@ def findings_sarif(
     root: str,
     version: str,
     *,
+    key: str = "",
     line_hash: Callable[[Location], str | None] = lambda _: None,
     say: Callable[[str], object] = lambda _: None,
 ) -> Rendered:
@@ -126,6 +131,8 @@ def findings_sarif(
         rules: the text of each code; a code without one is explained by its name.
         root: the project's path in its repository, "" at its top.
         version: turncheck's own.
+        key: what tells the assistant from others of the repository: GitHub's category, in which an upload replaces
+            an earlier one; "" for the tool's only one.
         line_hash: the hash by which GitHub recognises the line of a place (:mod:`turncheck.render.sarif`).
         say: called with what was left out.
     """
@@ -147,14 +154,14 @@ def findings_sarif(
             for finding, fingerprint in zip(kept, fingerprints, strict=True)
         ]
         texts = [_rule(code, rules.get(code) or RuleText(code, code, "warning")) for code in used]
-        content = json.dumps(_log(results, texts, version, note), ensure_ascii=False, indent=2) + "\n"
+        content = json.dumps(_log(results, texts, version, note, key), ensure_ascii=False, indent=2) + "\n"
         size = len(gzip.compress(content.encode("utf-8", "replace"), compresslevel=6))
         if size <= MOST_BYTES or not kept:
             break
         most = min(len(kept) - 1, len(kept) * MOST_BYTES // size)
     if note:
         say(note)
-    return Rendered("findings.sarif", MEDIA_TYPE, content)
+    return Rendered(NAME, MEDIA_TYPE, content)
 
 
 def _worst(findings: Sequence[Finding], most: int) -> list[Finding]:
@@ -173,7 +180,7 @@ def _left_out(found: int, kept: int) -> str:
 
 
 def _log(
-    results: Sequence[Mapping[str, Any]], rules: Sequence[Mapping[str, Any]], version: str, note: str
+    results: Sequence[Mapping[str, Any]], rules: Sequence[Mapping[str, Any]], version: str, note: str, key: str
 ) -> dict[str, Any]:
     notification = {"level": "warning", "message": {"text": note}}
     invocation = {"executionSuccessful": True, "toolExecutionNotifications": [notification]}
@@ -191,6 +198,7 @@ def _log(
                         "rules": rules,
                     }
                 },
+                **({"automationDetails": {"id": f"turncheck/{key}/"}} if key else {}),
                 "columnKind": "unicodeCodePoints",
                 "originalUriBaseIds": {"SRCROOT": {"description": {"text": "The top of the repository."}}},
                 **({"invocations": [invocation]} if note else {}),

@@ -35,6 +35,7 @@ from turncheck.run.named_baseline import read_baseline
 from turncheck.run.report_of import now
 from turncheck.settings.file import SettingsFile, read_settings_file
 from turncheck.settings.gates import named_projects
+from turncheck.settings.options import formats_of
 from turncheck.settings.sources import FILE_NAME, combine
 from turncheck.web.addresses import Network
 
@@ -93,8 +94,7 @@ def prepare(
     ensure_apart_from_project(Path(settings.out), settings)  # before anything is measured
     ensure_replaceable(Path(settings.out))
     ensure_token_is_sent_as_on_base(settings, host, file.path)
-    if not settings.output_format:
-        settings = dataclasses.replace(settings, output_format=host.formats)
+    settings = dataclasses.replace(settings, output_format=formats_of(settings, host.formats))
     root = root_in_repository(folder, host, otherwise=among)
     top = _top_of_repository(folder, host)
     inputs = Inputs(

@@ -39,7 +39,7 @@ from turncheck.run.prepare import baseline_finder, links_of, locate_in_repositor
 from turncheck.run.report_of import report_of
 from turncheck.run.run import run_and_conclude
 from turncheck.settings.file import read_settings_file
-from turncheck.settings.options import of_scope, options
+from turncheck.settings.options import formats_of, of_scope, options
 from turncheck.settings.sources import FILE_NAME, combine
 from turncheck.work.workplace import processors, workplace_of
 
@@ -380,7 +380,7 @@ class SeveralRuns:
             key=key_of(self._name(assistant_task.folder, assistant_task.path) for assistant_task in ones),
             links=links,
             flavour=settings.junit_flavour,
-            formats=settings.output_format or self.host.formats,
+            formats=formats_of(settings, self.host.formats),
         )
 
     def _one(self, folder: str, path: Path) -> AssistantTask:

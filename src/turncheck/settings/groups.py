@@ -26,7 +26,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         ),
         "What fails a run": ("fail-on-warnings", "accept-gone", "not-judged", "batch-failures", "base"),
         "Publishing": (
-            *("check-run", "annotations", "retention-days", "junit-flavour", "output-format"),
+            *("check-run", "code-scanning", "annotations", "retention-days", "junit-flavour", "output-format"),
             *("token", "trace-url", "run-id"),
         ),
         "Large assistants": ("workers", "cluster", "cache", "cache-folder", "cache-key", "shard", "shards"),

@@ -351,6 +351,12 @@ class Settings:
     check_run: bool = PUBLISHING(
         False, read_switch, "annotate with a check run instead of workflow commands", switch=True, publishes=True
     )
+    code_scanning: bool = PUBLISHING(
+        False,
+        read_switch,
+        "upload findings.sarif to GitHub's code scanning; needs `security-events: write`",
+        switch=True,
+    )
     annotations: bool = PUBLISHING(True, read_switch, "annotate files and lines", switch=True)
     artifact_name: str = PUBLISHING(
         "turncheck",
@@ -581,6 +587,12 @@ class Settings:
 def options() -> Mapping[str, Option]:
     """All settings by their name with dashes, in order."""
     return MappingProxyType({f.name.replace("_", "-"): f.metadata["option"] for f in fields(Settings)})
+
+
+def formats_of(settings: Settings, usual: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the additional files to write; ``usual``: those that the CI host reads."""
+    wanted = settings.output_format or usual
+    return (*wanted, "sarif") if settings.code_scanning and "sarif" not in wanted else wanted
 
 
 @cache

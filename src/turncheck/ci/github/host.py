@@ -13,6 +13,7 @@ from turncheck.ci.base_files import files_by_api
 from turncheck.ci.comment import StickyComment
 from turncheck.ci.earlier_reports import AskedOnce, Reports
 from turncheck.ci.github.client import MOST, CheckAnnotation, CheckRun, GitHubClient, post_check_run
+from turncheck.ci.github.code_scanning import upload
 from turncheck.ci.github.context import (
     GitHubContext,
     GitHubPages,
@@ -249,6 +250,11 @@ class GitHub(Runner):
         post_check_run(self._writing_client, self.context.repository, made)
         more = f"the check run holds {MOST} of {count(len(placed), 'annotation')}" if len(placed) > MOST else ""
         return host.Checked(True, more)
+
+    def scan(self, sarif: bytes) -> str:
+        if self._writing_client is None:
+            return f"no code scanning: {_NO_TOKEN}"
+        return upload(self._writing_client, self.context.repository, self.run.checked_out, self.run.ref, sarif)
 
 
 def _with_token(client: GitHubClient | None) -> GitHubClient:
