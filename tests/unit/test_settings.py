@@ -179,7 +179,8 @@ def test_every_setting_that_may_be_a_flag_is_one(capsys: pytest.CaptureFixture[s
 def test_every_key_of_the_file_that_judges_or_measures_is_in_the_report() -> None:
     """A change may set any key of turncheck.yml: what its new value does is said, or it only concerns the output."""
     recorded = set(gate_settings(Settings()).__struct_fields__)
-    of_output = {"comment", "check_run", "annotations", "retention_days", "junit_flavour", "output_format", "notes"}
+    of_output = {"comment", "check_run", "code_scanning", "annotations", "retention_days", "junit_flavour"}
+    of_output |= {"output_format", "notes"}
     of_speed = {"workers", "kore_timeout"}
     of_search = {"project", "baseline", "base"}  # these are compared with the base's file while the base is looked for
     keys = {name.replace("-", "_") for name, option in options().items() if option.file_key}
