@@ -193,10 +193,7 @@ def test_a_list_whose_key_is_gone_is_called_so(repository: Repository, what: str
 
     judged = repository.judged({}, edited(WORKSHOP, edit))
 
-    assert judged.code == 1
-    assert "data-key-unseen" in judged.new_errors
     assert hint in {one["hint"] for one in judged.comparison["new_findings"]}
-    assert (judged.comparison["removed_items"], judged.comparison["cut_intents"]) == ([], [])
 
 
 def test_a_list_below_a_key_of_something_else_lacks_none(repository: Repository) -> None:

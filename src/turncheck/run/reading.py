@@ -29,7 +29,7 @@ from turncheck.project.config import own_importer
 from turncheck.project.export import export_of
 from turncheck.project.files import PATH_WITHOUT_DATA
 from turncheck.project.folder import TOO_LARGE, YAML_SUFFIXES, ProjectFolder, assistants_in_words
-from turncheck.project.formats.rasa_yaml import FILE_EMPTY, HOW_TO_FILL, unseen_key
+from turncheck.project.formats.rasa_yaml import FILE_EMPTY, HOW_TO_FILL, how_to_begin, unseen_key
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS
 from turncheck.project.reader import read_nlu_files, read_project, read_story_files
 from turncheck.report.model import Skipped
@@ -158,7 +158,7 @@ def read_tests(settings: Settings, variables: FileVariables | None = None) -> Te
             *(finding for finding in not_read if finding.code == FOREIGN),
         ),
         other_findings=(
-            *(_without_tests(path) for path, found in without.items() if found is None and path not in empty),
+            *(_without_tests(root, path) for path, found in without.items() if found is None and path not in empty),
             *map(_empty, empty),
             *_not_looked_for(settings, root, (*nlu_paths, *story_paths)),
             *(_unreadable(finding) for finding in not_read if finding.code != FOREIGN),
@@ -213,13 +213,14 @@ def _empty(path: str) -> Finding:
     return Finding(FILE_EMPTY, "warning", message, Location(path), HOW_TO_FILL)
 
 
-def _without_tests(path: str) -> Finding:
+def _without_tests(root: Path, path: str) -> Finding:
+    source = ProjectFolder(root).read(root / path) if path.endswith((".yml", ".yaml")) else None
     return Finding(
         "file-without-data",
         "warning",
         f"'{path}' is named like a test file, but contains neither sentences nor stories: nothing is tested with it.",
         Location(path),
-        "Its top level needs the key `nlu:` or `stories:`.",
+        (how_to_begin(source) if source else "") or "Its top level needs the key `nlu:` or `stories:`.",
     )
 
 

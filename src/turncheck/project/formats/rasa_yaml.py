@@ -400,18 +400,15 @@ def unseen_key(source: Source) -> tuple[str, Finding] | None:
             message = f"Nothing in '{source.path}' is read: '{match[1]}' is not a key of training data."
             words = f"{message} Did you mean '{meant}'?"
             return meant, _unseen(words, source, line, "Correct the spelling of the key.")
-    return _without_key(source)
+    return None
 
 
-def _without_key(source: Source) -> tuple[str, Finding] | None:
-    """The key that is missing above what is a list of stories, say, at the top level."""
+def how_to_begin(source: Source) -> str:
+    """Say which key is missing above what is a list of stories, say, at the top level; empty if there is none."""
     item = _TOP_ITEM.search(source.text)
     if item is None or any(match[1] != "version" for match in _TOP_KEY.finditer(source.text)):
-        return None
-    meant = _KEY_OF_ITEM.get(item[1], "nlu")
-    message = f"Nothing in '{source.path}' is read: no key says what the list in it is."
-    line = source.text.count("\n", 0, item.start()) + 1
-    return meant, _unseen(message, source, line, f"Write `{meant}:` above the first `- {item[1]}:`.")
+        return ""
+    return f"Write `{_KEY_OF_ITEM.get(item[1], 'nlu')}:` above the first `- {item[1]}:`."
 
 
 def _names(source: Source, keys: Iterable[str]) -> bool:
@@ -445,7 +442,7 @@ def _without_data(source: Source) -> Finding:
         "info",
         f"'{source.path}' holds none of the keys nlu, responses, stories and rules; Rasa skips it.",
         Location(source.path, 1, 1),
-        "Check the spelling of its keys, or move the file out of the data folder.",
+        how_to_begin(source) or "Check the spelling of its keys, or move the file out of the data folder.",
     )
 
 
