@@ -9,6 +9,7 @@ from turncheck.messages.finding import Location, Name
 from turncheck.messages.phrasing import count, misspelt, suggestion
 from turncheck.platforms.rasa.flows import vocabulary
 from turncheck.platforms.rasa.flows.model import PATTERN, Named
+from turncheck.validation.code import check_code
 from turncheck.validation.facts import UTTER
 from turncheck.validation.findings import found
 from turncheck.validation.references import check_domain, check_responses
@@ -100,10 +101,10 @@ def _slots(facts: FlowFacts) -> Iterator[_Use]:
 
 
 def undefined_in_stories(facts: FlowFacts) -> Iterator[Finding]:
-    """What stories and rules beside the flows name, as in an assistant without flows, but for what Rasa Pro brings."""
-    known = vocabulary.ACTIONS | vocabulary.RESPONSES
+    """What stories, rules and code beside the flows name, as without flows, but for what Rasa Pro brings."""
+    known = vocabulary.ACTIONS | vocabulary.RESPONSES | vocabulary.SLOTS
     if not facts.project.domain.is_empty:
-        for finding in (*check_domain(facts.facts), *check_responses(facts.facts)):
+        for finding in (*check_domain(facts.facts), *check_responses(facts.facts), *check_code(facts.facts)):
             if finding.code != "response-unused" and not any(name.name in known for name in finding.names):
                 yield finding
 

@@ -10,7 +10,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.messages.finding import Location, Name
-from turncheck.messages.phrasing import count, suggestion
+from turncheck.messages.phrasing import count, misspelt, suggestion
 from turncheck.platforms.rasa.flows import vocabulary
 from turncheck.platforms.rasa.flows.commands import refused_value
 from turncheck.platforms.rasa.flows.du_commands import read_command
@@ -170,7 +170,8 @@ class _Cases:
     # --- what there is ------------------------------------------------------------------------------------------------
 
     def _has_flow(self, name: str) -> bool:
-        return name in self._facts.flow_names or name.startswith(PATTERN)
+        is_pattern = name.startswith(PATTERN) and misspelt(name, vocabulary.PATTERNS) is None  # of a later version
+        return name in self._facts.flow_names or is_pattern
 
     def _flow(self, case: E2ECase, name: str, verb: str, location: Location) -> Iterator[Lacking]:
         if not self._has_flow(name):
