@@ -225,7 +225,8 @@ def compare(report: Report, baseline: model.Baseline) -> model.Comparison:
 
 def as_compared(report: Report, comparison: model.Comparison | None) -> Report:
     """Return the report as it is shown beside its base: what depends on the base, the comparison says."""
-    report = structs.replace(report, settings=with_chosen(report.settings, comparison))
+    if (settings := with_chosen(report.settings, comparison)) != report.settings:
+        report = structs.replace(report, settings=settings)
     if comparison is None:
         return report
     if not isinstance(comparison.quarantine, UnsetType):
