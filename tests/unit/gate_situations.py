@@ -126,7 +126,7 @@ FLOWS: Final = Consistency(
     flows=(FlowSteps(flow="order", location=Location("data/flows.yml", 2), steps=5, named=3),),
     slots=3,
     responses=4,
-    tests=(CheckedTest(name="a large one", location=Location("tests/e2e.yml", 2)),),
+    tests=(CheckedTest(name="a large one", location=Location("tests/e2e.yml", 2), content="1"),),
 )
 NOTHING_GIVES: Final = InconsistentTest(
     name="a large one",
