@@ -28,6 +28,7 @@ RUN python -m venv /opt/turncheck \
 COPY pyproject.toml hatch_build.py README.md LICENSE /turncheck/
 COPY docs/*.schema.json /turncheck/docs/
 COPY templates /turncheck/templates
+COPY skills /turncheck/skills
 COPY src /turncheck/src
 RUN /opt/turncheck/bin/pip install --no-cache-dir --no-deps --no-build-isolation /turncheck \
     && /opt/turncheck/bin/pip uninstall --yes hatchling trove-classifiers pathspec pluggy setuptools pip

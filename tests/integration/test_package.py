@@ -22,7 +22,9 @@ from packaging.utils import canonicalize_name
 from tools.notices import notices
 
 ROOT = Path(__file__).parents[2]
-SCHEMAS = ["calibration", "comparison", "e2e_test_cases", "report", "verdict"]
+SCHEMAS = [
+    *("calibration", "comparison", "e2e_test_cases", "report", "turncheck", "turncheck.quarantine", "verdict"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +110,7 @@ def test_the_sdist_has_what_builds_the_package_and_no_readme_of_another_folder(b
         *(
             "src",
             "templates",
+            "skills",
             "page",
             "docs",
             "README.md",
@@ -126,13 +129,14 @@ def test_the_image_is_built_from_what_the_wheel_needs() -> None:
 
     assert re.search(r"^COPY .*\bhatch_build\.py\b", copied, re.MULTILINE)
     assert "COPY docs/*.schema.json /turncheck/docs/" in copied
+    assert "COPY skills /turncheck/skills" in copied
     ignored = (ROOT / ".dockerignore").read_text("utf-8").splitlines()
-    assert {"!hatch_build.py", "!docs/*.schema.json"} <= set(ignored)
+    assert {"!hatch_build.py", "!docs/*.schema.json", "!skills"} <= set(ignored)
 
 
 def test_two_builds_are_the_same_bytes_wherever_and_whenever(built: Path, tmp_path: Path) -> None:
     source, mask = tmp_path / "elsewhere" / "deeper", 0o077
-    names = ["src", "templates", "page", "docs", "README.md", "CHANGELOG.md", "LICENSE"]
+    names = ["src", "templates", "skills", "page", "docs", "README.md", "CHANGELOG.md", "LICENSE"]
     for name in [*names, "pyproject.toml", "hatch_build.py", ".gitignore"]:
         ignored = shutil.ignore_patterns("__pycache__", "node_modules", ".lock")
         if (ROOT / name).is_dir():
