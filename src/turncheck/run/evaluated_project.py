@@ -357,7 +357,7 @@ def _report(inputs: Inputs, project: Project, tests: Tests, run: RunInProgress, 
     settings = inputs.settings
     sections = {KINDS[name].begins: section for name, section in run.sections.items()}
     nlu, core, e2e, batch = (sections.get(name) for name in ("nlu", "core", "e2e", "batch"))
-    consistency = project.platform.part("consistency")
+    consistency = project.platform.part("consistency") if project.flows else None
     checked = None if consistency is None else consistency.checked(project, run.cases.cases)
     return report_of(
         _project_of(inputs, project),

@@ -234,6 +234,8 @@ def _check_keywords(facts: Facts) -> Iterable[Finding]:
 
 
 def _check_of_platform(facts: Facts) -> Iterable[Finding]:
+    if facts.project.calm is None:
+        return ()  # most projects have no flows, and need not load what checks them
     more = facts.project.platform.part("more_checks")
     return () if more is None else more.findings(facts)
 
