@@ -23,7 +23,7 @@ from tools.notices import notices
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = [
-    *("calibration", "comparison", "e2e_test_cases", "report", "turncheck", "turncheck.quarantine", "verdict"),
+    *("calibration", "comparison", "e2e_test_cases", "report", "turncheck.quarantine", "turncheck", "verdict"),
 ]
 
 
