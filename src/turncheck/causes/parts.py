@@ -40,7 +40,7 @@ class Difference(Struct, frozen=True):
 
     ``location`` is its first changed line, ``base_location`` where the base has it; ``None`` on the side that lacks it.
     ``names``: what it is called and what it mentions, on both sides. ``learners``: what learns from it; ``steps``: if
-    only these kinds of pipeline steps do.
+    only these kinds of pipeline steps do. ``size``: how many sentences of an intent differ; of all else 1.
     """
 
     kind: str
@@ -52,6 +52,7 @@ class Difference(Struct, frozen=True):
     learners: frozenset[Learner]
     steps: frozenset[str] | None = None
     old_name: str = ""
+    size: int = 1
 
 
 class _Item(Struct, frozen=True):
@@ -174,7 +175,16 @@ def _difference(sections: Sequence[_Section], places: Sequence[tuple[int, int]],
         learners=frozenset().union(*(section.learners(item) for section, item in items)),
         steps=None if None in steps else frozenset[str]().union(*(some for some in steps if some is not None)),
         old_name=replaces,
+        size=max(_size(item) for _, item in items),
     )
+
+
+def _size(item: _Item) -> int:
+    sides = [side.examples for side in (item.before, item.after) if isinstance(side, _Sentences)]
+    if not sides:
+        return 1
+    one, other, *_ = (*(Counter(example.place_in_order for example in side) for side in sides), Counter())
+    return ((one - other) + (other - one)).total()
 
 
 # What is compared, section by section.

@@ -121,10 +121,13 @@ class Laboratory:
         return steps
 
     def closest(self, test: int) -> list[int]:
-        """Return the parts by how likely they have to do with a test, the likeliest first."""
+        """Return the parts by how likely they have to do with a test, the likeliest first.
+
+        Of intents that a test has to do with, the one of which most sentences changed.
+        """
         asked = self.tests[test]
 
-        def key(number: int) -> tuple[int, int, int, int]:
+        def key(number: int) -> tuple[int, int, int, int, int]:
             part = self.changes.parts[number]
             shared = [place for place, name in enumerate(asked.near) if name in part.names]
             of_its_kind = ("nlu" in part.learners) == asked.is_of_sentences
@@ -132,7 +135,7 @@ class Laboratory:
             tier = -1 if is_setting and self._most_changed else 0 if shared else 1 if is_setting else 2
             tier = 3 if tier == 2 and not part.names & asked.names else tier
             is_spare = part.change == "added" and part.kind in _SPARE
-            return (tier + (not of_its_kind) + is_spare, -len(shared), min(shared, default=0), number)
+            return (tier + (not of_its_kind) + is_spare, -len(shared), -part.size, min(shared, default=0), number)
 
         return sorted(range(len(self.changes.parts)), key=key)
 
