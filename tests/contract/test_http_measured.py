@@ -362,3 +362,19 @@ def test_the_base_is_asked_in_turn_if_a_gate_compares_its_turns(
         assert len(there.calls) == calls
         assert whole_run(tmp_path, fake, *more, "--max-regression", "turns.ms.p50: 20%") == 1
         assert len(there.calls) == calls + 18
+
+
+def test_a_rise_that_cannot_be_compared_is_not_judged_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden
+) -> None:
+    """The base's milliseconds are of another day; its tokens are not known."""
+    monkeypatch.chdir(tmp_path)
+    with serving(FakeBot()) as there:
+        whole_run(tmp_path, there, "--out", "base")
+    with serving(saying(usage={"in": 1, "out": 1})) as fake:
+        gates = [word for name in ("turns.ms.p50", "tokens.in") for word in ("--max-regression", f"{name}: 20%")]
+        whole_run(tmp_path, fake, "--baseline", "base", *gates, shape=USAGE)
+
+    for gate in json.loads(Path("results/verdict.json").read_text())["gates"]:
+        if gate["name"].startswith("max-regression"):
+            golden(f"{gate['outcome']}: {gate['reason']}")

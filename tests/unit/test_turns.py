@@ -13,7 +13,9 @@ from report_builder import report
 from tools.simulate_turns import Situation, simulated
 
 from turncheck.comparison import turns
+from turncheck.comparison.compare import compare
 from turncheck.comparison.metrics import NotMeasured, find_metric, metrics_of
+from turncheck.comparison.model import Present
 from turncheck.comparison.rules import read_threshold
 from turncheck.comparison.turns import permuted
 from turncheck.evaluations.turns import LEAST_TURNS, P50, P95, interval_of, percentile_of
@@ -135,6 +137,20 @@ def test_a_turn_in_no_time_is_no_error() -> None:
     now = [case(f"{one}", run(0.0, base=0.0)) for one in range(60)]
 
     assert not any(tested[3] for tested in turns.tested_turns([(one, one) for one in now], 42).values())
+
+
+@pytest.mark.parametrize(("prices", "judgement"), [("2.5", "better"), ("0.1", "not judged")])
+def test_with_other_prices_nothing_is_cheaper(prices: str, judgement: str) -> None:
+    def side(cost: float, price: str) -> Report:
+        turn = MeasuredTurn(ms=100.0, tokens_in=100, tokens_out=10, cost=cost)
+        made = of(*(case(f"{one}", MeasuredRun(turns=(turn,)), MeasuredRun(turns=(turn,))) for one in range(12)))
+        return replace(made, settings=replace(made.settings, bot=("kind: rest", f"prices.m.input: {price}")))
+
+    compared = compare(side(0.5, prices), Present(side(1.0, "2.5"), "file"))
+
+    cost = compared.metric("cost")
+    assert cost is not None
+    assert (cost.base, cost.value, cost.judgement) == (1.0, 0.5, judgement)
 
 
 @pytest.mark.parametrize("line", ["turns.ms.p50 <= 50%", "cost > 5 %"])

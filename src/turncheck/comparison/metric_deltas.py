@@ -71,13 +71,14 @@ def tested_runs(section: Evaluation, pairs: Iterable[Pair]) -> dict[str, Tested]
     return tested
 
 
-def _tested_turns(tests: Mapping[Evaluation, Matched], seed: int) -> dict[str, Tested]:
-    """Judge the figures of turns on the cases that both sides ran."""
+def _tested_turns(tests: Mapping[Evaluation, Matched], base: Report, head: Report) -> dict[str, Tested]:
+    """Judge the figures of turns on the cases that both sides ran; with other prices, nothing is cheaper."""
     pairs = tests["e2e"].pairs if "e2e" in tests else ()
     both = ((pair.base.result, pair.head.result) for pair in pairs if not pair.edits)
-    return tested_turns(
-        ((old, new) for old, new in both if isinstance(old, CaseResult) and isinstance(new, CaseResult)), seed
-    )
+    cases = ((old, new) for old, new in both if isinstance(old, CaseResult) and isinstance(new, CaseResult))
+    tested = tested_turns(cases, head.seed)
+    then, now = ([line for line in side.settings.bot or () if line.startswith("prices.")] for side in (base, head))
+    return tested if then == now else {name: one for name, one in tested.items() if name != "cost"}
 
 
 def _are_in_turn(repeated: Sequence[Repeats]) -> bool:
@@ -220,7 +221,7 @@ def metric_deltas(
     for repeated in REPEATED:
         tested |= tested_runs(repeated, tests[repeated].pairs) if repeated in tests else {}
     tested |= tested_runs("nlu", same)
-    tested |= _tested_turns(tests, head.seed)
+    tested |= _tested_turns(tests, base, head)
     same_intents = known and len(same) == len(intents.pairs) and intents.is_whole
     same_expectations = same_intents and {len(predictions(base)), len(predictions(head))} == {len(pairs)}
     same_cases = {name: matched.is_whole for name, matched in tests.items()}

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 Why = Literal[
     "", "no base", "unclear", "base has no such metric", "only on base", "files unread", "hidden on base",
-    "agreement", "no shared example", "no pairs",
+    "agreement", "no shared example", "no pairs", "no turns",
 ]  # fmt: skip
 """Why such a gate ended as it did; empty: as its figure says."""
 
@@ -157,12 +157,12 @@ def _regression(report: Report, comparison: Comparison | None, rule: Regression,
         return judged("not judged", "hidden on base")
     if delta.agreement is not None:
         return judged("not judged", "agreement", (Drop(rule, delta),))
+    if delta.kind == "amount" and delta.judgement == "not judged":
+        return judged("not judged", "no pairs" if rule.name in SHARES else "no turns")
     examples = comparison.examples
     known = not comparison.unlisted and bool(examples.added or examples.removed or examples.edited)
     if delta.judgement == "not judged" and not is_counted(delta) and (rule.significant or known):
         return judged("not judged", "no shared example")
-    if delta.kind == "amount" and delta.judgement == "not judged":
-        return judged("not judged", "no pairs")
     return _drop(report, comparison, rule, delta, judged)
 
 

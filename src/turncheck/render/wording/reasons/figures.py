@@ -76,5 +76,6 @@ REASONS: Final[Reasons] = {
     "only on base": "it is measured on the base only",
     "files unread": "not all files can be read, so what is in them is not counted",
     "no shared example": "no example was judged on both sides",
+    "no turns": "no turn has it on both sides, at the same prices",
     "no pairs": "it was not measured in turn with the base: say where that runs (`--bot-url-base`)",
 }
