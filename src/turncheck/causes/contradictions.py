@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from turncheck.causes.search import Found, Taken, Trials
-from turncheck.messages.errors import TrainingRefusedError
+from turncheck.messages.errors import BeyondLimitError, TrainingRefusedError
 from turncheck.project.config import smallest_max_history
 from turncheck.validation.conflicts import rule_conflicts, story_conflicts
 from turncheck.validation.facts import gather
@@ -208,7 +208,7 @@ def _contradictions(project: Project) -> frozenset[_Key] | None:
         return None
     try:
         conflicts = rule_conflicts(facts)
-    except TrainingRefusedError:
+    except (TrainingRefusedError, BeyondLimitError):
         return None
     found: set[_Key] = {key for conflict in story_conflicts(facts) for key in _keys_of_stories(conflict)}
     pairs: set[_Key] = {

@@ -15,6 +15,7 @@ from turncheck.dialogue.policy_states import RuleOnly, learnt
 from turncheck.dialogue.rules import (
     Detour,
     RuleBook,
+    RuleDecision,
     RuleSettings,
     RuleTable,
     built_in_sources,
@@ -24,11 +25,11 @@ from turncheck.dialogue.rules import (
 )
 from turncheck.dialogue.situation import influences
 from turncheck.dialogue.states import State, active_loop, follows_listen, previous_action
-from turncheck.messages.errors import TrainingRefusedError
+from turncheck.messages.errors import BeyondLimitError, TrainingRefusedError
 from turncheck.messages.phrasing import count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from turncheck.dialogue.training import StoryTracker
     from turncheck.messages.finding import Location
@@ -131,6 +132,10 @@ def place_of(tracker: StoryTracker) -> Place:
     return Place(tracker.name, tracker.location)
 
 
+_MOST_STATES: Final = 1_000_000
+"""A rule of 700 messages has as many: its actions look back at all states before them. They take some five seconds."""
+
+
 # --- the tables ------------------------------------------------------------------------------------------------------
 
 
@@ -138,6 +143,13 @@ def _book(
     rules: Sequence[StoryTracker], stories: Sequence[StoryTracker], domain: DialogueDomain, settings: RuleSettings
 ) -> RuleBook:
     of_rules = list(_examples((tracker.states_of_set(), tracker) for tracker in rules))
+    if sum(rule.number for rule in of_rules) > _MOST_STATES:
+        raise BeyondLimitError(
+            f"The rules are too long, or too many, to be learnt here: their actions look back at more than"
+            f" {_MOST_STATES:,} states together",
+            location=rules[0].location,
+            hint="Each action of a rule looks back at all states before it: write stories for long dialogues.",
+        )
     lookup = memorised((rule_key(rule.states[: rule.number]), rule.action) for rule in of_rules)
     book = RuleBook(
         domain,
@@ -314,6 +326,11 @@ def _missing(action: str, effects: _Effects, state: State, rule: StoryTracker) -
 
 Sources = dict[str, list[tuple[Place, str | None]]]
 
+_MOST_TRIES: Final = 8_000_000
+"""How many states of rules may be compared with states of dialogues: some ten seconds."""
+_TRIES_OF_AN_ACTION: Final = 8
+"""Going on by an action takes about as long as so many comparisons."""
+
 
 def contradictions(book: RuleBook, rules: Sequence[StoryTracker], trackers: Sequence[StoryTracker]) -> list[Conflict]:
     """Let the rules predict every rule and story; return where they disagree with what is written there.
@@ -321,8 +338,9 @@ def contradictions(book: RuleBook, rules: Sequence[StoryTracker], trackers: Sequ
     On the way, the book learns which rules no story needs, and drops rules that a story only seems to contradict.
     """
     sources: Sources = defaultdict(list)
+    rehearsal = _Rehearsal(book)
     for rule in rules:
-        for expected, predicted, source, _ in _predictions(book, rule):
+        for expected, predicted, source, _ in rehearsal.predictions(rule):
             if source is None:
                 continue
             if is_built_in(source):
@@ -332,12 +350,12 @@ def contradictions(book: RuleBook, rules: Sequence[StoryTracker], trackers: Sequ
     conflicts: list[Conflict] = []
     used: set[str | None] = set()
     for tracker in trackers:
-        for expected, predicted, source, event in _predictions(book, tracker):
+        for expected, predicted, source, event in rehearsal.predictions(tracker):
             if not tracker.is_rule and predicted == expected:
                 used.add(source)
             if predicted and source and predicted != expected:
                 if _is_only_about_listening(book, source, tracker, predicted):
-                    book.rules.remove(source)
+                    rehearsal.drop(source)
                 else:
                     seen = sources.get(source, ())
                     others = list(dict.fromkeys(place for place, action in seen if action != expected))
@@ -347,45 +365,87 @@ def contradictions(book: RuleBook, rules: Sequence[StoryTracker], trackers: Sequ
     return conflicts
 
 
-def _predictions(book: RuleBook, tracker: StoryTracker) -> Iterator[tuple[str, str | None, str | None, ActionExecuted]]:
-    """Walk through a dialogue; yield what is written, what the rules predict, its source, and the event."""
-    walked = tracker.fresh()
-    # Nothing comes before the first action, nor before the one after "anything may come before".
-    predictable = False
-    for event in tracker.applied_events():
-        if not isinstance(event, ActionExecuted):
+class _Rehearsal:
+    """Walks through dialogues and lets the rules predict them. What is decided in a situation is decided once.
+
+    Raises:
+        BeyondLimitError: there are too many dialogues and rules.
+    """
+
+    def __init__(self, book: RuleBook) -> None:
+        self.book = book
+        self._reach = max(1, book.rules.longest, book.detours.longest)
+        self._decided: dict[Hashable, RuleDecision] = {}
+        self._actions = 0
+
+    def drop(self, rule: str) -> None:
+        """Go on without a rule."""
+        self.book.rules.remove(rule)
+        self._decided.clear()
+
+    def predictions(self, tracker: StoryTracker) -> Iterator[tuple[str, str | None, str | None, ActionExecuted]]:
+        """Walk through a dialogue; yield what is written, what the rules predict, its source, and the event."""
+        walked = tracker.fresh()
+        # Nothing comes before the first action, nor before the one after "anything may come before".
+        predictable = False
+        for event in tracker.applied_events():
+            if not isinstance(event, ActionExecuted):
+                walked.append(event)
+                continue
+            if event.name == ACTION_RULE_SNIPPET:
+                predictable = False
+            elif not predictable or event.is_unpredictable:
+                predictable = True
+            else:
+                predicted, source = self._predicted(walked, event.label)
+                yield event.label, predicted, source, event
             walked.append(event)
-            continue
-        if event.name == ACTION_RULE_SNIPPET:
-            predictable = False
-        elif not predictable or event.is_unpredictable:
-            predictable = True
-        else:
-            predicted, source = _predicted(book, walked, event.label)
-            yield event.label, predicted, source, event
-        walked.append(event)
+        self._ensure_few(tracker)
 
+    def _predicted(self, tracker: StoryTracker, expected: str) -> tuple[str | None, str | None]:
+        self._actions += 1
+        predicted, source = self._next_action(tracker)
+        loop = tracker.active_loop_name
+        if loop is not None and predicted == loop != expected:
+            # The rules always predict that a loop continues first; on a detour it has refused.
+            tracker.append(ActionExecutionRejected(loop))
+            predicted, source = self._next_action(tracker)
+        return predicted, source
 
-def _predicted(book: RuleBook, tracker: StoryTracker, expected: str) -> tuple[str | None, str | None]:
-    predicted, source = _next_action(book, tracker)
-    loop = tracker.active_loop_name
-    if loop is not None and predicted == loop != expected:
-        # The rules always predict that a loop continues first; on a detour it has refused.
-        tracker.append(ActionExecutionRejected(loop))
-        predicted, source = _next_action(book, tracker)
-    return predicted, source
+    def _next_action(self, tracker: StoryTracker) -> tuple[str | None, str | None]:
+        book, decision = self.book, self._decision(tracker)
+        if decision.action is None and not tracker.is_rule:
+            return None, decision.source
+        scores = book.scores(decision.action, tracker)
+        if not tracker.is_rule and scores == book.scores(None, tracker):
+            return None, decision.source
+        source = book.source(decision, tracker)
+        best = max(scores.values(), default=0.0)
+        if best <= 0.0:
+            return book.domain.actions[0], source
+        winners = [action for action, score in scores.items() if score == best]
+        return min(winners, key=book.domain.action_number), source
 
+    def _decision(self, tracker: StoryTracker) -> RuleDecision:
+        key = (
+            *(state.text for state in tracker.last_states(self._reach)),
+            tracker.latest_message.intent_name,
+            tracker.active_loop_name,
+            tracker.is_active_loop_rejected,
+        )
+        decision = self._decided.get(key)
+        if decision is None:
+            decision = self._decided[key] = self.book.decide(tracker)
+        return decision
 
-def _next_action(book: RuleBook, tracker: StoryTracker) -> tuple[str | None, str | None]:
-    decision = book.decide(tracker)
-    scores = book.scores(decision.action, tracker)
-    if scores == book.scores(None, tracker) and not tracker.is_rule:
-        return None, decision.source
-    best = max(scores.values(), default=0.0)
-    if best <= 0.0:
-        return book.domain.actions[0], decision.source
-    winners = [action for action, score in scores.items() if score == best]
-    return min(winners, key=book.domain.action_number), decision.source
+    def _ensure_few(self, tracker: StoryTracker) -> None:
+        book = self.book
+        if self._actions * _TRIES_OF_AN_ACTION + book.rules.tried + book.detours.tried > _MOST_TRIES:
+            raise BeyondLimitError(
+                "Rules and stories make more dialogues than can be held against each other here",
+                location=tracker.location,
+                hint="Each `or` and checkpoint multiplies them: split stories into several with fewer of them.",
+            )
 
 
 def _is_only_about_listening(book: RuleBook, source: str, tracker: StoryTracker, predicted: str) -> bool:

@@ -111,8 +111,9 @@ class RuleSettings(NamedTuple):
     @classmethod
     def of(cls, parameters: Mapping[str, Any]) -> RuleSettings:
         """Read the parameters as they are in ``config.yml``."""
+        fallback_action = parameters.get("core_fallback_action_name", ACTION_DEFAULT_FALLBACK)
         return cls(
-            fallback_action=parameters.get("core_fallback_action_name", ACTION_DEFAULT_FALLBACK),
+            fallback_action=str(fallback_action) if fallback_action else "",  # Rasa takes whatever is not an action
             fallback_threshold=float(parameters.get("core_fallback_threshold", 0.3)),
             enable_fallback=bool(parameters.get("enable_fallback_prediction", True)),
             restrict_rules=bool(parameters.get("restrict_rules", True)),
@@ -150,7 +151,7 @@ def memorised(examples: Iterable[tuple[str | None, str]]) -> dict[str, str]:
 
 
 class RuleDecision(NamedTuple):
-    """What the rules predict, and its source: a rule's key, a default, the loop, or (no action) the states."""
+    """What the rules predict, and its source: a rule's key, a default, the loop; none if no rule fits."""
 
     action: str | None
     source: str | None
@@ -196,7 +197,7 @@ class RuleBook:
             events=(LoopInterrupted(is_interrupted=True),) if decision.returns_from_detour else (),
             uses_text=decision.uses_text,
             ignores_user=decision.ignores_user,
-            hide_rule_turn=decision.source in self.not_in_stories,
+            hide_rule_turn=self.source(decision, tracker) in self.not_in_stories,
         )
 
     def scores(self, action: str | None, tracker: Tracker) -> dict[str, float]:
@@ -210,7 +211,7 @@ class RuleBook:
 
     def decide(self, tracker: Tracker) -> RuleDecision:
         """Decide in Rasa's order: default actions, the loop, rules by text, rules by intent."""
-        states = tracker.last_states(self._reach)
+        states = tracker.last_states(max(1, self._longest))
         by_message = RuleDecision(None, None)
         if tracker.latest_action_name == ACTION_LISTEN:
             by_message = self._by_rules(tracker, by_text(states), uses_text=True)
@@ -227,6 +228,10 @@ class RuleBook:
             return RuleDecision(decision.action, decision.source, returns_from_detour=True)
         return decision
 
+    def source(self, decision: RuleDecision, tracker: Tracker) -> str | None:
+        """Return where a decision comes from: if no rule fits, the states themselves."""
+        return decision.source or rule_key(by_intent(tracker.last_states(self._reach)))
+
     def _by_rules(self, tracker: Tracker, states: Sequence[State], *, uses_text: bool) -> RuleDecision:
         # Of several rules that fit, one is a part of the other: the longest one is the most specific.
         best = max(self.rules.matching(states), key=len, default=None)
@@ -235,13 +240,13 @@ class RuleBook:
         returns = False
         if loop is not None:
             detours = {self.detours.outcomes[key] for key in self.detours.matching(states)}
-            if best is not None and action == ACTION_LISTEN and active_loop(self.rules.states(best)[-1]) is None:
+            if best is not None and action == ACTION_LISTEN and active_loop(self.rules.newest(best)) is None:
                 # A general rule ends inside the loop: the loop asks again, unless something else follows in the rules.
                 if "without loop" not in detours:
                     return RuleDecision(loop, best, uses_text=uses_text)
                 action = None
             returns = "interrupted" in detours
-        return RuleDecision(action, best or rule_key(states), returns_from_detour=returns, uses_text=uses_text)
+        return RuleDecision(action, best, returns_from_detour=returns, uses_text=uses_text)
 
 
 def _default_action(tracker: Tracker) -> RuleDecision | None:
@@ -283,90 +288,116 @@ _Feature = tuple[str, str, Any]
 """The part of a state, the name in it, and the value there."""
 
 _FEW: Final = 8
-"""Up to this many rules are tried faster one by one than looked up."""
+"""Up to this many states are tried faster one by one than looked up."""
 
 
 class RuleTable(Generic[Outcome]):
-    """What follows after which states, to be looked up backwards from now. ``key`` is the states as JSON."""
+    """What follows after which states, to be looked up backwards from now. ``key`` is the states as JSON.
+
+    ``tried``: how many states of rules have been compared with states of dialogues so far.
+    """
 
     def __init__(self, outcomes: Mapping[str, Outcome]) -> None:
         self.outcomes = dict(outcomes)
-        self._states = {key: _states_of(key) for key in self.outcomes}
-        self.longest = max(map(len, self._states.values()), default=0)
-        groups: dict[tuple[str | None, str | None], dict[str, list[State]]] = {}
-        for key, states in self._states.items():
-            groups.setdefault(_signature(states[-1]), {})[key] = states
-        self._by_last = {signature: _Candidates(rules) for signature, rules in groups.items()}
+        self.longest = self.tried = 0
+        self._keys = list(self.outcomes)
+        self._newest: dict[str, State] = {}
+        self._now = _Earlier(State())
+        known: dict[str, State] = {}
+        for number, key in enumerate(self._keys):
+            states = [known.setdefault(state.text, state) for state in _states_of(key)]
+            self.longest = max(self.longest, len(states))
+            self._newest[key] = states[-1]
+            self._now.file(states, number)
 
-    def states(self, key: str) -> Sequence[State]:
-        """Return the states of a key."""
-        return self._states[key]
+    def newest(self, key: str) -> State:
+        """Return the last one of a key's states."""
+        return self._newest[key]
 
     def remove(self, key: str) -> None:
         """Remove a key."""
         del self.outcomes[key]
-        del self._states[key]
 
-    def matching(self, states: Sequence[State]) -> Iterator[str]:
-        """Yield the keys that fit the dialogue, in the order in which they were learnt."""
-        action, intent = _signature(states[-1])
-        for signature in dict.fromkeys([(action, intent), (action, None), (None, None), (None, intent)]):
-            candidates = self._by_last.get(signature)
-            if candidates is None:
-                continue
-            for key in candidates.of(states):
-                rule = self._states.get(key)
-                if rule is not None and _applies(rule, states):
-                    yield key
+    def matching(self, states: Sequence[State]) -> list[str]:
+        """Return the keys that fit the dialogue, in the order in which they were learnt."""
+        found: list[int] = []
+        waiting = [(self._now, 1)]
+        while waiting:
+            later, back = waiting.pop()
+            candidates = later.candidates(states[-back])
+            self.tried += len(candidates)
+            for rule in candidates:
+                if not _fits(rule.state, states[-back]):
+                    continue
+                if rule.number is not None:
+                    found.append(rule.number)
+                if rule.before and back < len(states):
+                    waiting.append((rule, back + 1))
+                elif rule.before:  # a rule that reaches back further than the dialogue is compared with its end alone
+                    found.extend(rule.numbers_before())
+        return [self._keys[number] for number in sorted(found) if self._keys[number] in self.outcomes]
 
 
-class _Candidates:
-    """Rules with the same newest action and intent, each filed under its rarest feature.
+class _Earlier:
+    """A state of rules that are the same from here on, and what comes before it in each of them.
 
-    So a dialogue is only compared with rules of which it has that feature, and with those that require none.
+    ``number``: that of the rule that begins here. What comes before is filed under its rarest feature: a dialogue is
+    only compared with the states of which it has that feature, and with those that require none.
     """
 
-    def __init__(self, rules: Mapping[str, Sequence[State]]) -> None:
-        self._every = list(rules)
-        self._without: list[int] = []
-        self._by_feature: list[dict[_Feature, list[int]]] = []
-        """How many states back from now; then by feature the rules, by their number in ``_every``."""
-        if len(rules) <= _FEW:
-            return
-        wanted = [_wanted(states) for states in rules.values()]
-        frequency = Counter(feature for features in wanted for feature in features)
-        for number, features in enumerate(wanted):
-            # Among equally rare ones the newest: the fewer states have to be looked at, the better.
+    __slots__ = ("_by_feature", "_without", "before", "number", "state")
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.number: int | None = None
+        self.before: dict[str, _Earlier] = {}
+        self._by_feature: dict[_Feature, list[_Earlier]] | None = None
+        self._without: list[_Earlier] = []
+
+    def file(self, states: Sequence[State], number: int) -> None:
+        """Add a rule, which has these states up to here."""
+        rule = self
+        for state in reversed(states):
+            rule = rule.before.setdefault(state.text, _Earlier(state))
+        rule.number = number
+
+    def candidates(self, state: State) -> Sequence[_Earlier]:
+        """Return the rules that may fit if the dialogue has this state before."""
+        if len(self.before) <= _FEW:
+            return list(self.before.values())
+        if self._by_feature is None:
+            self._by_feature = self._filed()
+        found = self._without.copy()
+        for part, features in state.items():
+            for name, value in features.items():
+                found.extend(self._by_feature.get((part, name, value), ()))
+        return found
+
+    def _filed(self) -> dict[_Feature, list[_Earlier]]:
+        wanted = [(rule, _wanted(rule.state)) for rule in self.before.values()]
+        frequency = Counter(feature for _, features in wanted for feature in features)
+        by_feature: dict[_Feature, list[_Earlier]] = {}
+        for rule, features in wanted:
             rarest = min(features, key=frequency.__getitem__, default=None)
-            if rarest is None:
-                self._without.append(number)
-                continue
-            back, feature = rarest
-            while len(self._by_feature) <= back:
-                self._by_feature.append({})
-            self._by_feature[back].setdefault(feature, []).append(number)
+            (self._without if rarest is None else by_feature.setdefault(rarest, [])).append(rule)
+        return by_feature
 
-    def of(self, states: Sequence[State]) -> Sequence[str]:
-        """The rules that may fit a dialogue, in the order in which they were given."""
-        if len(self._every) <= _FEW:
-            return self._every
-        found = list(self._without)
-        for back, by_feature in enumerate(self._by_feature):
-            if back >= len(states):  # a rule that reaches back further than the dialogue is compared with its end alone
-                found.extend(number for numbers in by_feature.values() for number in numbers)
-            elif by_feature:
-                for part, features in states[-1 - back].items():
-                    for name, value in features.items():
-                        found.extend(by_feature.get((part, name, value), ()))
-        return [self._every[number] for number in sorted(found)]
+    def numbers_before(self) -> Iterator[int]:
+        """Yield the rules that reach back further."""
+        waiting = list(self.before.values())
+        while waiting:
+            rule = waiting.pop()
+            waiting += rule.before.values()
+            if rule.number is not None:
+                yield rule.number
 
 
-def _wanted(rule: Sequence[State]) -> list[tuple[int, _Feature]]:
-    """The features that a rule requires, each with how many states back, the newest first."""
+def _wanted(state: State) -> list[_Feature]:
+    """The features that a state of a rule requires; at a dialogue's beginning nothing is compared."""
+    if not state.get(s.PREVIOUS_ACTION):
+        return []
     return [
-        (back, (part, name, value))
-        for back, state in enumerate(reversed(rule))
-        if state.get(s.PREVIOUS_ACTION)  # at a dialogue's beginning nothing else is compared
+        (part, name, value)
         for part, features in state.items()
         for name, value in features.items()
         if value and value != SHOULD_NOT_BE_SET
@@ -385,19 +416,12 @@ def _frozen(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _signature(state: State) -> tuple[str | None, str | None]:
-    return previous_action(state), state.get(s.USER, NO_PART).get(s.INTENT)
-
-
-def _applies(rule: Sequence[State], states: Sequence[State]) -> bool:
-    """Whether each state of the rule is contained in the dialogue's state at the same distance from now."""
-    for wanted, state in zip(reversed(rule), reversed(states), strict=False):
-        begins = not wanted.get(s.PREVIOUS_ACTION)
-        if begins != (not state.get(s.PREVIOUS_ACTION)):
-            return False
-        if not begins and not _contains(state, wanted):
-            return False
-    return True
+def _fits(wanted: State, state: State) -> bool:
+    """Whether the dialogue's state contains that of a rule at the same distance from now."""
+    begins = not wanted.get(s.PREVIOUS_ACTION)
+    if begins or not state.get(s.PREVIOUS_ACTION):
+        return begins and not state.get(s.PREVIOUS_ACTION)
+    return _contains(state, wanted)
 
 
 def _contains(state: State, wanted: State) -> bool:

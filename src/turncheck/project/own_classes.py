@@ -25,6 +25,8 @@ _LARGEST: Final = 1_000_000
 """Bytes; a larger file is not the source of a class."""
 _MOST_STEPS: Final = 100
 """At most so many names are followed for one class."""
+_DEEPEST: Final = 30
+"""In more packages than this, one in another, nobody keeps a class."""
 
 
 class _Module(Struct, frozen=True):
@@ -71,7 +73,7 @@ class _Sources:
 
     def _stands_for(self, full: str) -> Iterator[str]:
         """Yield the full names of a class's bases, or of what a name that is not a class stands for."""
-        parts = tuple(full.split("."))
+        parts = tuple(full.split(".", _DEEPEST))
         for length in range(len(parts) - 1, 0, -1):
             module = self._module(parts[:length])
             if module is None:

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from turncheck.report.part import Count, Part
+from turncheck.report.part import LARGEST, Count, Part
 
 LONGEST_BASE: Final = 100
 """How many runs of the base a test is compared with at most: the latest."""
@@ -111,9 +111,9 @@ class Repeats(Part, frozen=True, kw_only=True):
 class HowRepeated(Part, frozen=True, kw_only=True):
     """How the tests of an evaluation were repeated."""
 
-    first: Count
+    first: Annotated[int, msgspec.Meta(ge=1, le=LARGEST)]
     """How often each was run."""
-    most: Count
+    most: Annotated[int, msgspec.Meta(ge=1, le=LARGEST)]
     """How often those were run at most that failed in some of these runs."""
     false_alarms: Annotated[float, msgspec.Meta(gt=0, le=1)]
     """How often a run without any change may fail."""

@@ -18,7 +18,7 @@ from turncheck.dialogue.events import ActionExecuted
 from turncheck.dialogue.rule_learning import conflicts_of
 from turncheck.dialogue.rules import RuleSettings
 from turncheck.dialogue.story_steps import GENERATED_PREFIX, STORY_START
-from turncheck.messages.errors import TrainingRefusedError
+from turncheck.messages.errors import BeyondLimitError, TrainingRefusedError
 from turncheck.messages.finding import Finding, Location, Name
 from turncheck.project import model
 from turncheck.project.config import policy_class
@@ -47,8 +47,12 @@ def check_number_of_dialogues(facts: Facts) -> Iterator[Finding]:
     """Stories that make too many dialogues to train with."""
     error = facts.dialogues.refused if facts.dialogues is not None else None
     if error is not None:
-        message = f"{error.message}: stories are neither checked nor tested, and Rasa trains for a long time."
-        yield found("story-ways-too-many", message, error.location or Location(""), about=_ALL_STORIES)
+        yield _too_many(error)
+
+
+def _too_many(error: BeyondLimitError) -> Finding:
+    message = f"{error.message}: stories are neither checked nor tested, and Rasa trains for a long time."
+    return found("story-ways-too-many", message, error.location or Location(""), about=_ALL_STORIES)
 
 
 def check_joined_dialogues(facts: Facts) -> Iterator[Finding]:
@@ -245,6 +249,7 @@ def rule_conflicts(facts: Facts) -> list[Conflict]:
 
     Raises:
         TrainingRefusedError: there is no such fallback action.
+        BeyondLimitError: too many dialogues would be held against the rules.
     """
     project, dialogues = facts.project, facts.dialogues
     if dialogues is None or dialogues.refused is not None or not project.rules:
@@ -268,6 +273,9 @@ def check_rules(facts: Facts) -> Iterator[Finding]:
     project = facts.project
     try:
         conflicts = rule_conflicts(facts)
+    except BeyondLimitError as error:
+        yield _too_many(error)
+        return
     except TrainingRefusedError as error:  # of the fallback action, which the policy names or has by default
         policy, location = _rule_policy(project), project.config.location
         settings = RuleSettings.of(policy.parameters if policy else {})

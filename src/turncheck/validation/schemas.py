@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from itertools import chain
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
@@ -191,8 +193,11 @@ def _best_faults(item: YamlNode, rules: Sequence[Rule], path: str) -> Iterator[F
     judged = [(rule, list(_faults(item, rule, path))) for rule in rules]
     best = max(_fit(item, rule, faults) for rule, faults in judged)
     candidates = [faults for rule, faults in judged if _fit(item, rule, faults) == best]
+    alike: defaultdict[tuple[str, str], list[Fault]] = defaultdict(list)
+    for fault in chain.from_iterable(candidates):
+        alike[fault.what, fault.path].append(fault)
     for fault in candidates[0]:
-        same = [f for faults in candidates for f in faults if (f.what, f.path) == (fault.what, fault.path)]
+        same = alike[fault.what, fault.path]
         wanted = dict.fromkeys(name for f in same for name in f.wanted)
         keys = dict.fromkeys(key for f in same for key in f.keys)
         yield fault._replace(wanted=tuple(wanted), keys=tuple(keys))

@@ -310,7 +310,7 @@ def _note_schema(collected: _Collected, node: YamlNode, what: str) -> None:
     )
 
 
-_KEY_LINE: Final = re.compile(rf"(?:^|(?<=\r))\s*({'|'.join(DATA_KEYS)}):", re.MULTILINE)
+_KEY_LINE: Final = re.compile(rf"(?:^|(?<=\r))[^\S\r\n]*({'|'.join(DATA_KEYS)}):", re.MULTILINE)
 _TOP_KEY: Final = re.compile(r"^([^\W\d]\w*)[ \t]*:", re.MULTILINE)
 _QUOTED_KEY: Final = re.compile(rf"""^(["'])({"|".join((*NLU_KEYS, *STORY_KEYS))})\1[ \t]*:""", re.MULTILINE)
 _TOP_ITEM: Final = re.compile(r"^ *- +(story|rule|intent|synonym|regex|lookup) *:", re.MULTILINE)
