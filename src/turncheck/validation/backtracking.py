@@ -1,504 +1,392 @@
-"""Regular expressions that can take exponential time: those with a loop that can match one string in several ways.
+"""Regular expressions that can take practically forever: they are tried on texts made for it, and steps are counted.
 
-Python's ``re`` tries one way after the other. If the pattern can fail after such a loop, it tries them all, and their
-number doubles with every round. In terms of automata: a state from which two different paths lead back to it over the
-same text (Weideman and others, "Analyzing Matching Time Behavior of Backtracking Regular Expression Matchers by Using
-Ambiguity of NFA", 2016). States in which the pattern may end successfully take no part, since the search ends there.
+Only what repeats a repetition or alternatives, or repeats four times in a row, can be slow. Each repetition of such a
+pattern is given a text that it can read in as many ways as possible and that then fails. A matcher that tries one way
+after the other, as Python's does, counts how often it goes on by a character: the same on every machine.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from functools import cache
+import sys
+from contextlib import contextmanager
 from re import _constants as opcodes  # type: ignore[attr-defined] # CPython's own parser of patterns: no other knows its syntax
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-from msgspec import Struct, field
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    Continue = Callable[[int], bool]
+    Matcher = Callable[[int, Continue], bool]
+    Node = tuple[Any, Any]
+
+MOST_STEPS: Final = 500_000
+"""Matching that takes more steps than this for a hundred characters takes minutes for a long message."""
+OF_A_PROJECT: Final = 8_000_000
+"""So many steps are taken for all patterns of a project together: some five seconds."""
+_LENGTHS: Final = (100, 29)
+"""How long the texts are: what a long sentence has, and a little less than thirty required rounds need."""
+_OF_A_PATTERN: Final = 1_200_000
+_OF_A_TEXT: Final = 200
+"""A text takes about as long as so many steps before it is matched."""
+_TAILS: Final = ("!", "_", " ", "")
+"""What a text may end with so that the pattern fails."""
+_MOST_IN_A_ROW: Final = 3
+"""So many repetitions one after the other take the third power of a length, which is not too much."""
+_MOST_TEXTS: Final = 60
+_MOST_SAMPLES: Final = 4
+_DEEPEST: Final = 6_000
+_USUAL: Final = "aZ5_ -.@/:,é"
+_REPEATS: Final = frozenset({opcodes.MAX_REPEAT, opcodes.MIN_REPEAT})
+_ASSERTIONS: Final = frozenset({opcodes.ASSERT, opcodes.ASSERT_NOT})
 
 
-# The characters that a regular expression distinguishes, one of each kind representing the others.
-
-Character = int
-"""A code point."""
-
-_SAMPLE: Final = tuple(map(ord, "aZ_5 -.@/:,é\n"))
-_NEWLINE: Final = ord("\n")
+class TooManyStepsError(Exception):
+    """Matching took more steps than it may."""
 
 
-class Alphabet(Struct, frozen=True):
-    """One character of each kind that a pattern distinguishes, and the pattern's flags."""
+class Steps:
+    """Counts down the steps that may be taken."""
 
-    letters: tuple[Character, ...]
-    flags: int
+    def __init__(self, left: int) -> None:
+        self.left = left
 
-    @classmethod
-    def of(cls, characters: Sequence[Any], flags: int) -> Alphabet:
-        """Take the characters that the pattern names, and some of each usual kind; keep one of each kind."""
-        everything = cls(tuple(dict.fromkeys((*_SAMPLE, *_named(characters)))), flags)
-        different = list({repr(character): character for character in characters}.values())
-        kinds = [set(everything.matching(character)) for character in different]
-        one_of_a_kind: dict[tuple[bool, ...], Character] = {}
-        for letter in everything.letters:
-            signature = (_is_word(letter), letter == _NEWLINE, *(letter in kind for kind in kinds))
-            one_of_a_kind.setdefault(signature, letter)
-        return cls(tuple(one_of_a_kind.values()), flags)
+    def take(self, number: int = 1) -> None:
+        """Take some.
 
-    def matching(self, character: Any) -> tuple[Character, ...]:
-        """The characters that a parsed character or class matches."""
-        return tuple(letter for letter in self.letters if self._matches(letter, *character))
+        Raises:
+            TooManyStepsError: none are left.
+        """
+        self.left -= number
+        if self.left < 0:
+            raise TooManyStepsError
 
-    def _matches(self, letter: Character, operator: Any, argument: Any) -> bool:
-        if operator == opcodes.ANY:
-            return bool(letter != _NEWLINE or self.flags & re.DOTALL)
-        if operator == opcodes.LITERAL:
-            return bool(argument in self._cases(letter))
-        if operator == opcodes.NOT_LITERAL:
-            return bool(argument not in self._cases(letter))
-        if operator != opcodes.IN:
-            return True  # what a group has matched may be anything
-        negated = bool(argument) and argument[0][0] == opcodes.NEGATE
-        members = argument[1:] if negated else argument
-        cases = self._cases(letter)
-        is_member = any(_is_member(case, kind, value) for case in cases for kind, value in members)
-        return is_member != negated
 
-    def _cases(self, letter: Character) -> tuple[Character, ...]:
-        other = chr(letter).swapcase()
-        return (letter, ord(other)) if self.flags & re.IGNORECASE and len(other) == 1 else (letter,)
+def takes_forever(tree: Any, steps: Steps) -> bool:
+    """Whether a parsed pattern takes more than :data:`MOST_STEPS` for one of the texts that are tried.
 
-    def allows(self, before: Character, after: Character, conditions: frozenset[Any]) -> bool:
-        """Whether conditions such as a word boundary can hold between two characters. A lookaround always can."""
-        return all(self._allows(before, after, condition) for condition in conditions)
+    Raises:
+        TooManyStepsError: ``steps``, which are those for all patterns together, do not suffice to say so.
+    """
+    if not _may_be_slow(tree):
+        return False
+    pattern = _Pattern(tree)
+    begin = steps.left
+    for text in dict.fromkeys(_texts(tree)):
+        if begin - steps.left > _OF_A_PATTERN:
+            return False  # nothing took too many
+        steps.take(_OF_A_TEXT)
+        most = min(MOST_STEPS, steps.left)
+        own = Steps(most)
+        try:
+            with _deep_calls():
+                pattern.matches(text, own)
+        except TooManyStepsError:
+            steps.take(most)
+            if most < MOST_STEPS:
+                raise
+            return True
+        except RecursionError:  # too deep to be tried
+            return False
+        steps.take(most - own.left)
+    return False
 
-    def _allows(self, before: Character, after: Character, condition: Any) -> bool:
-        is_many_lines = bool(self.flags & re.MULTILINE)
+
+@contextmanager
+def _deep_calls() -> Iterator[None]:
+    """Allow for a few calls in one another for each of a hundred characters."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _DEEPEST))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+# --- which can be slow at all ----------------------------------------------------------------------------------------
+
+
+def _may_be_slow(tree: Any) -> bool:
+    """Whether the pattern repeats what can be read in several ways, or repeats often in a row."""
+    repeats = 0
+    waiting = [(tree, False)]
+    while waiting:
+        body, is_repeated = waiting.pop()
+        for operator, argument in body:
+            is_choice = operator == opcodes.BRANCH or (operator in _REPEATS and argument[0] != argument[1])
+            if is_choice and is_repeated:
+                return True
+            repeats += operator in _REPEATS and argument[0] != argument[1]
+            if repeats > _MOST_IN_A_ROW:
+                return True
+            inside = is_repeated or (operator in _REPEATS and argument[1] > 1)
+            waiting += [(part, inside) for part in _parts(operator, argument)]
+    return False
+
+
+def _parts(operator: Any, argument: Any) -> list[Any]:
+    """The sequences below an operator."""
+    if operator in _REPEATS or operator == opcodes.SUBPATTERN:
+        return [argument[-1]]
+    if operator in _ASSERTIONS:
+        return [argument[1]]
+    if operator == opcodes.BRANCH:
+        return list(argument[1])
+    if operator == opcodes.GROUPREF_EXISTS:
+        return [branch for branch in argument[1:] if branch is not None]
+    return []
+
+
+# --- texts that are hard to read -------------------------------------------------------------------------------------
+
+
+def _texts(tree: Any) -> Iterator[str]:
+    """Yield texts for each repetition: what comes before it, and then what it repeats, again and again."""
+    number = 0
+    for sampler in _samplers(tree):
+        for before, body in _loops(tree, "", sampler):
+            for sample in dict.fromkeys(filter(None, sampler.samples(body))):
+                for length in _LENGTHS:
+                    pumped = before + sample * max(1, length // len(sample))
+                    for tail in _TAILS:
+                        number += 1
+                        if number > _MOST_TEXTS:
+                            return
+                        yield pumped + tail
+
+
+def _samplers(tree: Any) -> Iterator[_Sampler]:
+    """Yield one that avoids the letters that the pattern names, with which it would not fail, and one that does not."""
+    flags = tree.state.flags
+    characters = list(_characters(tree))
+    named = {code for node in characters for code in _named(*node)}
+    letters = dict.fromkeys((*map(ord, _USUAL), *sorted(named)))
+    by_use = sorted(letters, key=lambda letter: -sum(_reads(letter, node, flags) for node in characters))
+    yield _Sampler(sorted(by_use, key=named.__contains__), flags)
+    yield _Sampler(by_use, flags)
+
+
+def _characters(tree: Any) -> Iterator[Node]:
+    waiting = [tree]
+    while waiting:
+        for operator, argument in waiting.pop():
+            parts = _parts(operator, argument)
+            waiting += parts
+            if not parts and operator != opcodes.AT:
+                yield operator, argument
+
+
+def _named(operator: Any, argument: Any) -> Iterator[int]:
+    if operator in {opcodes.LITERAL, opcodes.NOT_LITERAL}:
+        yield argument
+    elif operator == opcodes.IN:
+        for kind, value in argument:
+            if kind == opcodes.LITERAL:
+                yield value
+            elif kind == opcodes.RANGE:
+                yield from {value[0], value[1]}
+
+
+def _loops(body: Any, before: str, sampler: _Sampler) -> Iterator[tuple[str, Any]]:
+    """Yield what is repeated, or stands in a row, with a text that comes before it."""
+    if sum(operator in _REPEATS for operator, _ in body) > _MOST_IN_A_ROW:
+        yield before, [(operator, argument) for operator, argument in body if operator in _REPEATS][:1]
+    for operator, argument in body:
+        if operator in _REPEATS and argument[1] > 1:
+            yield before, argument[-1]
+        for part in _parts(operator, argument):
+            yield from _loops(part, before, sampler)
+        before += next(iter(sampler.of(operator, argument)), "")
+
+
+class _Sampler:
+    """Writes texts that a part of a pattern matches, with the letters that most of it can read."""
+
+    def __init__(self, letters: Sequence[int], flags: int) -> None:
+        self._letters = letters
+        self._flags = flags
+
+    def samples(self, body: Any) -> list[str]:
+        """A few texts that a sequence matches."""
+        texts = [""]
+        for operator, argument in body:
+            own = self.of(operator, argument)
+            texts = [text + more for text in texts for more in own][:_MOST_SAMPLES]
+        return texts
+
+    def of(self, operator: Any, argument: Any) -> list[str]:
+        """A few texts that an item matches."""
+        if operator in _REPEATS:
+            least, most, inner = argument
+            rounds = dict.fromkeys((min(max(least, 3), most, 30), min(least, 30)))
+            return [text * number for text in self.samples(inner)[:2] for number in rounds][:_MOST_SAMPLES]
+        if operator == opcodes.AT or operator in _ASSERTIONS:
+            return [""]
+        if parts := _parts(operator, argument):
+            return [text for part in parts for text in self.samples(part)[: 1 if len(parts) > 1 else None]]
+        letter = next((one for one in self._letters if _reads(one, (operator, argument), self._flags)), None)
+        return [chr(letter)] if letter is not None else []
+
+
+# --- a matcher that counts -------------------------------------------------------------------------------------------
+
+
+class _Pattern:
+    """Matches texts from their beginning, as Python does: greedily, going back whenever it fails."""
+
+    def __init__(self, tree: Any) -> None:
+        self._flags = tree.state.flags
+        self._text = ""
+        self._codes: list[int] = []
+        self._steps = Steps(0)
+        self._whole = self._sequence(tree)
+
+    def matches(self, text: str, steps: Steps) -> bool:
+        """Whether the text begins with what the pattern matches.
+
+        Raises:
+            TooManyStepsError: it takes more steps.
+            RecursionError: the pattern is nested too deeply.
+        """
+        self._text, self._codes, self._steps = text, list(map(ord, text)), steps
+        return self._whole(0, lambda _: True)
+
+    def _sequence(self, body: Any) -> Matcher:
+        matchers = [self._item(operator, argument) for operator, argument in body]
+
+        def from_item(number: int, place: int, then: Continue) -> bool:
+            if number == len(matchers):
+                return then(place)
+            return matchers[number](place, lambda after: from_item(number + 1, after, then))
+
+        return lambda place, then: from_item(0, place, then)
+
+    def _item(self, operator: Any, argument: Any) -> Matcher:
+        if operator in _REPEATS:
+            return self._repeat(*argument, is_greedy=operator == opcodes.MAX_REPEAT)
+        if operator == opcodes.AT:
+            return lambda place, then: then(place) if self._is_at(argument, place) else False
+        if operator in _ASSERTIONS:
+            return self._lookaround(*argument, is_wanted=operator == opcodes.ASSERT)
+        if parts := _parts(operator, argument):
+            return _either([self._sequence(part) for part in parts])
+        reads = self._reader(operator, argument)
+
+        def one(place: int, then: Continue) -> bool:
+            self._steps.take()
+            return place < len(self._codes) and reads(self._codes[place]) and then(place + 1)
+
+        return one
+
+    def _reader(self, operator: Any, argument: Any) -> Callable[[int], bool]:
+        known: dict[int, bool] = {}
+
+        def reads(letter: int) -> bool:
+            if letter not in known:
+                known[letter] = _reads(letter, (operator, argument), self._flags)
+            return known[letter]
+
+        return reads
+
+    def _repeat(self, least: int, most: int, body: Any, *, is_greedy: bool) -> Matcher:
+        inner = self._sequence(body)
+        if len(body) == 1 and not _parts(*body[0]) and body[0][0] != opcodes.AT:
+            return self._repeat_of_one(least, most, self._reader(*body[0]), is_greedy=is_greedy)
+
+        def from_round(number: int, place: int, last: int, then: Continue) -> bool:
+            self._steps.take()
+
+            def again() -> bool:
+                # After a round that read nothing, none is tried, unless one is required.
+                may = number < least or (number < most and place != last)
+                return may and inner(place, lambda after: from_round(number + 1, after, place, then))
+
+            if number < least:
+                return again()
+            return (again() or then(place)) if is_greedy else (then(place) or again())
+
+        return lambda place, then: from_round(0, place, -1, then)
+
+    def _repeat_of_one(self, least: int, most: int, reads: Callable[[int], bool], *, is_greedy: bool) -> Matcher:
+        def one_by_one(place: int, then: Continue) -> bool:
+            codes, end = self._codes, place
+            while end < len(codes) and end - place < most and reads(codes[end]):
+                end += 1
+            self._steps.take(1 + end - place)
+            places = range(place + least, end + 1)
+            for after in reversed(places) if is_greedy else places:  # noqa: SIM110 - `any` would deepen C's own stack
+                if then(after):
+                    return True
+            return False
+
+        return one_by_one
+
+    def _lookaround(self, direction: int, body: Any, *, is_wanted: bool) -> Matcher:
+        if direction < 0:
+            return lambda place, then: then(place)  # what comes before may be anything
+        inner = self._sequence(body)
+        return lambda place, then: inner(place, lambda _: True) == is_wanted and then(place)
+
+    def _is_at(self, condition: Any, place: int) -> bool:
+        text, is_many_lines = self._text, bool(self._flags & re.MULTILINE)
+        before, after = text[place - 1 : place] if place else "", text[place : place + 1]
         if condition in {opcodes.AT_BOUNDARY, opcodes.AT_NON_BOUNDARY}:
-            return bool((_is_word(before) != _is_word(after)) == (condition == opcodes.AT_BOUNDARY))
+            return (_is_word(before) != _is_word(after)) == (condition == opcodes.AT_BOUNDARY)
         if condition == opcodes.AT_BEGINNING:
-            return is_many_lines and before == _NEWLINE
+            return not place or (is_many_lines and before == "\n")
+        if condition == opcodes.AT_BEGINNING_STRING:
+            return not place
         if condition == opcodes.AT_END:
-            return is_many_lines and after == _NEWLINE
-        return condition not in {opcodes.AT_BEGINNING_STRING, opcodes.AT_END_STRING}
+            return place == len(text) or text[place:] == "\n" or (is_many_lines and after == "\n")
+        return place == len(text)
 
 
-def _named(characters: Sequence[Any]) -> Iterator[Character]:
-    for operator, argument in characters:
-        if operator in {opcodes.LITERAL, opcodes.NOT_LITERAL}:
-            yield argument
-        elif operator == opcodes.IN:
-            for kind, value in argument:
-                if kind == opcodes.LITERAL:
-                    yield value
-                elif kind == opcodes.RANGE:
-                    yield from value
+def _either(branches: Sequence[Matcher]) -> Matcher:
+    def first(place: int, then: Continue) -> bool:
+        for branch in branches:  # noqa: SIM110 - as above
+            if branch(place, then):
+                return True
+        return False
+
+    return first
 
 
-def _is_word(letter: Character) -> bool:
-    return chr(letter).isalnum() or chr(letter) == "_"
+def _is_word(letter: str) -> bool:
+    return letter.isalnum() or letter == "_"
 
 
-def _is_member(code: Character, kind: Any, value: Any) -> bool:
+def _reads(letter: int, node: Node, flags: int) -> bool:
+    """Whether a parsed character or class matches a letter."""
+    operator, argument = node
+    if operator == opcodes.ANY:
+        return letter != ord("\n") or bool(flags & re.DOTALL)
+    cases = {letter}
+    if flags & re.IGNORECASE and len(other := chr(letter).swapcase()) == 1:
+        cases.add(ord(other))
+    if operator == opcodes.LITERAL:
+        return bool(argument in cases)
+    if operator == opcodes.NOT_LITERAL:
+        return bool(argument not in cases)
+    if operator != opcodes.IN:
+        return True  # what a group has matched may be anything
+    is_negated = bool(argument) and argument[0][0] == opcodes.NEGATE
+    members = argument[1:] if is_negated else argument
+    return any(_is_member(case, kind, value) for case in cases for kind, value in members) != is_negated
+
+
+_CATEGORIES: Final = {
+    opcodes.CATEGORY_DIGIT: r"\d",
+    opcodes.CATEGORY_NOT_DIGIT: r"\D",
+    opcodes.CATEGORY_SPACE: r"\s",
+    opcodes.CATEGORY_NOT_SPACE: r"\S",
+    opcodes.CATEGORY_WORD: r"\w",
+    opcodes.CATEGORY_NOT_WORD: r"\W",
+}
+
+
+def _is_member(code: int, kind: Any, value: Any) -> bool:
     if kind == opcodes.LITERAL:
         return bool(code == value)
     if kind == opcodes.RANGE:
         return bool(value[0] <= code <= value[1])
-    categories = {
-        opcodes.CATEGORY_DIGIT: r"\d",
-        opcodes.CATEGORY_NOT_DIGIT: r"\D",
-        opcodes.CATEGORY_SPACE: r"\s",
-        opcodes.CATEGORY_NOT_SPACE: r"\S",
-        opcodes.CATEGORY_WORD: r"\w",
-        opcodes.CATEGORY_NOT_WORD: r"\W",
-    }
-    return re.match(categories[value], chr(code)) is not None
-
-
-MANY_ROUNDS: Final = 20
-"""A bounded repetition with at least this many rounds counts as endless: two ways per round are a million in all."""
-_LENGTH: Final = 60
-"""The number of characters of a message for which ways are counted."""
-_WRITTEN_OUT: Final = ((MANY_ROUNDS, _LENGTH), (MANY_ROUNDS, MANY_ROUNDS + 1), (12, 13))
-"""How a pattern is written out: the number of rounds from which a repetition is a loop, and how many rounds represent
-a fixed number of them. The first that is not too large counts."""
-_MOST_POSITIONS: Final = 400
-_MOST_WAYS: Final = 2000
-_MOST_STEPS: Final = 1_000_000
-_REPEATS: Final = frozenset({opcodes.MAX_REPEAT, opcodes.MIN_REPEAT})
-_ASSERTIONS: Final = frozenset({opcodes.ASSERT, opcodes.ASSERT_NOT})
-
-Conditions = frozenset[Any]
-"""A condition between two characters: word boundary, begin, end … (the opcodes of ``re``), or a lookaround."""
-_NOTHING: Final[Conditions] = frozenset()
-
-
-class Place(NamedTuple):
-    """A character of the pattern, by its index, and the conditions on the way to or from it."""
-
-    position: int
-    conditions: Conditions = _NOTHING
-
-
-class _Fragment(Struct, frozen=True):
-    """A part of the pattern: where it can begin and end, and the ways to match nothing with it."""
-
-    firsts: Sequence[Place] = ()
-    lasts: Sequence[Place] = ()
-    empty: Sequence[Conditions] = ()
-
-
-class _Automaton(Struct, frozen=True):
-    """Glushkov's automaton: a state for each character; ``follow`` counts the ways from one to the others.
-
-    ``inner``: the patterns that are looked around with; ``rounds``: the states of each repetition with many rounds that
-    must be gone through, of which each may match nothing. ``many``: from this many rounds on a repetition is a
-    loop; ``most_copies``: this many rounds represent more of them.
-    """
-
-    characters: list[Any] = field(default_factory=list)
-    follow: dict[int, Counter[Place]] = field(default_factory=dict)
-    many: int = MANY_ROUNDS
-    most_copies: int = MANY_ROUNDS + 1
-    inner: list[Any] = field(default_factory=list)
-    rounds: list[range] = field(default_factory=list)
-    number_of_ways: list[int] = field(default_factory=lambda: [0])
-
-    def of(self, body: Iterable[tuple[Any, Any]]) -> _Fragment:
-        """Add a sequence of parsed items."""
-        whole = _Fragment(empty=(_NOTHING,))
-        for operator, argument in body:
-            whole = self._joined(whole, self._of_item(operator, argument))
-        return whole
-
-    def _of_item(self, operator: Any, argument: Any) -> _Fragment:
-        if operator in _REPEATS:
-            return self._of_repeat(*argument)
-        if operator == opcodes.SUBPATTERN:
-            return self.of(argument[-1])
-        if operator == opcodes.BRANCH:
-            return _either([self.of(branch) for branch in argument[1]])
-        if operator == opcodes.GROUPREF_EXISTS:
-            return _either([self.of(branch) for branch in argument[1:] if branch is not None])
-        if operator in _ASSERTIONS:
-            self.inner.append(argument[1])
-            return _Fragment(empty=(frozenset({operator}),))
-        if operator == opcodes.AT:
-            return _Fragment(empty=(frozenset({argument}),))
-        place = Place(len(self.characters))
-        self.characters.append((operator, argument))
-        if place.position >= _MOST_POSITIONS:
-            raise _TooLargeError
-        return _Fragment((place,), (place,))
-
-    def _of_repeat(self, least: int, most: int, body: Any) -> _Fragment:
-        if most == 0:
-            return _Fragment(empty=(_NOTHING,))
-        begin = len(self.characters)
-        fragment = self._of_rounds(least, most, body)
-        shortest, longest = body.getwidth()
-        if least >= self.many and shortest == 0 < longest:
-            self.rounds.append(range(begin, len(self.characters)))
-        return fragment
-
-    def _of_rounds(self, least: int, most: int, body: Any) -> _Fragment:
-        if least == most:
-            # A fixed number of rounds stays fixed, although it can be smaller.
-            return self._copies(body, min(least, self.most_copies))
-        if most != opcodes.MAXREPEAT and most < self.many:
-            tail = _Fragment(empty=(_NOTHING,))
-            for _ in range(most - least):
-                tail = _optional(self._joined(self.of(body), tail))
-            return self._joined(self._copies(body, least), tail)
-        looped = self._looped(self.of(body))
-        return looped if least else _optional(looped)
-
-    def _copies(self, body: Any, number: int) -> _Fragment:
-        whole = _Fragment(empty=(_NOTHING,))
-        for _ in range(number):
-            whole = self._joined(whole, self.of(body))
-        return whole
-
-    def _looped(self, part: _Fragment) -> _Fragment:
-        self._connect(part.lasts, part.firsts)
-        return part
-
-    def _joined(self, _fragment: _Fragment, other: _Fragment) -> _Fragment:
-        self._connect(_fragment.lasts, other.firsts)
-        return _Fragment(
-            (*_fragment.firsts, *_across(_fragment.empty, other.firsts)),
-            (*other.lasts, *_across(other.empty, _fragment.lasts)),
-            _at_most_twice(a | b for a in _fragment.empty for b in other.empty),
-        )
-
-    def _connect(self, lasts: Sequence[Place], firsts: Sequence[Place]) -> None:
-        for last in lasts:
-            ways = self.follow.setdefault(last.position, Counter())
-            self.number_of_ways[0] += len(firsts)
-            if self.number_of_ways[0] > _MOST_WAYS:
-                raise _TooLargeError
-            for first in firsts:
-                ways[Place(first.position, last.conditions | first.conditions)] += 1
-
-
-class _TooLargeError(Exception):
-    """The pattern has too many characters, or ways from one to another, to be judged."""
-
-
-def _either(parts: Sequence[_Fragment]) -> _Fragment:
-    return _Fragment(
-        [place for part in parts for place in part.firsts],
-        [place for part in parts for place in part.lasts],
-        _at_most_twice(conditions for part in parts for conditions in part.empty),
-    )
-
-
-def _optional(part: _Fragment) -> _Fragment:
-    return _Fragment(part.firsts, part.lasts, _at_most_twice((*part.empty, _NOTHING)))
-
-
-def _across(empty: Sequence[Conditions], places: Sequence[Place]) -> Iterator[Place]:
-    return (Place(place.position, place.conditions | conditions) for conditions in empty for place in places)
-
-
-def _at_most_twice(ways: Iterable[Conditions]) -> tuple[Conditions, ...]:
-    """Two ways to match nothing are as bad as any larger number."""
-    return tuple(way for way, count in Counter(ways).items() for _ in range(min(count, 2)))
-
-
-def is_exponential(tree: Any) -> bool:
-    """Whether a parsed pattern (or a lookaround in it) has a loop that matches a string in several ways, and can fail.
-
-    In a pattern of more than 400 characters (a bounded repetition is several) or 2000 ways between them, only loops of
-    nothing but a loop are judged; one that takes a million steps to judge is accepted.
-    """
-    judged = _judged(tree)
-    if judged is None:
-        return _has_loop_of_loop(tree)
-    automaton, paths = judged
-    if any(paths.ends.isdisjoint(states) for states in automaton.rounds):
-        return True
-    try:
-        if paths.is_ambiguous():
-            return True
-    except _TooLargeError:
-        return False
-    return any(map(is_exponential, automaton.inner))
-
-
-def _has_loop_of_loop(tree: Any) -> bool:
-    """Whether a repetition without end repeats nothing but another one, which is never useful."""
-    waiting = [tree]
-    while waiting:
-        for operator, argument in waiting.pop():
-            if _is_endless(operator, argument) and _is_endless(*_only(argument[2])):
-                return True
-            waiting += _children(operator, argument)
-    return False
-
-
-def _is_endless(operator: Any, argument: Any) -> bool:
-    return operator in _REPEATS and argument[1] == opcodes.MAXREPEAT
-
-
-def _only(body: Any) -> tuple[Any, Any]:
-    """The single item of a sequence, with groups unwrapped."""
-    while len(body) == 1 and body[0][0] == opcodes.SUBPATTERN:
-        body = body[0][1][-1]
-    return body[0] if len(body) == 1 else (None, None)
-
-
-def _children(operator: Any, argument: Any) -> list[Any]:
-    if operator in _REPEATS or operator == opcodes.SUBPATTERN:
-        return [argument[-1]]
-    return list(argument[1]) if operator == opcodes.BRANCH else []
-
-
-def loops_in_a_row(tree: Any) -> int:
-    """How many loops in a row can match the same character before the pattern fails.
-
-    A sentence is divided among them in all ways: the time grows with that power of its length.
-    """
-    judged = _judged(tree)
-    return 0 if judged is None else judged[1].most_loops()
-
-
-def ways_to_read(tree: Any) -> int:
-    """In how many ways a parsed pattern (or a lookaround in it) can begin to match sixty characters, and fail.
-
-    That is how many steps a search takes from one place of the text. The text is built character by character, always
-    with the one by which most ways go on; it ends where the pattern could match.
-    """
-    judged = _judged(tree)
-    if judged is None:
-        return 0
-    automaton, paths = judged
-    return max((paths.number_of_ways(_LENGTH), *map(ways_to_read, automaton.inner)))
-
-
-def _judged(tree: Any) -> tuple[_Automaton, _Paths] | None:
-    """The automaton of a pattern, written out as far as it can be, or ``None`` if it is too large."""
-    for many, most_copies in _WRITTEN_OUT:
-        automaton = _Automaton(many=many, most_copies=most_copies)
-        try:
-            whole = automaton.of(tree)
-        except (_TooLargeError, RecursionError):
-            continue
-        ends = frozenset(place.position for place in whole.lasts if not place.conditions)
-        firsts = {place.position: 1 for place in whole.firsts}
-        alphabet = Alphabet.of(automaton.characters, tree.state.flags)
-        return automaton, _Paths(automaton, firsts, ends, alphabet)
-    return None
-
-
-Pair = tuple[int, int, Character]
-"""Two states of the automaton that the same text reaches, and its last character."""
-
-
-class _Paths:
-    """Pairs of paths through the automaton for one text."""
-
-    def __init__(
-        self, automaton: _Automaton, firsts: Mapping[int, int], ends: frozenset[int], alphabet: Alphabet
-    ) -> None:
-        self.ends = ends
-        self._firsts = firsts
-        self._ending = {state: ends & {place.position for place in ways} for state, ways in automaton.follow.items()}
-        self._follow = {
-            state: {place: count for place, count in ways.items() if place.position not in ends}
-            for state, ways in automaton.follow.items()
-            if state not in ends
-        }
-        self._read = [alphabet.matching(character) for character in automaton.characters]
-        self._alphabet = alphabet
-        self._steps_left = _MOST_STEPS
-
-    def is_ambiguous(self) -> bool:
-        """Whether two different paths lead from some state back to it.
-
-        Each pair of one state with itself is followed until all pairs are known that it leads to; if pairs that lead
-        on to one another include both such a pair and two different states, the paths have parted and met again.
-        """
-        begins = [(state, state, letter) for state in self._follow for letter in self._read[state]]
-        for component in _components(begins, self._next):
-            members = set(component)
-            if any(one == other for one, other, _ in members) and (
-                any(one != other for one, other, _ in members) or self._has_double_step(members)
-            ):
-                return True
-        return False
-
-    def most_loops(self) -> int:
-        """The longest sequence of loops over the same character."""
-        letters = {letter for state in self._follow for letter in self._read[state]}
-        return max(map(self._loops_over, letters), default=0)
-
-    def _loops_over(self, letter: Character) -> int:
-        def following(pair: Pair) -> list[Pair]:
-            return [(state, state, letter) for state, read in self._steps(pair[0], letter) if read == letter]
-
-        begins = [(state, state, letter) for state in self._follow if letter in self._read[state]]
-        before: dict[Pair, int] = {}
-        longest = 0
-        for component in _components(begins, following):  # each comes before those that it leads to
-            onward = {after for pair in component for after in following(pair)}
-            is_loop = not onward.isdisjoint(component)
-            number = max(before.get(pair, 0) for pair in component) + is_loop
-            longest = max(longest, number)
-            for after in onward:
-                before[after] = max(before.get(after, 0), number)
-        return longest
-
-    def number_of_ways(self, length: int) -> int:
-        """The ways through the automaton for a text that does not match, including those for its beginnings."""
-        steps = cache(self._steps)
-        onward: dict[Character, dict[int, int]] = {}
-        ending: set[Character] = set()
-        for state, count in self._firsts.items():
-            for letter in self._read[state]:
-                onward.setdefault(letter, {})[state] = count
-                if state in self.ends:
-                    ending.add(letter)
-        total = 0
-        for _ in range(length):
-            candidates = [letter for letter in onward if letter not in ending]
-            if not candidates:
-                break
-            letter = max(candidates, key=lambda candidate: sum(onward[candidate].values()))
-            reached = onward[letter]
-            total += sum(reached.values())
-            onward = {}
-            for state, ways in reached.items():
-                for (after, following), count in steps(state, letter).items():
-                    counted = onward.setdefault(following, {})
-                    counted[after] = counted.get(after, 0) + ways * count
-            ending = {
-                following for state in reached for end in self._ending.get(state, ()) for following in self._read[end]
-            }
-        return total
-
-    def _steps(self, state: int, letter: Character) -> dict[tuple[int, Character], int]:
-        """The states after this one, by the character that they match, and the number of ways to each."""
-        found: dict[tuple[int, Character], int] = {}
-        for place, count in self._follow.get(state, {}).items():
-            for following in self._read[place.position]:
-                if self._alphabet.allows(letter, following, place.conditions):
-                    found[place.position, following] = found.get((place.position, following), 0) + count
-        return found
-
-    def _next(self, pair: Pair) -> list[Pair]:
-        one, other, letter = pair
-        lefts = self._steps(one, letter)
-        rights = lefts if one == other else self._steps(other, letter)
-        self._steps_left -= len(lefts) + len(rights)
-        by_letter: dict[Character, list[int]] = {}
-        for state, following in rights:
-            by_letter.setdefault(following, []).append(state)
-        found = [(left, right, following) for left, following in lefts for right in by_letter.get(following, ())]
-        self._steps_left -= len(found)
-        if self._steps_left < 0:
-            raise _TooLargeError
-        return found
-
-    def _has_double_step(self, members: set[Pair]) -> bool:
-        return any(
-            count > 1 and (following, following, read) in members
-            for one, other, letter in members
-            if one == other
-            for (following, read), count in self._steps(one, letter).items()
-        )
-
-
-def _components(begins: Sequence[Pair], following: Callable[[Pair], list[Pair]]) -> Iterator[list[Pair]]:
-    """The strongly connected components of what can be reached, after Kosaraju (two searches, the second backwards)."""
-    leading: dict[Pair, list[Pair]] = {begin: [] for begin in begins}
-    finished: list[Pair] = []
-    seen: set[Pair] = set()
-    for begin in begins:
-        if begin in seen:
-            continue
-        seen.add(begin)
-        stack = [(begin, iter(following(begin)))]
-        while stack:
-            pair, onward = stack[-1]
-            for after in onward:
-                leading.setdefault(after, []).append(pair)
-                if after not in seen:
-                    seen.add(after)
-                    stack.append((after, iter(following(after))))
-                    break
-            else:
-                finished.append(pair)
-                stack.pop()
-    for begin in reversed(finished):
-        component, waiting = [], [begin]
-        while waiting:
-            pair = waiting.pop()
-            if pair in seen:
-                seen.discard(pair)
-                component.append(pair)
-                waiting += leading[pair]
-        if component:
-            yield component
+    return re.match(_CATEGORIES[value], chr(code)) is not None

@@ -78,9 +78,9 @@ EXAMPLES = (
         "- regex: number\n  examples: |\n    - ([0-9]+)*x",
         "- regex: number\n  examples: |\n    - [0-9]+x",
         details="A repetition within a repetition (`(a+)+x`) or of alternatives that overlap (`(a|aa)+$`), with something"
-        " after it that can fail, tries every way to split a sentence, in exponential time; four or more repetitions in"
-        " a row that read the same (`(\\w+){1,5}x`) take the fourth power of its length; bounded ones"
-        " (`(\\w{1,10}){1,10}x`) can have millions of ways too. Whether case matters is taken from the pipeline:"
+        " after it that can fail, tries every way to split a sentence; so do four or more repetitions in a row that read"
+        " the same (`(\\w+){1,5}x`) and bounded ones (`(\\w{1,10}){1,10}x`). Such patterns are tried on texts made for"
+        " it, and steps are counted: up to 8,000,000 for a project. Whether case matters is taken from the pipeline:"
         " `RegexEntityExtractor` ignores it unless it has `case_sensitive: true`.",
         about=("place",),
     ),
@@ -89,8 +89,8 @@ EXAMPLES = (
         "info",
         "A regular expression is too large to be checked",
         "Compiling one of more than 200,000 characters, or with a hundred of the widest ranges, can take minutes, so"
-        " it is not checked: whether it compiles and how it backtracks is unknown. Use a lookup table, which takes a"
-        " list of any length.",
+        " it is not checked; nor is how it backtracks, if the patterns before it took all steps that there are. Use a"
+        " lookup table, which takes a list of any length.",
         "- regex: product\n  examples: |\n    - (lamp|desk|… thousands more)",
         "- lookup: product\n  examples: |\n    - lamp\n    - desk",
         about=("place",),

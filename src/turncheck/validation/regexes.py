@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.project.config import short_name
 from turncheck.project.rasa_components import patterns_read
-from turncheck.validation.backtracking import is_exponential, loops_in_a_row, ways_to_read
+from turncheck.validation.backtracking import MOST_STEPS, OF_A_PROJECT, Steps, TooManyStepsError, takes_forever
 from turncheck.validation.findings import found
 from turncheck.validation.similarity import shown
 
@@ -27,10 +27,6 @@ _LONGEST: Final = 200_000
 """Longer patterns are not compiled: for alternatives with equal beginnings, Python takes the square of their length."""
 _WIDEST: Final = 5_000_000
 """Nor are those with this many characters in ranges: if case is ignored, Python tries them one by one."""
-_MOST_LOOPS: Final = 4
-"""With this many loops in a row, a long message takes minutes: a thousand characters in four loops are 10^12 steps."""
-_MOST_WAYS: Final = 1_000_000
-"""This many ways to read sixty characters take about a second, and a long message takes minutes."""
 
 
 class PatternTooLargeError(Exception):
@@ -42,8 +38,9 @@ def check_regexes(facts: Facts) -> Iterator[Finding]:
     project = facts.project
     flags = _flags_of_matching(project.config)
     read = patterns_read(project.config, project.nlu, "use_regexes")
+    steps = Steps(OF_A_PROJECT)
     for regex in project.nlu.regexes:
-        for finding in check_pattern(regex.pattern, f"the regex '{regex.name}'", regex.location, flags):
+        for finding in check_pattern(regex.pattern, f"the regex '{regex.name}'", regex.location, flags, steps):
             is_error = finding.code == "regex-invalid"
             yield finding if regex.name in read or not is_error else found(UNREAD, finding.message, finding.location)
 
@@ -81,27 +78,34 @@ _CASE_SENSITIVE: Final = {"RegexFeaturizer": True, "RegexEntityExtractor": False
 """The default of ``case_sensitive`` in the components that match regexes."""
 
 
-def check_pattern(pattern: str, owner: str, location: Location, flags: Sequence[int] = (0,)) -> Iterator[Finding]:
-    """Compile one pattern as Rasa would, and look for loops that can match a string in several ways."""
+def check_pattern(
+    pattern: str, owner: str, location: Location, flags: Sequence[int] = (0,), steps: Steps | None = None
+) -> Iterator[Finding]:
+    """Compile one pattern as Rasa would, and try whether matching takes practically forever.
+
+    ``steps``: how many may be taken; by default those of a project.
+    """
+    named = f"The pattern '{shown(pattern)}' of {owner}"
     try:
         problem = compile_problem(pattern)
     except PatternTooLargeError as error:
-        yield found(
-            "regex-not-checked", f"The pattern '{shown(pattern)}' of {owner} is not checked: {error}.", location
-        )
+        yield found("regex-not-checked", f"{named} is not checked: {error}.", location)
         return
     if problem is not None:
-        yield found(
-            "regex-invalid", f"The pattern '{shown(pattern)}' of {owner} does not compile: {problem}.", location
-        )
+        yield found("regex-invalid", f"{named} does not compile: {problem}.", location)
         return
+    steps = steps or Steps(OF_A_PROJECT)
     for flag in flags:
-        cost = _cost(pattern, flag)
-        if cost is not None:
+        try:
+            is_slow = takes_forever(_parsed(pattern, flag), steps)
+        except TooManyStepsError:
+            why = f"this one and those before it would take more than {OF_A_PROJECT:,} steps"
+            yield found("regex-not-checked", f"{named} is not tried on long texts: {why}.", location)
+            return
+        if is_slow:
             ignoring = ", since case is ignored" if flag & re.IGNORECASE and 0 not in flags else ""
-            yield found(
-                "regex-backtracks", f"The pattern '{shown(pattern)}' of {owner} can {cost}{ignoring}.", location
-            )
+            what = f"can take more than {MOST_STEPS:,} steps for a hundred characters{ignoring}"
+            yield found("regex-backtracks", f"{named} {what}.", location)
             return
 
 
@@ -162,20 +166,8 @@ _OPERATOR: Final = type(opcodes.LITERAL)
 
 
 def backtracks(pattern: str, flags: int = 0) -> bool:
-    """Whether matching can take exponential time, or practically as long."""
-    return _cost(pattern, flags) is not None
-
-
-def _cost(pattern: str, flags: int) -> str | None:
-    """How long matching can take, in words, or ``None`` if it does not matter."""
-    tree = _parsed(pattern, flags)
-    if is_exponential(tree):
-        return "take exponential time"
-    if (power := loops_in_a_row(tree)) >= _MOST_LOOPS:
-        return f"take time that grows with the {power}th power of a length"
-    if ways_to_read(tree) >= _MOST_WAYS:
-        return f"read one text of sixty characters in more than {_MOST_WAYS:,} ways"
-    return None
+    """Whether matching can take practically forever."""
+    return takes_forever(_parsed(pattern, flags), Steps(OF_A_PROJECT))
 
 
 def _parsed(pattern: str, flags: int = 0) -> Any:
