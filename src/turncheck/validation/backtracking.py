@@ -325,7 +325,7 @@ class _Pattern:
         if direction < 0:
             return lambda place, then: then(place)  # what comes before may be anything
         inner = self._sequence(body)
-        return lambda place, then: inner(place, lambda _: True) == is_wanted and then(place)
+        return lambda place, then: then(place) if inner(place, lambda _: True) == is_wanted else False
 
     def _is_at(self, condition: Any, place: int) -> bool:
         text, is_many_lines = self._text, bool(self._flags & re.MULTILINE)
