@@ -331,7 +331,7 @@ class _Pattern:
         text, is_many_lines = self._text, bool(self._flags & re.MULTILINE)
         before, after = text[place - 1 : place] if place else "", text[place : place + 1]
         if condition in {opcodes.AT_BOUNDARY, opcodes.AT_NON_BOUNDARY}:
-            return (_is_word(before) != _is_word(after)) == (condition == opcodes.AT_BOUNDARY)
+            return (_is_word(before) != _is_word(after)) == bool(condition == opcodes.AT_BOUNDARY)
         if condition == opcodes.AT_BEGINNING:
             return not place or (is_many_lines and before == "\n")
         if condition == opcodes.AT_BEGINNING_STRING:
