@@ -5,8 +5,12 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from turncheck.settings.options import options
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from turncheck.settings.setting import Option
 
 FIRST: Final = (
     *("project", "evaluations", "engine", "fail-on", "thresholds"),
@@ -14,33 +18,44 @@ FIRST: Final = (
 )
 """The ten that matter most."""
 
-GROUPS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "The ten that matter most": FIRST,
-        "Files of the assistant": (
-            *("config", "domain", "data", "nlu", "stories", "e2e", "batch", "language", "plugins", "out"),
-        ),
-        "How it is measured": (
-            *("folds", "seed", "strict", "slot-order", "repeats", "strength", "strength-budget", "robustness"),
-            *("misunderstood", "vectors", "today"),
-        ),
-        "What fails a run": ("fail-on-warnings", "accept-gone", "not-judged", "batch-failures", "base"),
-        "Publishing": (
-            *("check-run", "code-scanning", "annotations", "retention-days", "junit-flavour", "output-format"),
-            *("token", "trace-url", "run-id"),
-        ),
-        "Large assistants": ("workers", "cluster", "cache", "cache-folder", "cache-key", "shard", "shards"),
-        "Action server and variables": ("action-endpoint", "action-server", "allow-hosts", "env"),
-        "A real Rasa (`engine: rasa`)": (
-            *("model", "rasa-url", "rasa-url-base", "rasa-token", "rasa-jwt", "rasa-command", "rasa-servers"),
-        ),
-        "Kore.ai's platform (`engine: kore`)": (
-            *("kore-host", "kore-bot-id", "kore-bot-name", "kore-client-id", "kore-client-secret"),
-            *("kore-version", "kore-way", "kore-timeout", "notes"),
-        ),
-        "A bot over HTTP (`engine: http`)": (
-            *("bot-url", "bot-url-base", "bot-callback", "bot-token", "bot-parallel"),
-        ),
+_FILES: Final = "Files of the assistant"
+_MEASURED: Final = "How it is measured"
+_FAILS: Final = "What fails a run"
+_PUBLISHING: Final = "Publishing"
+_LARGE: Final = "Large assistants"
+_ACTIONS: Final = "Action server and variables"
+_RASA: Final = "A real Rasa (`engine: rasa`)"
+_KORE: Final = "Kore.ai's platform (`engine: kore`)"
+_HTTP: Final = "A bot over HTTP (`engine: http`)"
+_OF_ENGINE: Final = {"rasa": _RASA, "kore": _KORE, "http": _HTTP}
+_OF_GROUP: Final = {"input": _FILES, "gates": _FAILS, "output": _PUBLISHING, "engine and action server": _ACTIONS}
+_ELSEWHERE: Final = {
+    "out": _FILES,
+    "misunderstood": _MEASURED,
+    "base": _FAILS,
+    "trace-url": _PUBLISHING,
+    **dict.fromkeys(("kore-version", "kore-timeout", "notes"), _KORE),
+}
+"""Inputs that are looked for beside others than their flags are."""
+
+
+def _title(name: str, option: Option) -> str:
+    if name in _ELSEWHERE:
+        return _ELSEWHERE[name]
+    if option.engine in _OF_ENGINE:
+        return _OF_ENGINE[option.engine]
+    if option.group == "comparison and publishing":
+        return _PUBLISHING
+    return _OF_GROUP.get(option.group) or (_LARGE if option.differs_by_job else _MEASURED)
+
+
+def _by_title() -> dict[str, tuple[str, ...]]:
+    titles = (_FILES, _MEASURED, _FAILS, _PUBLISHING, _LARGE, _ACTIONS, _RASA, _KORE, _HTTP)
+    of_each = {
+        name: _title(name, option) for name, option in options().items() if option.action_input and name not in FIRST
     }
-)
+    return {title: tuple(name for name, of_one in of_each.items() if of_one == title) for title in titles}
+
+
+GROUPS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({"The ten that matter most": FIRST, **_by_title()})
 """All inputs, each in one group, by the group's title."""
