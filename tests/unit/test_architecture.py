@@ -47,6 +47,13 @@ def test_every_module_of_a_platform_has_a_floor() -> None:
     assert {name for name in floors if name.startswith("platforms")} == below
 
 
+def test_every_module_of_the_gates_has_a_floor() -> None:
+    tools = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
+    floors = [floor.split(" : ") for floor in tools["importlinter"]["contracts"][0]["layers"]]
+    modules = {f"gates.{path.stem}" for path in (SOURCE / "gates").glob("*.py")} - {"gates.__init__"}
+    assert {name for floor in floors for name in floor if name.startswith("gates")} == modules
+
+
 def test_no_modules_import_each_other() -> None:
     """Not even for types, and not around a third one."""
     graph = grimp.build_graph("turncheck")
