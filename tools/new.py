@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -451,8 +452,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from turncheck.messages.finding import Finding
-from turncheck.messages.finding import Location
+from turncheck.messages.finding import Finding, Location
 from turncheck.platforms.{word}.platform import {constant}
 from turncheck.process.regular_file import is_file
 from turncheck.project.batch.model import KnownNames
@@ -635,6 +635,17 @@ def write(skeleton: Skeleton, root: Path = ROOT) -> None:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text, encoding="utf-8")
         sys.stdout.write(f"{path}\n")
+    written = [str(path) for path in (*skeleton.files, *changed) if path.suffix == ".py"]
+    sort = (
+        "ruff",
+        "check",
+        "--quiet",
+        "--no-cache",
+        "--select",
+        "I",
+        "--fix-only",
+    )  # several lines may share a place
+    subprocess.run([sys.executable, "-m", *sort, *written], cwd=root, check=True)
     for rest in skeleton.left:
         sys.stdout.write(f"left: {rest}\n")
 

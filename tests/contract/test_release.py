@@ -279,7 +279,7 @@ def amend(world: World, path: str, old: str, new: str, *, push: bool = True) -> 
         (("README.md", "turncheck/turncheck@v0", "turncheck/turncheck@v1"), "turncheck/turncheck@v1 is not of 0."),
         (
             ("README.md", "turncheck/turncheck@v0", "turncheck/turncheck@main"),
-            "README.md:37: turncheck/turncheck@main is",
+            "README.md:27: turncheck/turncheck@main is",
         ),
         (("CONTRIBUTING.md", "turncheck", "turncheck==9.9.9"), "turncheck==9.9.9 is not of 0.98.7 (expected ==0.98.7)"),
         (("docs/cli.md", "rev: vX.Y.Z", "rev: v9"), "rev: v9 is not of 0.98.7 (expected v0.98.7)"),
@@ -360,7 +360,7 @@ def test_what_is_prepared_is_of_one_version(fresh: World, capsys: pytest.Capture
     amend(fresh, "docs/cli.md", "rev: vX.Y.Z", f"rev: v{VERSION}")
 
     assert main(["prepare", "1.0.0", "--source", str(fresh.checkout)]) == 0
-    assert "README.md:37: v0 -> v1\n" in capsys.readouterr().out
+    assert "README.md:27: v0 -> v1\n" in capsys.readouterr().out
     assert "  rev: v1.0.0 # a release\n" in (fresh.checkout / "docs" / "cli.md").read_text("utf-8")
     git(fresh.checkout, "commit", "-q", "-a", "-m", "turncheck 1.0.0")
     git(fresh.checkout, "push", "-q", "origin", "HEAD:main")

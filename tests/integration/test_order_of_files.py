@@ -56,7 +56,7 @@ PLACES = {
     *("project", "rasa_signs"),
 }
 IN_FILE_ORDER = {"predictions", "training", "stories", "findings", "cases", "items", "rules", "word_lists", "errors"}
-NOTHING_CHANGED = {"metrics", "base_confusions", "warnings"}
+NOTHING_CHANGED = {"metrics", "base_confusions", "base_notes", "base_unjudged", "warnings"}
 """Lists of a comparison that are not about changes."""
 PLACE = re.compile(r"\(?[\w./-]+\.(?:ya?ml|md|json|csv):\d+(?::\d+)?|'[\w./-]+\.(?:ya?ml|md|json|csv)'")
 COUNTS_OF_PLACES = re.compile(r"(at \d+ places?|\(at /[\w/]+\)|is in line \d+)")

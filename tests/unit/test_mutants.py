@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from tools.mutants import SOURCE, drawn, guarded, mutants_of
+from tools.mutants import drawn, guarded, mutants_of
+from tools.reached_tests import SOURCE
 
 CODE = """
 def is_allowed(name: str, most: int = 3) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Subject = Literal[
     "the run", "faults", "errors", "warnings", "tests", "gone tests", "suppressions", "consistency", "anything tested",
@@ -12,8 +13,7 @@ Subject = Literal[
 """What a gate can be about."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
+class Gate(Struct, frozen=True, kw_only=True):
     """A rule that can fail a run."""
 
     name: str

@@ -188,9 +188,9 @@ class Payload(NamedTuple):
     entities: tuple[str, ...]
 
 
-def payload_of(message: str) -> Payload | None:
+def payload_of(said: str) -> Payload | None:
     """Return what a user message stands for; ``None`` if it is text, or a payload that cannot be read."""
-    match = _PAYLOAD.fullmatch(message.strip())
+    match = _PAYLOAD.fullmatch(said.strip())
     if match is None or match["rest"]:
         return None
     try:

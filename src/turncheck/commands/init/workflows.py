@@ -223,6 +223,7 @@ pipelines:
 def _jenkins(projects: Sequence[str], branch: str, asks: bool | None) -> str:  # noqa: ARG001 - it builds every branch
     where, own = _where(asks, may_lack=False), "/tmp/turncheck"  # noqa: S108 - of the container, which is new
     command = run_of(projects, *where, program=f"{own}/bin/turncheck").replace("\\", "\\\\")
+    command += " " if command.endswith("'") else ""  # Groovy ends a text at the first three quotes
     token = ", string(credentialsId: 'bot-token', variable: 'BOT_TOKEN')" if asks else ""
     return f"""\
 // A multibranch pipeline; the credential turncheck-token may comment where the change lies.
