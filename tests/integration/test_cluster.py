@@ -237,7 +237,7 @@ def test_what_is_lost_on_the_way_is_done_again(tmp_path: Path, monkeypatch: pyte
         assert run(replace_the_last) == expected
 
         monkeypatch.setattr(cluster_module, "NO_WORKERS_SECONDS", 2.0)
-        with pytest.raises(CutShortError, match="has had no workers for 2 seconds") as raised:
+        with pytest.raises(CutShortError, match="no workers for 2 s") as raised:
             run(lambda done, total: cluster.kill_worker())
         assert len(raised.value.finished) >= 1
 
@@ -312,11 +312,11 @@ def test_a_cluster_without_workers_or_without_turncheck_is_said(
     (tmp_path / "turncheck").mkdir()
     (tmp_path / "turncheck" / "__init__.py").write_text("raise ImportError('another one')\n")
     with dask_cluster(tmp_path, 0) as cluster:
-        with pytest.raises(UserError, match="has no workers"), connected(cluster.address, QUIET):
+        with pytest.raises(UserError, match="no workers"), connected(cluster.address, QUIET):
             pass
         cluster.add_worker({"PYTHONPATH": str(tmp_path)})
         cluster.await_workers(1)
-        with pytest.raises(UserError, match="has no turncheck"), connected(cluster.address, QUIET):
+        with pytest.raises(UserError, match="no turncheck"), connected(cluster.address, QUIET):
             pass
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -42,8 +43,8 @@ def test_remarks_that_hold_for_the_base_too_are_a_number(repository: Repository,
 
     judged = repository.judged(base, edited(base, *after))
 
-    assert judged.comment.count("ResponseSelector was left out") + judged.comment.count("not judged, with fewer") == new
-    assert ("remark on the run" in judged.comment) is not bool(new)
+    assert judged.comment.count("ResponseSelector was left out") + judged.comment.count("judged, with") == new
+    assert ("remark on" in judged.comment) is not bool(new)
 
 
 # --- a fact is said once ---------------------------------------------------------------------------------------------
@@ -97,7 +98,7 @@ def test_entities_that_only_a_component_can_find_that_was_left_out(repository: R
     judged = repository.judged(base, edited(base, *after))
 
     assert said in judged.comment
-    assert ("No training sentence has the" in judged.comment) is bool(said)
+    assert ("No training sentence" in judged.comment) is bool(said)
 
 
 # --- a rule that is wrong by itself ----------------------------------------------------------------------------------
@@ -326,13 +327,13 @@ NOTHING_THERE = {
 
 
 @pytest.mark.parametrize("what", NOTHING_THERE)
-def test_a_base_without_an_assistant_is_no_baseline(tmp_path: Path, what: str) -> None:
+def test_a_base_without_an_assistant_is_no_baseline(tmp_path: Path, what: str, golden: Golden) -> None:
     repository = Repository(tmp_path, project={})
 
     judged = repository.judged(NOTHING_THERE[what], WORKSHOP)
 
     assert judged.comparison["baseline"]["status"] == "missing"
-    assert "has no assistant there" in judged.comparison["baseline"]["reason"]
+    golden(re.sub("[0-9a-f]{8,}", "COMMIT", judged.comparison["baseline"]["reason"]))
 
 
 # --- a policy that could not be trained, and is removed with its parameters -------------------------------------------

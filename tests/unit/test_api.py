@@ -81,7 +81,7 @@ def test_the_arguments_of_each_function_are_the_settings_that_it_has() -> None:
 
     assert {*get_type_hints(typed.RunSettings)} == {name for name, option in known.items() if option.functions}
     assert {*get_type_hints(typed.EngineSettings)} == {
-        name for name, option in known.items() if option.functions == "run and parse"
+        name for name, option in known.items() if option.functions.endswith("parse")
     }
     assert {*get_type_hints(typed.GateSettings)} == set(GATES)
 

@@ -8,9 +8,9 @@ from tools.mutants import drawn, guarded, mutants_of
 from tools.reached_tests import SOURCE
 
 CODE = """
-def is_allowed(name: str, most: int = 3) -> bool:
-    if name in KNOWN and not name.startswith("_"):
-        return len(name) < most
+def is_allowed(word: str, most: int = 3) -> bool:
+    if word in SAFE and not word.startswith("_"):
+        return len(word) < most
     return False
 """
 
@@ -19,11 +19,11 @@ def test_every_place_is_broken_in_a_way_of_its_own() -> None:
     mutants = list(mutants_of("names.py", CODE))
     assert {(mutant.line, mutant.before, mutant.after) for mutant in mutants if "\n" not in mutant.before} == {
         (2, "3", "4"),
-        (3, "name in KNOWN and (not name.startswith('_'))", "name in KNOWN or not name.startswith('_')"),
-        (3, "name in KNOWN", "name not in KNOWN"),
-        (3, "not name.startswith('_')", "name.startswith('_')"),
-        (4, "len(name) < most", "len(name) <= most"),
-        (4, "return len(name) < most", "return None"),
+        (3, "word in SAFE and (not word.startswith('_'))", "word in SAFE or not word.startswith('_')"),
+        (3, "word in SAFE", "word not in SAFE"),
+        (3, "not word.startswith('_')", "word.startswith('_')"),
+        (4, "len(word) < most", "len(word) <= most"),
+        (4, "return len(word) < most", "return None"),
         (5, "return False", "return None"),
         (5, "False", "True"),
     }

@@ -586,7 +586,7 @@ def test_a_synonym_is_reached_by_what_extracts_it(edits: list[Edit], is_reached:
 def test_only_what_learns_entities_may_extract_a_synonym(extractors: str, learns: bool, tmp_path: Path) -> None:
     found = checked(tmp_path, SYNONYM, (C, "- name: DIETClassifier", extractors)).findings
     (unreached,) = [one.message for one in found if one.code == "synonym-unreached"]
-    assert unreached.endswith("so nothing extracts it.") != learns
+    assert ("nothing extracts" in unreached) != learns
 
 
 @pytest.mark.parametrize("importers", ["x", "", "{name: x}", "[x]", "[{a: 1}]", "[{name: 5}]"])

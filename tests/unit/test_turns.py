@@ -171,7 +171,7 @@ def test_a_rise_may_be_given_in_percent_and_counts_only_if_it_is_more_than_chanc
 
 def test_a_few_of_the_simulated_runs() -> None:
     """A few of what `python tools/simulate_turns.py` prints."""
-    assert simulated(Situation("", 50), 60, 7)["any of the milliseconds"] <= 3 / 60
+    assert simulated(Situation("", 50), 60, 7)["either milliseconds"] <= 3 / 60
     assert simulated(Situation("", 50, slower=1.2), 20, 7)[P50] >= 18 / 20
     assert simulated(Situation("", 8, longer=1.3), 20, 7)["tokens.in"] == 1
     assert simulated(Situation("", 8, longer=1.3, in_turn=False), 20, 7)["tokens.in"] == 1
