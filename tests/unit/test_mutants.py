@@ -8,9 +8,9 @@ from tools.mutants import drawn, guarded, mutants_of
 from tools.reached_tests import SOURCE
 
 CODE = """
-def is_allowed(word: str, most: int = 3) -> bool:
-    if word in SAFE and not word.startswith("_"):
-        return len(word) < most
+def is_allowed(zebra: str, most: int = 3) -> bool:
+    if zebra in LIONS and not zebra.startswith("_"):
+        return len(zebra) < most
     return False
 """
 
@@ -19,11 +19,11 @@ def test_every_place_is_broken_in_a_way_of_its_own() -> None:
     mutants = list(mutants_of("names.py", CODE))
     assert {(mutant.line, mutant.before, mutant.after) for mutant in mutants if "\n" not in mutant.before} == {
         (2, "3", "4"),
-        (3, "word in SAFE and (not word.startswith('_'))", "word in SAFE or not word.startswith('_')"),
-        (3, "word in SAFE", "word not in SAFE"),
-        (3, "not word.startswith('_')", "word.startswith('_')"),
-        (4, "len(word) < most", "len(word) <= most"),
-        (4, "return len(word) < most", "return None"),
+        (3, "zebra in LIONS and (not zebra.startswith('_'))", "zebra in LIONS or not zebra.startswith('_')"),
+        (3, "zebra in LIONS", "zebra not in LIONS"),
+        (3, "not zebra.startswith('_')", "zebra.startswith('_')"),
+        (4, "len(zebra) < most", "len(zebra) <= most"),
+        (4, "return len(zebra) < most", "return None"),
         (5, "return False", "return None"),
         (5, "False", "True"),
     }
