@@ -216,9 +216,10 @@ def beside(rate: float, base_rate: float, base: str, chance: random.Random, firs
     def on_base(number: int, attempt: int) -> Run[bool]:
         return run_at(base_rate)
 
-    def find_base(tests: Sequence[Repeated[bool]]) -> None:
+    def find_base(tests: Sequence[Repeated[bool]]) -> float:
         for one in tests:
             one.base = BaseRuns(base)
+        return typical_rate([base])
 
     rounds = Rounds([test], RULES, here, find_base, 1, OnBase(lambda: on_base), Share(5000, 900.0, 100))
     rounds.run()
@@ -556,7 +557,7 @@ def test_a_run_that_cannot_be_judged_is_no_run(signs: str, verdict: str | None, 
     def here(number: int, attempt: int) -> Run[bool]:
         return Run(True, named[signs[min(attempt, len(signs) - 1)]])
 
-    Rounds([test], RULES, here, lambda _: None).run()
+    Rounds([test], RULES, here, lambda _: 0.0).run()
     assert (test.verdict, test.runs.upper()) == (verdict, runs)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from msgspec import Struct, UnsetType, structs
 
 from turncheck.comparison.cases import batch_expectation
+from turncheck.comparison.repeats import typical_rate
 from turncheck.engines.base import Engine, SuiteAnswers, UtteranceAnswer
 from turncheck.evaluations.answers import UnfitAnswerError, asked_twice
 from turncheck.evaluations.varying import attempts
@@ -106,16 +107,18 @@ def repeat_utterances(
 
     tests = {where: test_of(number, *where) for number, where in enumerate(places) if where[0] in here}
 
-    def find_base(_: Sequence[attempts.Repeated[_Told]]) -> None:
+    def find_base(_: Sequence[attempts.Repeated[_Told]]) -> float:
+        known = list(_runs_of_base(how.base()))
         keys = [
             _key(tests[index, place].answers[0].answer.case)
             if (index, place) in tests
             else _key(judge(suites[index].cases[place], NO_ANSWER))
             for index, place in places
         ]
-        for where, found in zip(places, attempts.by_key(keys, _runs_of_base(how.base())), strict=True):
+        for where, found in zip(places, attempts.by_key(keys, known), strict=True):
             if where in tests:
                 tests[where].base = found
+        return typical_rate(runs.runs for _, runs in known)
 
     rounds = how.rounds(
         list(tests.values()), ask, engine, find_base, number=len(places), what="utterance", stopped=stopped

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import UnsetType, structs
 from msgspec.structs import replace
 
+from turncheck.comparison.repeats import typical_rate
 from turncheck.evaluations.answers import ASKED_HERE, DelegatedError, UnfitAnswerError, answers_here
 from turncheck.evaluations.e2e.case import CaseOutcome, run_case, skipped_case
 from turncheck.evaluations.e2e.judging import EXPECTS_NOTHING, case_units, section_of
@@ -146,10 +147,12 @@ def evaluate_repeatedly(
     own = [(units[index], cases[index], known) for index, known in answers_here(answers, units, RepeatedRuns).items()]
     tests = [_test(number, *one) for number, one in enumerate(own)]
 
-    def find_base(judged: Sequence[Repeated[CaseOutcome]]) -> None:
+    def find_base(judged: Sequence[Repeated[CaseOutcome]]) -> float:
+        there = base()
         results = [(test.judged or [test.answers[0].answer])[0].result for test in judged]
-        for test, found in zip(judged, base_runs(results, base(), [case.name for case in cases]), strict=True):
+        for test, found in zip(judged, base_runs(results, there, [case.name for case in cases]), strict=True):
             test.base = found
+        return typical_rate(_runs_of(case).runs for case in (there.cases if there is not None else ()))
 
     def on(asked: ConversationEngine, number: int, attempt: int) -> Run[CaseOutcome]:
         try:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
+from turncheck.comparison.repeats import typical_rate
 from turncheck.engines.conversation import Parse, PredictedIntent
 from turncheck.evaluations.answers import (
     Answers,
@@ -94,11 +95,13 @@ def repeat_sentences(
         parse, why = (None, "") if nlu is None else asked_twice(lambda: shortened(nlu.parse([example.text])[0]))
         return _run(example, parse)._replace(why=why)
 
-    def find_base(_: Sequence[Repeated[Parse]]) -> None:
+    def find_base(_: Sequence[Repeated[Parse]]) -> float:
         keys = [(example.text, example.base_intent, example.retrieval_label) for example in examples]
-        found = by_key(keys, _runs_of_base(how.base()))
+        known = list(_runs_of_base(how.base()))
+        found = by_key(keys, known)
         for test in tests:
             test.base = found[test.number]
+        return typical_rate(runs.runs for _, runs in known)
 
     rounds = how.rounds(tests, ask, engine, find_base, number=len(examples), what="sentence", must_pass=False)
     why = rounds.why_no_more

@@ -44,7 +44,7 @@ class Repeating(Struct, Generic[Section], frozen=True):
         tests: Sequence[Repeated[Answer]],
         ask: Callable[[Engine, int], Run[Answer]],
         here: Engine,
-        find_base: Callable[[Sequence[Repeated[Answer]]], None],
+        find_base: Callable[[Sequence[Repeated[Answer]]], float],
         *,
         number: int,
         what: str,

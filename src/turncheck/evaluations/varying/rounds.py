@@ -36,15 +36,15 @@ class Rounds(Generic[Answer]):
     """Tests in progress, and what is left of their share of the budget.
 
     ``here``, ``on_base``: run a test; ``on_base`` is ``None`` if the base cannot be asked, and opened when it first is.
-    ``find_base``: called once, after every test has run, gives each that was judged its runs on the base. Neither takes
-    anything of the budget.
+    ``find_base``: called once, after every test has run, gives each that was judged its runs on the base, and returns
+    how often the tests of the base fail, those of other shards, too. Neither takes anything of the budget.
     ``say``: is told how far it is. ``clock``: the seconds that have passed.
     """
 
     tests: Sequence[Repeated[Answer]]
     rules: RepeatRules
     here: Asked[Answer]
-    find_base: Callable[[Sequence[Repeated[Answer]]], None]
+    find_base: Callable[[Sequence[Repeated[Answer]]], float]
     workers: int = 1
     on_base: OnBase[Asked[Answer]] | None = None
     share: Share | None = None
@@ -301,11 +301,10 @@ class Rounds(Generic[Answer]):
     def _compare(self) -> None:
         """Find the runs of the base; also of tests that never failed, which a later change is compared with."""
         begin = self.clock()
-        self.find_base([test for test in self.tests if test.runs or test.errors])
+        self.typical = self.find_base([test for test in self.tests if test.runs or test.errors])
         is_known = any(test.base.runs for test in self.tests)
         for test in self.tests:
             test.is_compared = is_known
-        self.typical = repeats.typical_rate(test.base.runs for test in self.tests)
         self.begin += self.clock() - begin
 
     def _is_run_beside(self, test: Repeated[Answer]) -> bool:
