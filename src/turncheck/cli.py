@@ -15,7 +15,7 @@ from turncheck.process.streams import lost_output
 if TYPE_CHECKING:
     import argparse
     import threading
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from turncheck.commands.flags.parser import Parser
 
@@ -125,15 +125,28 @@ def _end_with(error: Exception) -> int:
     if (trouble := user_error_from_os(error)) is not None:
         _say(f"error: {trouble}")
         return EXIT_NOT_DONE
-    if isinstance(error, ImportError) and any(sign in str(error) for sign in _NO_MEMORY):
-        return _out_of_memory()
-    if isinstance(error, SystemError) and _memory_is_limited():  # Python's imports lose a MemoryError on the way
+    if any(map(_is_for_want_of_memory, _with_causes(error))):
         return _out_of_memory()
     try:
         _show_fault(error)
     except MemoryError:
         return _out_of_memory()
     return EXIT_NOT_DONE
+
+
+def _with_causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and what led to it: a library says "cannot be imported" when it gets no memory."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _is_for_want_of_memory(error: BaseException) -> bool:
+    if isinstance(error, ImportError):
+        return any(sign in str(error) for sign in _NO_MEMORY)
+    if isinstance(error, SystemError):  # Python's imports lose a MemoryError on the way
+        return _memory_is_limited()
+    return isinstance(error, MemoryError)
 
 
 def _memory_is_limited() -> bool:
