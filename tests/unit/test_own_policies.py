@@ -186,8 +186,9 @@ def test_forms_need_no_other_policy_if_the_projects_own_one_extends_rule_policy(
 
 @pytest.mark.slow
 def test_stories_are_not_judged_without_a_policy_that_nothing_can_stand_in_for(tmp_path: Path, golden: Golden) -> None:
-    _read(tmp_path, {"own/rules.py": "class Careful: pass"})
-    code, report, comment = _run(tmp_path)
+    bot = tmp_path / "bot"  # its name is in the title
+    _read(bot, {"own/rules.py": "class Careful: pass"})
+    code, report, comment = _run(bot)
     assert (code, report.core) == (0, None)
     golden(comment.splitlines()[1])
     assert "no RulePolicy" not in comment

@@ -13,6 +13,7 @@ from turncheck.messages.value_classes import field_names
 SOURCE = Path(__file__).parents[2] / "src" / "turncheck"
 BEFORE_MSGSPEC = {
     "ci/hosts.py",
+    "gates/gate.py",
     "settings/engines.py",
     "settings/options.py",
     "settings/parsers.py",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
-
-from msgspec import Struct
 
 Subject = Literal[
     "the run", "faults", "errors", "warnings", "tests", "gone tests", "suppressions", "consistency", "anything tested",
@@ -13,7 +12,8 @@ Subject = Literal[
 """What a gate can be about."""
 
 
-class Gate(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
     """A rule that can fail a run."""
 
     name: str

@@ -29,6 +29,8 @@ _LEAST: Final = 0.001
 _EXACT: Final = 1e-12
 _NONE: Final = "±0"
 _HARDLY_ANY: Final = "≈ ±0"
+_TIMES: Final = 10_000
+"""A difference of so many times the base is not shown in percent."""
 
 
 def expected_got(expected: str | None, got: str | None) -> str:
@@ -114,12 +116,14 @@ def change(base: float, value: float, kind: Unit) -> str:
 
 
 def _relative(base: float, value: float) -> str:
-    """Show a difference in percent: ``+20 %``."""
-    if not base:
-        return _NONE if value == base else ""
+    """Show a difference in percent: ``+20 %``; nothing if the base is next to nothing."""
+    if abs(value - base) > _TIMES * abs(base):
+        return ""
+    if value == base:
+        return _NONE
     percent = round(100 * (value - base) / base)
     if not percent:
-        return _NONE if value == base else _HARDLY_ANY
+        return _HARDLY_ANY
     return f"{'+' if percent > 0 else MINUS}{abs(percent):,} %"
 
 
