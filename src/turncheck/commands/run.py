@@ -234,8 +234,6 @@ def run_from_flags(flags: Mapping[str, Any], *, json: str | None, plots: bool, q
     for trouble in prepared.host.run.troubles:
         screen.alarm(f"turncheck: warning: {trouble}")
     if prepared.settings.shard is not None:
-        # dropped-import  # most runs have no shards
-
         return run_shard(prepared.settings.shard, prepared, given, screen, wants_report=bool(json or plots))
     outcome = run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
     return finish_run(prepared, outcome, given, screen, json=json, plots=plots)

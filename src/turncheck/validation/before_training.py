@@ -79,8 +79,6 @@ def _of_its_version(project: Project, findings: list[Finding]) -> list[Finding]:
     """For a project of an older Rasa, leave out what only Rasa 3 objects to."""
     if project.older is None:
         return findings
-    # dropped-import  # most projects are for Rasa 3
-
     return split_for(project, findings)[0]
 
 
@@ -140,14 +138,17 @@ _SHOWN: Final = 3
 
 
 def split_for(project: Project, findings: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]:
-    """Return the findings that apply to an older version of Rasa too, and those that only apply to Rasa 3."""
+    """Return the findings that apply to an older version of Rasa too, and those that only apply to Rasa 3.
+
+    What could not be read is a fault of any version, whatever Rasa 3's schema says of it.
+    """
     codes = _OF_RASA_3 | _OF_RASA_2 if project.domain.rasa < 2 else _OF_RASA_3
     schema_files = {file.path for file in project.files if file.role in _WITH_SCHEMA}
-    ours = {finding for finding in project.findings if finding.code == _SCHEMA}
+    unread = {finding.location for finding in project.findings if finding.code == _SCHEMA}
     kept: list[Finding] = []
     refused: list[Finding] = []
     for finding in findings:
-        of_schema = finding.code == _SCHEMA and finding.location.path in schema_files and finding not in ours
+        of_schema = finding.code == _SCHEMA and finding.location.path in schema_files and finding.location not in unread
         (refused if of_schema or finding.code in codes else kept).append(finding)
     return kept, refused
 

@@ -206,8 +206,6 @@ def domain_from_files(
     """Read and merge domain files in their order. ``major``: the version of Rasa that they are written for."""
     schema = SchemaFindings(major)
     if schema.is_older:
-        # dropped-import  # most projects are for Rasa 3
-
         schema.stores_entities = stores_entities(file.mapping for file in files if file.mapping is not None)
     keys = (*DOMAIN_KEYS, "templates") if schema.is_older else DOMAIN_KEYS
     parts = []
@@ -217,8 +215,6 @@ def domain_from_files(
             if len(files) == 1 or any(key in root.items for key in keys):
                 parts.append(split_sections(schema, root))
                 if schema.is_older:
-                    # dropped-import  # as above
-
                     with_older_sections(schema, parts[-1], root)
         elif root is not None:
             schema.note(root, "the domain must be a mapping with keys such as intents, slots and responses")
@@ -298,8 +294,6 @@ def _slot(schema: SchemaFindings, name: str, entry: Entry) -> model.Slot:
     kind = text_of(schema, items.get("type"), f"'type' {what}") or ""
     read = tuple(_slot_mapping(schema, name, node) for node in mappings if _is_mapping(schema, node, what))
     if schema.is_older:
-        # dropped-import  # most projects are for Rasa 3
-
         kind = slot_type(kind)
         read = read or auto_filled(name, items, entry, stores=schema.stores_entities)
     return model.Slot(
@@ -356,8 +350,6 @@ def _slot_mapping(schema: SchemaFindings, slot: str, node: YamlNode) -> model.Sl
 
 def _fill_in_form(schema: SchemaFindings, slots: dict[str, model.Slot], form: str, entry: Entry) -> None:
     """Add to slots the mappings that a Rasa 2 form has for them, which apply while the form is active."""
-    # dropped-import  # most projects are for Rasa 3
-
     for name, node in form_body(entry.node).items():
         slot = slots.get(name)
         if slot is None:
@@ -380,8 +372,6 @@ def _fill_in_form(schema: SchemaFindings, slots: dict[str, model.Slot], form: st
 
 def _form(schema: SchemaFindings, name: str, entry: Entry) -> model.Form:
     if schema.is_older and not isinstance(_required(entry), YamlSequence):
-        # dropped-import  # most projects are for Rasa 3
-
         ignored = mapping(schema, entry.node, f"the definition of form '{name}'").get("ignored_intents")
         intents = texts_of(schema, ignored, f"'ignored_intents' of form '{name}'")
         return model.Form(name, entry.location, tuple(form_body(entry.node)), intents)
