@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -37,6 +38,8 @@ ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "pizzeria"
 PATIENCE = 60.0
 """Seconds after which an interrupted run counts as hanging."""
+_OF_PYTHON = re.compile(r"Traceback|fault of its own|Exception ignored|\w(?:Error|Warning):")
+"""What Python prints; a run's own warning, which begins with "Warning:", is none of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +134,7 @@ def _fault(code: int, log: str, out: Path, temporary: Path, session: int) -> str
         faults.append(f"exit code {code}")
     if code != EXIT_INTERRUPTED and "Written to" not in log:
         faults.append("ended without 130, and wrote nothing")
-    if any(words in log for words in ("Traceback", "fault of its own", "Exception ignored", "Error:", "Warning:")):
+    if _OF_PYTHON.search(log):
         faults.append("a traceback")
     faults += _broken_files(out)
     faults += [f"left behind: {path.name}" for path in temporary.iterdir()]
