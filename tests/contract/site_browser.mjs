@@ -21,6 +21,7 @@ async function opened(width, names, use) {
     if (!request.url().startsWith(site) && !/^(data|blob):/.test(request.url())) note(`requests ${request.url()}`);
   });
   page.on("pageerror", (error) => note(`error: ${error.message}`));
+  if (use === searched) await page.addInitScript(withIndexAwaited);
   if (use === looked) await page.route("**/search_index.json", withOnePage);
   for (const name of names) {
     note = (text) => wrong.push(`${name} at ${width} px: ${text}`);
@@ -67,16 +68,26 @@ async function looked(page, note) {
   }
 }
 
+// What is typed before the index is there is lost: the theme's worker says when it is, by a message of type 1.
+function withIndexAwaited() {
+  window.indexed = new Promise((resolve) => {
+    window.Worker = class extends window.Worker {
+      constructor(...options) {
+        super(...options);
+        this.addEventListener("message", ({ data }) => data.type === 1 && resolve());
+      }
+    };
+  });
+}
+
 async function searched(page, note) {
-  const results = page.locator(".md-search-result__link");
-  let found = false;
-  for (let times = 0; times < 30 && !found; times++) {
-    // What is typed before the index is there is lost, and nothing on the page says when it is.
-    await page.locator("input[name=query]").fill("");
-    await page.locator("input[name=query]").fill("misunderstood");
-    found = await results.first().waitFor({ timeout: 6_000 }).then(() => true, () => false);
-  }
-  if (!found) note("search finds nothing");
+  await page.evaluate(() => window.indexed);
+  await page.locator("input[name=query]").pressSequentially("misunderstood"); // the theme listens to keys
+  await page
+    .locator(".md-search-result__link")
+    .first()
+    .waitFor({ timeout: 120_000 })
+    .catch(() => note("search finds nothing"));
 }
 
 // Every page once, by turns on both; on both those that people see first.
