@@ -2,10 +2,10 @@
 
     python benchmarks/causes.py [--faults 60] [--pairs 20] [--repairs 20] [--bots FOLDER ...]
 
-A fault is made in a copy of a bot (`turncheck test strength` has the kinds), together with twenty unrelated harmless
-edits; the tests that fail then are explained as `turncheck run` does. A fault is found if a part of it is named and no
-other part is; of a pair of faults, a part of each must be named. A repair is a fault that the change takes
-away.
+A fault that tests notice is made in a copy of a bot (`turncheck test strength` has the kinds), together with twenty
+unrelated harmless edits; the tests that fail then are explained as `turncheck run` does. A fault is found if a part of
+it is named and no other part is; of a pair of faults, a part of each must be named. A repair is a fault that the change
+takes away.
 Prints a Markdown table for each sort; ends with 1 if fewer are found than `LEAST` says, or any wrong part is named.
 """
 
@@ -212,11 +212,22 @@ def edited(bot: Bot, project: Project, seed: str) -> Project:
     edits = list(harmless(bot.project, chance))
     numbers = chance.sample(range(len(edits)), min(EDITS, len(edits)))
     chosen = [edits[number] for number in sorted(numbers, reverse=True)]  # sentences last
+    chosen = [edit for edit in chosen if _is_harmless_alone(bot, edit)]
     while not _is_harmless(bot, chosen):
         chosen = chosen[:-1]
     for edit in chosen:
         project = edit(project)
     return project
+
+
+def _is_harmless_alone(bot: Bot, edit: Callable[[Project], Project]) -> bool:
+    key = bot.name, parts_of(bot.project, edit(bot.project))
+    if key not in _ALONE:
+        _ALONE[key] = _is_harmless(bot, [edit])
+    return _ALONE[key]
+
+
+_ALONE: Final[dict[tuple[str, Named], bool]] = {}
 
 
 def _is_harmless(bot: Bot, edits: Sequence[Callable[[Project], Project]]) -> bool:
@@ -293,6 +304,8 @@ def tried(bot: Bot, sort: str, most: int) -> Iterator[Found]:
         faults: tuple[Named, ...] = (own,)
         try:
             if sort == "repairs":
+                if not _each_is_noticed(bot, mutant):
+                    continue
                 base = mutant.project
                 before = measured(bot, mutant.trained(bot.trained))
                 head = edited(bot, bot.project, seed)
@@ -306,6 +319,8 @@ def tried(bot: Bot, sort: str, most: int) -> Iterator[Found]:
                 base, before, head = bot.project, bot.report, edited(bot, both(bot, mutant, other), seed)
                 faults, what = (own, theirs), f"{what}; {other.what}"
             else:
+                if not _each_is_noticed(bot, mutant):
+                    continue
                 base, before, head = bot.project, bot.report, edited(bot, mutant.project, seed)
             found = explained(bot, (base, before), head, what, faults)
         except UserError:

@@ -143,3 +143,81 @@ def test_a_sentence_that_fails_by_nothing_of_the_project_has_no_cause(judged: Ca
     outcome = judged({**HARMLESS, TESTS: nlu(edited)}, base, evaluations=("nlu",))
 
     assert [case.causes for case in outcome.comparison.examples.became_wrong] == [()]
+
+
+RETRIEVAL = {
+    "faq/hours": tuple(f"when does the shop at the {place} open" for place in PLACES),
+    "faq/parking": tuple(f"where can i park at the {place}" for place in PLACES),
+    "weather": SENTENCES["weather"],
+}
+ANSWERS = """version: "3.1"
+intents: [faq, weather]
+responses:
+  utter_faq/hours:
+  - text: At nine
+  utter_faq/parking:
+  - text: Behind it
+"""
+SELECTING = {
+    "domain.yml": ANSWERS,
+    "config.yml": CONFIG + "- name: ResponseSelector\n  epochs: 20\n",
+    "data/nlu.yml": nlu(RETRIEVAL),
+    TESTS: nlu(
+        {"faq/hours": ("when does the shop at the village open",), "faq/parking": ("where can i park at night",)}
+    ),
+}
+SWAPPED = {**RETRIEVAL, "faq/parking": (*RETRIEVAL["faq/parking"], *RETRIEVAL["faq/hours"]), "faq/hours": ("opening?",)}
+HARMLESS_ANSWERS = ANSWERS.replace("Behind it", "Behind the house")
+
+
+def test_a_response_that_is_newly_chosen_wrongly_has_its_cause(judged: Callable[..., Outcome]) -> None:
+    change = {"domain.yml": HARMLESS_ANSWERS, "data/nlu.yml": nlu(SWAPPED)}
+
+    outcome = judged(change, SELECTING, evaluations=("nlu",))
+
+    (worse,) = outcome.comparison.responses.worse
+    assert worse.name == "when does the shop at the village open"
+    assert {(kind, name) for kind, name, _ in named(worse.causes)} <= {
+        ("intents", "faq/hours"),
+        ("intents", "faq/parking"),
+    }
+    assert worse.causes
+
+
+def test_a_response_that_is_chosen_rightly_again_has_its_cause(judged: Callable[..., Outcome]) -> None:
+    change = {"domain.yml": HARMLESS_ANSWERS, "data/nlu.yml": nlu(RETRIEVAL)}
+
+    outcome = judged(change, {**SELECTING, "data/nlu.yml": nlu(SWAPPED)}, evaluations=("nlu",))
+
+    (better,) = outcome.comparison.responses.better
+    assert {name for _, name, _ in named(better.causes)} <= {"faq/hours", "faq/parking"}
+    assert better.causes
+
+
+TRIPS = {
+    "bus": tuple(f"when does the bus to [{place}](place) leave" for place in PLACES),
+    "room": tuple(f"i need a room in [{place}](place)" for place in PLACES),
+}
+TAGGING = {
+    "domain.yml": 'version: "3.1"\nintents: [bus, room]\nentities: [place]\nresponses:\n  utter_hi:\n  - text: Hi\n',
+    "config.yml": CONFIG.replace(
+        "- name: CountVectorsFeaturizer\n", "- name: LexicalSyntacticFeaturizer\n- name: CountVectorsFeaturizer\n"
+    ),
+    "data/nlu.yml": nlu(TRIPS),
+    TESTS: nlu({"bus": ("when does the bus to [village](place) leave",)}),
+}
+
+
+@pytest.mark.parametrize("repaired", [False, True])
+def test_an_entity_that_changes_sides_has_its_cause(judged: Callable[..., Outcome], *, repaired: bool) -> None:
+    """The annotations of one intent are gone, or come back; that of the other and a response change as well."""
+    bare = tuple(text.replace("[", "").replace("](place)", "") for text in TRIPS["bus"])
+    domain = TAGGING["domain.yml"].replace("text: Hi", "text: Hello")
+    lost, kept = {"data/nlu.yml": nlu({**TRIPS, "bus": bare})}, {"data/nlu.yml": TAGGING["data/nlu.yml"]}
+    base, change = (lost, kept) if repaired else (kept, lost)
+
+    outcome = judged({**change, "domain.yml": domain}, {**TAGGING, **base}, evaluations=("nlu",))
+
+    entities = outcome.comparison.entities
+    (case,) = entities.better if repaired else entities.worse
+    assert named(case.causes) == [("intents", "bus", "changed")]

@@ -117,6 +117,43 @@ def test_what_is_cheap_to_try_together_is_tried_before_everything() -> None:
     assert all(taken <= frozenset(range(40, 60)) for taken in change.tried[MOST_SINGLES + 1 :])
 
 
+class Tipped(Change):
+    """A change that a model learns from: its test passes if any of certain parts is taken back."""
+
+    def run(self, taken: Taken, asked: Sequence[int]) -> frozenset[int]:
+        return frozenset(asked) if taken & self.needed[0] else frozenset()
+
+    def learnt(self) -> Trials:
+        return structs.replace(self.trials(), unsteady=frozenset(range(self.parts)))
+
+
+def test_two_sentences_that_only_break_it_together_are_both_named() -> None:
+    found = search(Tipped(8, frozenset({2, 5})).learnt(), 100)
+
+    assert found.causes == {0: (2, 5)}
+
+
+def test_of_those_that_tip_a_test_the_one_that_is_enough_is_named() -> None:
+    """Without part 0 it passes as well; but with part 0 alone, too."""
+    change = Change(8, frozenset({0}), frozenset({3}))
+
+    def run(taken: Taken, asked: Sequence[int]) -> frozenset[int]:
+        return frozenset(asked) if 3 in taken or taken == {0} else frozenset()
+
+    found = search(structs.replace(change.trials(), tests=1, run=run, unsteady=frozenset(range(8))), 100)
+
+    assert found.causes == {0: (3,)}
+
+
+def test_a_test_on_the_edge_has_no_proved_cause() -> None:
+    """Whatever sentence is taken back, it passes: each trains another model."""
+    found = search(Tipped(8, frozenset(range(8))).learnt(), 100)
+
+    assert found.causes == {}
+    assert found.on_edge == {0}
+    assert not found.unexplained
+
+
 @given(
     parts=st.integers(1, 40),
     needed=st.lists(st.frozensets(st.integers(0, 39), max_size=3), min_size=1, max_size=4),

@@ -43,6 +43,8 @@ class Trials(Struct, frozen=True):
     """Parts that are cheap to try together: those without language understanding, and those of it alone."""
     obvious: Mapping[int, int] = MappingProxyType({})
     """Tests of which no trial has to show the part without which they end as on the base."""
+    unsteady: Taken = frozenset()
+    """Parts that a model learns from which a test on the edge may be tipped by, whichever of them is taken back."""
     share_of_singles: int = 6
     """Trying parts by themselves may take this part of the budget for one test; halving takes fewer trials."""
 
@@ -50,13 +52,15 @@ class Trials(Struct, frozen=True):
 class Found(Struct, frozen=True):
     """What was found: for each explained test its parts; ``unexplained`` tests end as here whatever is taken back.
 
-    All others are open: the budget was used up. ``spent`` is the work, ``tried`` the number of trials.
+    ``on_edge``: tests that many a part tips, none of which is enough. All others are open: the budget was used up.
+    ``spent`` is the work, ``tried`` the number of trials.
     """
 
     causes: Mapping[int, tuple[int, ...]]
     unexplained: frozenset[int]
     spent: int
     tried: int
+    on_edge: frozenset[int] = frozenset()
 
 
 NOTHING_FOUND: Final = Found({}, frozenset(), 0, 0)
@@ -74,6 +78,7 @@ class _Search:
     known: dict[Taken, dict[int, bool]] = field(default_factory=dict)
     causes: dict[int, tuple[int, ...]] = field(default_factory=dict)
     unexplained: set[int] = field(default_factory=set)
+    on_edge: set[int] = field(default_factory=set)
 
     def holds(self, taken: Taken, test: int) -> bool:
         """Whether a test ends as on the base without these parts; all open tests are tried with it."""
@@ -89,7 +94,20 @@ class _Search:
         return results[test]
 
     def is_open(self, test: int) -> bool:
-        return test not in self.causes and test not in self.unexplained
+        return test not in self.causes and test not in self.unexplained and test not in self.on_edge
+
+    def is_enough(self, parts: Taken, test: int) -> bool:
+        """Whether a test ends as it does by these parts, of all that a model learns from; so if it costs too much.
+
+        A test on the edge passes again without any of several sentences: none of them is what broke it.
+        """
+        others = self.trials.unsteady - parts
+        if not others or not parts & self.trials.unsteady:
+            return True
+        try:
+            return not self.holds(others, test)
+        except _UsedUpError:
+            return True
 
     def explain(self, test: int) -> None:
         """Find the cause of a test.
@@ -97,24 +115,37 @@ class _Search:
         Raises:
             _UsedUpError: it would take more work than is left.
         """
-        ranked = self.trials.closest(test)
+        ranked, tipping = self.trials.closest(test), list[int]()
         allowed = self.spent + max(self.budget // self.trials.share_of_singles, self.trials.cost(frozenset(ranked[:1])))
         for part in ranked[:MOST_SINGLES]:
             if self.spent + self.trials.cost(frozenset({part})) > allowed:
                 break
             if self.holds(frozenset({part}), test):
-                self.causes[test] = (part,)
-                return
+                tipping.append(part)
+                if self.is_enough(frozenset({part}), test):
+                    self.causes[test] = (part,)
+                    return
+        if len(tipping) > MOST_TOGETHER:
+            self.on_edge.add(test)
+            return
+        if tipping:
+            self._name(tipping, test)
+            return
         for group in (*self.trials.groups, frozenset(ranked)):
             if group and self.holds(group, test):
                 parts = [part for part in ranked if part in group]
-                least = self._least(parts, test)
-                if len(least) <= MOST_TOGETHER:
-                    self.causes[test] = tuple(sorted(least))  # tests with the same causes name them alike
-                else:
-                    self.unexplained.add(test)
+                self._name(self._least(parts, test), test)
                 return
         self.unexplained.add(test)
+
+    def _name(self, parts: Sequence[int], test: int) -> None:
+        """Name these parts, unless they are too many, or others tip the test as well."""
+        if not self.is_enough(frozenset(parts), test):
+            self.on_edge.add(test)
+        elif len(parts) > MOST_TOGETHER:
+            self.unexplained.add(test)
+        else:
+            self.causes[test] = tuple(sorted(parts))  # tests with the same causes name them alike
 
     def _least(self, parts: Sequence[int], test: int) -> list[int]:
         """``ddmin``: return parts that together make the test end as on the base, none of which can be left out."""
@@ -146,7 +177,7 @@ def search(trials: Trials, budget: int) -> Found:
                 searching.unexplained.add(test)
     for test in tests:
         for taken, results in list(searching.known.items()):  # an earlier trial may have shown it already
-            if searching.is_open(test) and len(taken) == 1 and results.get(test):
+            if searching.is_open(test) and len(taken) == 1 and results.get(test) and searching.is_enough(taken, test):
                 searching.causes[test] = tuple(taken)
         if searching.is_open(test):
             try:
@@ -154,4 +185,5 @@ def search(trials: Trials, budget: int) -> Found:
             except _UsedUpError:
                 continue
     tried = sum(bool(results) for taken, results in searching.known.items() if taken)
-    return Found(searching.causes, frozenset(searching.unexplained), searching.spent, tried)
+    unexplained, on_edge = frozenset(searching.unexplained), frozenset(searching.on_edge)
+    return Found(searching.causes, unexplained, searching.spent, tried, on_edge)

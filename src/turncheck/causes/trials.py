@@ -86,6 +86,7 @@ class Laboratory:
             cost=self.cost,
             closest=self.closest,
             groups=(frozenset(numbers) - understanding, understanding),
+            unsteady=understanding,
         )
 
     def cost(self, taken: Taken) -> int:

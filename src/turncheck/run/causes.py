@@ -146,6 +146,7 @@ def _found(run: RunInProgress, changes: Changes, asked: Sequence[AskedTest], los
     of_intents = search(_trials_of_intents(run, changes, lost, first), left) if lost else NOTHING_FOUND
     named = {test: [_cause(changes.parts[part]) for part in parts] for test, parts in of_tests.causes.items()}
     named |= {test: [] for test in of_tests.unexplained}
+    looked_for = len(named) + len(of_tests.on_edge) + len(of_intents.causes) + len(of_intents.unexplained)
     return Causes(
         base="",
         tests=tuple(
@@ -159,7 +160,7 @@ def _found(run: RunInProgress, changes: Changes, asked: Sequence[AskedTest], los
         ),
         trials=of_tests.tried + of_intents.tried,
         work=of_tests.spent + of_intents.spent,
-        all_tried=len(named) + len(of_intents.causes) + len(of_intents.unexplained) == len(asked) + len(lost),
+        all_tried=looked_for == len(asked) + len(lost),
     )
 
 

@@ -310,11 +310,11 @@ OPERATORS: Final[tuple[Operator, ...]] = (
         "a value is renamed in the domain, and not in the stories",
     ),
     Operator(
-        "drop-mapping", "slots", "nothing", "a mapping of a slot is removed",
+        "drop-mapping", "slots", "policies", "a mapping of a slot is removed",
         "a slot is given a second mapping, and the first is replaced by it",
     ),
     Operator(
-        "drop-mapping-condition", "slots", "nothing", "the conditions of a slot mapping are removed",
+        "drop-mapping-condition", "slots", "policies", "the conditions of a slot mapping are removed",
         "a mapping is copied to another form, and its conditions are not",
     ),
     Operator(
