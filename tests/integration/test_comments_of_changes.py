@@ -150,6 +150,33 @@ def test_a_story_more_does_not_change_who_contradicts_whom(repository: Repositor
     assert judged.comparison["new_findings"] == judged.comparison["gone_findings"] == []
 
 
+EQUAL_RULES = [
+    rule("one", "intent: greet", "action: utter_greet"),
+    rule("the same", "intent: greet", "action: utter_greet"),
+    rule("another", "intent: greet", "action: utter_rent"),
+]
+UNRELATED = {
+    "a rule above": rule("new", "intent: rent", "action: utter_rent"),
+    "a rule whose name comes first": rule("a", "intent: repair", "action: utter_repair"),
+    "two rules": rule("a", "intent: repair", "action: utter_repair") + rule("z", "intent: rent", "action: utter_rent"),
+    "rules that contradict each other": "".join(
+        rule(f"path {n}", "intent: repair", *["action: utter_repair"] * n) for n in range(1, 8)
+    ),
+}
+
+
+@pytest.mark.parametrize("what", UNRELATED)
+def test_an_unrelated_rule_does_not_change_who_contradicts_whom(repository: Repository, what: str) -> None:
+    base, change = ({R: 'version: "3.1"\nrules:\n' + more + "".join(EQUAL_RULES)} for more in ("", UNRELATED[what]))
+
+    judged = repository.judged(base, change)
+
+    assert "rule-contradiction" in judged.errors
+    changed = [one for kind in ("new_findings", "gone_findings") for one in judged.comparison[kind]]
+    contradictions = [one["message"] for one in changed if one["code"] == "rule-contradiction"]
+    assert not [words for words in contradictions if re.search("'(one|the same|another)'", words)]
+
+
 # --- lists of words under another name --------------------------------------------------------------------------------
 
 LOOKUP: Edit = (N, "", "- lookup: parts\n  examples: |\n    - saddle\n    - chain\n    - bell\n")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import islice, product
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -16,7 +16,7 @@ from msgspec import Struct
 from turncheck.causes.search import Found, Taken, Trials
 from turncheck.messages.errors import BeyondLimitError, TrainingRefusedError
 from turncheck.project.config import smallest_max_history
-from turncheck.validation.conflicts import rule_conflicts, story_conflicts
+from turncheck.validation.conflicts import names_of_equals, rule_conflicts, story_conflicts
 from turncheck.validation.facts import gather
 
 if TYPE_CHECKING:
@@ -211,8 +211,12 @@ def _contradictions(project: Project) -> frozenset[_Key] | None:
     except (TrainingRefusedError, BeyondLimitError):
         return None
     found: set[_Key] = {key for conflict in story_conflicts(facts) for key in _keys_of_stories(conflict)}
+    equals = names_of_equals(facts)  # of these the check names one: what contradicts it contradicts each
     pairs: set[_Key] = {
-        (conflict.place.name, other) for conflict in conflicts for other in [o.name for o in conflict.others] or [""]
+        pair
+        for conflict in conflicts
+        for other in [o.name for o in conflict.others] or [""]
+        for pair in product(equals.get(conflict.place.name, (conflict.place.name,)), equals.get(other, (other,)))
     }
     return frozenset(found | pairs)
 

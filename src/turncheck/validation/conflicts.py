@@ -137,15 +137,28 @@ def story_conflicts(facts: Facts) -> Iterable[StoryConflict]:
 
 
 def _first_of_equals(trackers: Trackers) -> Trackers:
-    """Return the dialogues; of equal stories the first in the files: which one Rasa keeps changes with any other."""
+    """Return the dialogues; of equal ones the first in the files: which one Rasa keeps changes with any other."""
     first: dict[Hashable, StoryTracker] = {}
     for tracker in sorted(trackers.duplicates, key=_place_of):
-        if not tracker.is_rule:
-            first.setdefault(tracker.fingerprint, tracker)
+        first.setdefault((tracker.is_rule, tracker.fingerprint), tracker)
     if not first:
         return trackers
-    stories = (min((story, first.get(story.fingerprint, story)), key=_place_of) for story in trackers.stories)
-    return replace(trackers, stories=tuple(stories))
+
+    def named(kept: StoryTracker) -> StoryTracker:
+        return min(kept, first.get((kept.is_rule, kept.fingerprint), kept), key=_place_of)
+
+    return replace(trackers, stories=tuple(map(named, trackers.stories)), rules=tuple(map(named, trackers.rules)))
+
+
+def names_of_equals(facts: Facts) -> dict[str, set[str]]:
+    """Return the names of equal rules, or of equal stories, by each of these names."""
+    trackers = facts.dialogues.trackers if facts.dialogues is not None else None
+    if trackers is None or not trackers.duplicates:
+        return {}
+    equals: dict[Hashable, set[str]] = {}
+    for tracker in (*trackers.duplicates, *trackers.all):
+        equals.setdefault((tracker.is_rule, tracker.fingerprint), set()).add(tracker.name)
+    return {name: names for names in equals.values() if len(names) > 1 for name in names}
 
 
 def _place_of(tracker: StoryTracker) -> tuple[str, int, int]:
