@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import structs
+
 from turncheck.commands.flags.shared import add_verbosity, existing_folder, output_path, screen_of
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.process.output_files import ensure_replaceable
@@ -174,11 +176,11 @@ def import_results(
     files = _Files(folder)
     understood = _nlu(files, _sentence_places(project, nlu))
     core = _core(files, _stories_of(project, stories))
-    e2e = _e2e(files, project)
+    e2e = _together(_e2e(files, project), _commands(files, project))
     if understood is None and core is None and e2e is None:
         raise UserError(
             f"{folder} holds no results of `rasa test`: neither intent_report.json nor story_report.json nor"
-            " e2e_results_passed.yml",
+            " e2e_results_passed.yml, nor what `rasa test du` writes or prints",
             hint="Name the folder that `rasa test --out` wrote.",
         )
     reason = "imported: `rasa test` wrote nothing about it"
@@ -256,6 +258,33 @@ def _e2e(files: _Files, project: Path) -> EndToEnd | None:
         return None
     cases = read_cases(project, find_e2e_cases(project)).cases
     return import_cases(found, {case.name: case.location for case in reversed(cases)})
+
+
+def _commands(files: _Files, project: Path) -> EndToEnd | None:
+    """What `rasa test du` wrote, or else what it printed: both say the same."""
+    from turncheck.evaluations.e2e.imported_commands import import_commands, is_structured, may_be_results
+    from turncheck.project.e2e.cases import read_cases
+    from turncheck.project.testfiles import DU_FOLDER
+
+    found = [text for name in files.matching("*.*") if (text := files.readable(name)) and may_be_results(*text)]
+    if not found:
+        return None
+    written = [one for one in found if is_structured(one[0])]
+    folder = project / DU_FOLDER
+    return import_commands(written or found, read_cases(project, [folder]).cases if folder.is_dir() else ())
+
+
+def _together(cases: EndToEnd | None, commands: EndToEnd | None) -> EndToEnd | None:
+    """Return one section for both kinds of conversations."""
+    if cases is None or commands is None:
+        return cases or commands
+    return structs.replace(
+        commands,
+        cases=(*cases.cases, *commands.cases),
+        passed=cases.passed + commands.passed,
+        failed=cases.failed + commands.failed,
+        remarks=(*cases.remarks, *commands.remarks),
+    )
 
 
 def _without_figures(folder: Path, found: str, missing: str) -> UserError:
@@ -344,6 +373,13 @@ class _Files:
             return name, content.decode("utf-8")
         except UnicodeDecodeError:
             raise UserError(f"{path} is not UTF-8 text") from None
+
+    def readable(self, name: str) -> tuple[str, str] | None:
+        """Return name and text of a file; ``None`` if it is no text, or too large: it is something else."""
+        try:
+            return self.text(name) if (self.folder / name).is_file() else None
+        except UserError:
+            return None
 
     def _entries(self, name: str, shape: type[Struct] | None) -> list[Any] | None:
         from turncheck.evaluations.nlu.imported import ensure_entries, read_json

@@ -21,6 +21,7 @@ from turncheck.messages.phrasing import count, on_one_line
 from turncheck.render import case_keys, entries, main_metrics, phrases
 from turncheck.render.batch_text import batch_remarks, tested_at
 from turncheck.render.changed_sections import changes, likely_noise, tests_gone
+from turncheck.render.command_table import command_table
 from turncheck.render.entries import findings_by_cause, tests_by_cause
 from turncheck.render.lists import MISUNDERSTOOD, SEVERITIES, Lists
 from turncheck.render.spans import (
@@ -335,13 +336,13 @@ def _figure(metric: MetricDelta) -> Line:
 
 
 DEGRADATION: Final = (
-    "method", "covered", "confusions", "intents", "suites", "still_remarked", "still_found", "still_wrong",
+    "method", "covered", "confusions", "intents", "suites", "commands", "still_remarked", "still_found", "still_wrong",
     "still_misunderstood", "still_misunderstood_cases", "still_failing", "substituted", "survivors", "noise",
-    "edited_sentences", "flips", "right", "gone", "gone_elsewhere", "names", "notes", "reached", "uncovered", "skipped",
-    "remarks", "findings", "unknown_found", "labels", "relabelled", "wrong", "removed", "components", "fallback",
-    "stripped", "cut", "gone_tests", "collisions", "dropped", "mostly_wrong", "misunderstood", "misunderstood_cases",
-    "failing_if_repaired", "unknown_failing", "failing", "errors", "gates", "worse", "unseen", "metrics", "edited",
-    "quarantined", "settings", "asked", "suppressions",
+    "edited_sentences", "flips", "right", "gone", "gone_elsewhere", "names", "notes", "reached", "uncovered",
+    "skipped", "remarks", "findings", "unknown_found", "labels", "relabelled", "wrong", "removed", "components",
+    "fallback", "stripped", "cut", "gone_tests", "collisions", "dropped", "mostly_wrong", "misunderstood",
+    "misunderstood_cases", "failing_if_repaired", "unknown_failing", "failing", "errors", "gates", "worse", "unseen",
+    "metrics", "edited", "quarantined", "settings", "asked", "suppressions",
 )  # fmt: skip
 """The order in which lists give up entries: details, what was wrong already, became right, became wrong, the gates; and
 last how the change alters what it is judged by."""
@@ -360,12 +361,14 @@ ORDER: Final = (
     "misunderstood_cases", "gone_tests", "wrong", "labels", "removed", "findings", "unknown_found", "uncovered",
     "reached", "survivors", "noise", "notes", "flips", "edited_sentences", "right", "gone", "gone_elsewhere", "names",
     "still_failing", "still_misunderstood", "still_misunderstood_cases", "still_wrong", "still_found", "still_remarked",
-    "suites", "intents", "confusions", "covered", "gates", "skipped", "substituted", "method",
+    "suites", "commands", "intents", "confusions", "covered", "gates", "skipped", "substituted", "method",
 )  # fmt: skip
 """How a document shows the sections that are below its figures."""
 _WHOLE: Final = frozenset({"suppressions", "settings", "asked", "edited", "quarantined", "metrics", "gates"})
 """What alters the judgement, and the judgement: these lists end only where the document is full."""
-_NO_NEWS: Final = frozenset({"confusions", "intents", "covered", "suites", "skipped", "substituted", "method"})
+_NO_NEWS: Final = frozenset(
+    {"confusions", "intents", "covered", "suites", "commands", "skipped", "substituted", "method"}
+)
 """What there is to know about a run, but not about a change that changed nothing."""
 
 
@@ -383,6 +386,7 @@ def all_sections(
         *(changes(lists, report, compared) if compared else _failures(lists, report)),
         _in_quarantine(lists, report),
         batch_table(report),
+        command_table(report),
         coverage_table(report),
         intent_table(report, compared),
         confusion_table(report),

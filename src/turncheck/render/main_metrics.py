@@ -262,7 +262,8 @@ def _counts(name: str, current: dict[str, metrics.Measured], deltas: dict[str, m
 
 
 _ROWS: Final = (
-    *("core.passed", _AS_WRITTEN, "e2e.passed", f"e2e.{OF_ONE}", *TURN_FIGURES, "batch.passed", f"batch.{OF_ONE}"),
+    *("core.passed", _AS_WRITTEN, "e2e.passed", f"e2e.{OF_ONE}", *TURN_FIGURES, "e2e.commands.f1"),
+    *("batch.passed", f"batch.{OF_ONE}"),
     *("batch.intent_success", "batch.f1", "batch.entity_success", "strength.score", "robustness.failure_rate"),
     *("validation.errors", "validation.warnings"),
 )

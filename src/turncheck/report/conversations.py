@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from msgspec import UNSET, UnsetType
 
 from turncheck.messages.finding import Location
+from turncheck.report.commands import CommandCounts
 from turncheck.report.measured import MeasuredRun, MeasuredTurn
 from turncheck.report.part import Count, Figure, Part
 from turncheck.report.repeats import MOST_ERRORS, Attempt, HowRepeated, Repeats
@@ -527,6 +528,17 @@ class EndToEnd(Part, frozen=True, kw_only=True):
     """What of the project the cases came by, by kind (``intents``, ``actions``, ``slots`` …), sorted."""
     repeats: HowRepeated | UnsetType = UNSET
     """How the cases were repeated, if the assistant's answers vary."""
+    commands: tuple[CommandCounts, ...] | UnsetType = UNSET
+    """The commands of dialogue understanding tests by kind; left out where there are none."""
+
+    @property
+    def all_commands(self) -> CommandCounts | None:
+        """The commands of all kinds together; ``None`` where none were counted."""
+        if isinstance(self.commands, UnsetType):
+            return None
+        counts = [(one.tp, one.fp, one.fn) for one in self.commands]
+        tp, fp, fn = map(sum, zip(*counts, strict=True)) if counts else (0, 0, 0)
+        return CommandCounts(command="", tp=tp, fp=fp, fn=fn)
 
     @property
     def warned(self) -> tuple[CaseResult, ...]:
