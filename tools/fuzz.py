@@ -9,8 +9,9 @@ Kinds: ``files`` (a project with one file mutated), ``older`` (training data in 
 (turncheck.yml, inputs, flags), ``environment`` (the variables and the event of a workflow run), ``github`` (what its
 API and services answer), ``actions`` (what an action server answers), ``exports`` (the export of a Kore.ai assistant),
 ``platform`` (what Kore.ai's platform answers), ``reports`` (forged reports, read, compared and rendered in every way),
-``suites`` (batch suites, results of them, logs), ``cases`` (end-to-end cases and Botium's, read and held). Some inputs
-are grown to 100 KB (``--grown 1``: all of them). An input that ends in a traceback, shows a secret, takes ten seconds
+``suites`` (batch suites, results of them, logs), ``cases`` (end-to-end cases and Botium's, read and held), ``flows``
+(flows, their domain and tests, results of dialogue understanding tests). Some inputs are grown to 100 KB (``--grown
+1``: all of them). An input that ends in a traceback, shows a secret, takes ten seconds
 of the processor or half a gigabyte of memory is a failure, kept below ``.fuzz/``.
 """
 
@@ -53,6 +54,7 @@ KINDS = {
     "settings": "settings",
     "suites": "suites",
     "cases": "cases",
+    "flows": "flows",
     "environment": "environment",
     "github": "github",
     "actions": "action_server",

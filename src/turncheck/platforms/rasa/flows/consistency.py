@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from turncheck.platforms.rasa.flows.conditions import Parsed, written
 from turncheck.platforms.rasa.flows.du_commands import read_command
 from turncheck.platforms.rasa.flows.facts import FlowFacts
-from turncheck.platforms.rasa.flows.more_checks import cases_of
 from turncheck.platforms.rasa.flows.payloads import read_payload
 from turncheck.platforms.rasa.flows.tests import lacking
 from turncheck.project.e2e.model import FlowsAsserted, MessageAsserted
@@ -29,7 +28,7 @@ class Checked:
     def __init__(self, project: Project, cases: Sequence[E2ECase]) -> None:
         facts = gather(project, tests=ProjectTests(cases=cases))
         self._facts = FlowFacts(facts)
-        self._cases = cases_of(facts)
+        self._cases = self._facts.cases
         self._named = _named_by(self._cases)
 
     @property

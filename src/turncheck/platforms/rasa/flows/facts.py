@@ -13,14 +13,17 @@ from turncheck.platforms.rasa.flows.conditions import ConditionError, Parsed, pa
 from turncheck.platforms.rasa.flows.payloads import Button, buttons_of
 from turncheck.platforms.rasa.flows.reader import read_flow_file, read_validations
 from turncheck.process.regular_file import is_folder, read_regular
+from turncheck.project.e2e.cases import read_cases
+from turncheck.project.e2e.model import E2ECases
 from turncheck.project.folder import own_folders
-from turncheck.project.testfiles import texts_of_code
+from turncheck.project.testfiles import DU_FOLDER, texts_of_code
 from turncheck.validation.facts import UTTER
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from turncheck.platforms.rasa.flows.model import Condition, Flow, FlowFile, Named, Step
+    from turncheck.project.e2e.model import E2ECase
     from turncheck.project.model import Project, Slot
     from turncheck.validation.facts import Facts
 
@@ -110,6 +113,19 @@ class FlowFacts:
     def has_response(self, name: str) -> bool:
         """Whether something can say a response of this name."""
         return name in self.responses or vocabulary.may_be_built_in(name)
+
+    @cached_property
+    def understanding(self) -> E2ECases:
+        """The dialogue understanding tests in their folder, which have the shape of end-to-end cases."""
+        folder = self.project.root / DU_FOLDER
+        return read_cases(self.project.root, [folder]) if folder.is_dir() else E2ECases()
+
+    @cached_property
+    def cases(self) -> tuple[E2ECase, ...]:
+        """The end-to-end cases that were read, and the dialogue understanding tests."""
+        read = self.understanding.cases
+        known = {case.key for case in read}
+        return (*(case for case in self.facts.tests.cases if case.key not in known), *read)
 
     # --- what flows use -----------------------------------------------------------------------------------------------
 

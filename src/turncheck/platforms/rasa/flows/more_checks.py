@@ -6,16 +6,12 @@ from typing import TYPE_CHECKING
 
 from turncheck.platforms.rasa.flows import commands, configuration, names, steps, tests, truths
 from turncheck.platforms.rasa.flows.facts import FlowFacts
-from turncheck.project.e2e.cases import read_cases
-from turncheck.project.e2e.model import E2ECases
-from turncheck.project.testfiles import DU_FOLDER
 from turncheck.validation.findings import found
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from turncheck.messages.finding import Finding
-    from turncheck.project.e2e.model import E2ECase
     from turncheck.validation.facts import Facts
 
 
@@ -38,18 +34,5 @@ def findings(facts: Facts) -> Iterator[Finding]:
     yield from truths.truths(known)
     yield from commands.buttons(known)
     yield from configuration.configuration(known)
-    yield from (one for one in _understanding(facts).findings if one.severity == "error" and not one.names)
-    yield from tests.findings_of_tests(known, cases_of(facts))
-
-
-def cases_of(facts: Facts) -> tuple[E2ECase, ...]:
-    """Return the end-to-end cases that were read, and the dialogue understanding tests in their folder."""
-    read = _understanding(facts).cases
-    known = {case.key for case in read}
-    return (*(case for case in facts.tests.cases if case.key not in known), *read)
-
-
-def _understanding(facts: Facts) -> E2ECases:
-    """Read the dialogue understanding tests, which have the shape of end-to-end cases."""
-    folder = facts.project.root / DU_FOLDER
-    return read_cases(facts.project.root, [folder]) if folder.is_dir() else E2ECases()
+    yield from (one for one in known.understanding.findings if one.severity == "error" and not one.names)
+    yield from tests.findings_of_tests(known, known.cases)
