@@ -133,14 +133,14 @@ def _conditions(assistant: Assistant) -> Iterator[FlowEdit]:
         for number, line in enumerate(lines):
             if (match := re.search(r"if: +(not )?slots\.(\w+)( *)$", line)) is None:
                 continue
-            begin, slot, place = line[: match.start()], match[2], (f"{path}:{number + 1}",)
+            begin, slot, here = line[: match.start()], match[2], f"{path}:{number + 1}"
             for kind, text, name in (
                 ("condition turned", f"if: {'' if match[1] else 'not '}slots.{slot}", slot),
                 ("parenthesis left open", f"if: (slots.{slot}", "cannot be read"),
                 ("condition without slots.", f"if: {slot}", slot),
                 ("never true", f'if: slots.{slot} = "a" and slots.{slot} = "b"', slot),
             ):
-                yield FlowEdit(kind, f"{slot}, {place[0]}", _at(path, lines, number, f"{begin}{text}"), place, (name,))
+                yield FlowEdit(kind, f"{slot}, {here}", _at(path, lines, number, f"{begin}{text}"), (here,), (name,))
 
 
 def _structure(assistant: Assistant) -> Iterator[FlowEdit]:
@@ -151,8 +151,8 @@ def _structure(assistant: Assistant) -> Iterator[FlowEdit]:
             if (match := re.fullmatch(r"  ([\w-]+): *", line)) is not None:
                 flow, begins = match[1], number
             elif re.match(r"    description: +\S", line) and not line.rstrip().endswith(("|", ">")):
-                places = (f"{path}:{begins + 1}",)
-                yield FlowEdit("description removed", here, _at(path, lines, number, None), places, (flow,))
+                without = _at(path, lines, number, None)
+                yield FlowEdit("description removed", here, without, (f"{path}:{begins + 1}",), (flow,))
             elif re.match(r" +- else: +\w+ *$", line):
                 places = tuple(f"{path}:{one}" for one in range(max(1, number - 8), number + 1))
                 yield FlowEdit("else removed", here, _at(path, lines, number, None), places, ("else",))
@@ -207,7 +207,7 @@ def _tests(assistant: Assistant) -> Iterator[FlowEdit]:
                 yield FlowEdit("test deleted", f"{name}, {path}", without, (f"{path}:{number + 1}",), (name,))
     for path, lines in assistant.flows.items():
         for number, line in enumerate(lines):
-            flow = re.fullmatch(r"  ([\w-]+): *", line)
+            flow = re.fullmatch(r"  ((?!pattern_)[\w-]+): *", line)
             if flow is None:
                 continue
             called = re.compile(rf"(?:link|call): +{re.escape(flow[1])} *$")
