@@ -211,3 +211,9 @@ def test_whoever_runs_or_validates_reads_the_names_of_the_checkpoints(tmp_path: 
     turncheck("run", "--evaluations", "validate", cwd=tmp_path)
     for shown in ("summary.md", "comment.md"):
         assert named.replace("'", "`") in (tmp_path / "results" / shown).read_text()
+
+
+def test_a_few_ways_through_a_long_story_are_bounded_as_well(tmp_path: Path) -> None:
+    turns = "  - intent: greet\n  - action: utter_done\n" * 1_000
+    project = read(tmp_path, (S, "stories:\n", f"stories:\n- story: survey\n  steps:\n{_OR * 6}{turns}"), *_NO_RULES)
+    assert places(validate(project), "story-ways-too-many") == ["data/stories.yml:3:3"]

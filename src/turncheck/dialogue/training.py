@@ -144,12 +144,20 @@ def unused_checkpoints(steps: Iterable[StoryStep], continued: Mapping[str, str])
 _SEED: Final = 42
 """Rasa's own seed: the same stories are glued together in every training."""
 MOST_WAYS: Final = 60_000
-"""Each ``or`` multiplies the dialogues of a story: ten of three intents make 59,049, which take seconds (with rules a
-minute) and two hundred megabytes here. Rasa has no limit."""
+"""Each ``or`` multiplies the dialogues of a story: ten of three intents make 59,049, which take seconds and two hundred
+megabytes here. Rasa has no limit."""
+MOST_EVENTS: Final = 1_500_000
+"""A few ways through a long story take as long as many through a short one: so many events are followed on all ways
+together, in half a minute of Rasa's time. Stories that are glued together do not count: their number has a limit."""
+_COPIED: Final = 16
+"""So many events of the dialogue so far are copied and compared while one is followed."""
 
 
 class TooManyDialoguesError(BeyondLimitError):
-    """More than :data:`MOST_WAYS` dialogues lead through one step. ``joined``: how many go on from each checkpoint."""
+    """More than :data:`MOST_WAYS` dialogues lead through one step, or all have more than :data:`MOST_EVENTS`.
+
+    ``joined``: how many go on from each checkpoint.
+    """
 
     def __init__(
         self,
@@ -294,7 +302,8 @@ def trackers_of_steps(
     go on (Rasa's ``unique_last_num_states``).
 
     Raises:
-        TooManyDialoguesError: more than :data:`MOST_WAYS` dialogues lead to one step.
+        TooManyDialoguesError: more than :data:`MOST_WAYS` dialogues lead to one step, or there are more than
+            :data:`MOST_EVENTS` events on all ways.
     """
     graph = StoryGraph(tuple(steps)).without_cycles()
     try:
@@ -327,6 +336,7 @@ class _Walk:
         self.states: dict[str, State] = {}
         self.begun: set[Location] = set()
         self.joined: Counter[str] = Counter()
+        self.events = 0
 
     def through(self, steps: Sequence[StoryStep], *, is_rule: bool) -> list[StoryTracker]:
         """Return the dialogues that these steps make."""
@@ -392,9 +402,12 @@ class _Walk:
                 incoming, ended = _joined_by_end(incoming, self.window)
                 finished.extend(self._new(ended))
             if len(incoming) > MOST_WAYS:
-                raise _too_many_ways(step, len(incoming), self.joined)
+                what = f"{len(incoming):,} dialogues or more lead through '{step.name}', and at most {MOST_WAYS:,}"
+                raise _too_many(what, step, self.joined)
             if is_augmenting:
                 incoming = self._sample(incoming, self.augmentation * 10)
+            else:
+                self._count_events(step, incoming)
             trackers = self._followed(step, incoming, finished)
             for end in step.end:
                 name = self.graph.continued.get(end.name, end.name)
@@ -407,6 +420,13 @@ class _Walk:
                 if last_steps[start.name] is step and start.name not in unused:
                     waiting[start.name] = []  # all stories that begin here have begun
         return unused
+
+    def _count_events(self, step: StoryStep, incoming: Sequence[StoryTracker]) -> None:
+        new = len(step.explicit_events(self.domain))
+        self.events += sum(new + len(tracker.events) // _COPIED for tracker in incoming)
+        if self.events > MOST_EVENTS:
+            what = f"the dialogues that lead through '{step.name}' or come before it have {self.events:,} events or more"
+            raise _too_many(f"{what}, and at most {MOST_EVENTS:,}", step, self.joined)
 
     def _last_steps(self, steps: Iterable[StoryStep]) -> dict[str, StoryStep]:
         """Return the last step that begins or ends at each checkpoint."""
@@ -483,9 +503,9 @@ class _Walk:
         return trackers[:number]
 
 
-def _too_many_ways(step: StoryStep, ways: int, joined: Mapping[str, int]) -> TooManyDialoguesError:
+def _too_many(what: str, step: StoryStep, joined: Mapping[str, int]) -> TooManyDialoguesError:
     return TooManyDialoguesError(
-        f"{ways:,} dialogues or more lead through '{step.name}', and at most {MOST_WAYS:,} can be followed here",
+        f"{what} can be followed here",
         location=step.location,
         hint="Each `or` and checkpoint multiplies them: split it into several stories with fewer of them.",
         joined=joined,

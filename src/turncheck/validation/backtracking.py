@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 MOST_STEPS: Final = 500_000
 """Matching that takes more steps than this for a hundred characters takes minutes for a long message."""
-OF_A_PROJECT: Final = 8_000_000
-"""So many steps are taken for all patterns of a project together: some five seconds."""
+OF_A_PROJECT: Final = 4_000_000
+"""So many steps are taken for all patterns of a project together: some three seconds."""
 _LENGTHS: Final = (100, 29)
 """How long the texts are: what a long sentence has, and a little less than thirty required rounds need."""
 _OF_A_PATTERN: Final = 1_200_000
@@ -70,6 +70,7 @@ def takes_forever(tree: Any, steps: Steps) -> bool:
     """
     if not _may_be_slow(tree):
         return False
+    steps.take(_OF_A_TEXT)  # before texts are made, which costs as much for thousands of patterns
     pattern = _Pattern(tree)
     begin = steps.left
     for text in dict.fromkeys(_texts(tree)):

@@ -80,7 +80,7 @@ EXAMPLES = (
         details="A repetition within a repetition (`(a+)+x`) or of alternatives that overlap (`(a|aa)+$`), with something"
         " after it that can fail, tries every way to split a sentence; so do four or more repetitions in a row that read"
         " the same (`(\\w+){1,5}x`) and bounded ones (`(\\w{1,10}){1,10}x`). Such patterns are tried on texts made for"
-        " it, and steps are counted: up to 8,000,000 for a project. Whether case matters is taken from the pipeline:"
+        " it, and steps are counted: up to 4,000,000 for a project. Whether case matters is taken from the pipeline:"
         " `RegexEntityExtractor` ignores it unless it has `case_sensitive: true`.",
         about=("place",),
     ),
@@ -309,8 +309,8 @@ DIALOGUE = (
         "warning",
         "Stories make more dialogues than can be followed here",
         "Each `or` and each checkpoint multiplies the ways through a story: eleven `or` steps of three intents make 177,147,"
-        " and at most 60,000 are followed here. Stories are not judged then. Rasa follows all, if time and memory suffice."
-        " Split the story.",
+        " and at most 60,000 (with 1,500,000 events on all) are followed here. Stories are not judged then. Rasa follows all,"
+        " if time and memory suffice. Split the story.",
         "- story: survey\n  steps:   # eleven times:\n  - or: [{intent: yes}, {intent: no}, {intent: perhaps}]\n"
         "  - action: utter_next",
         "- story: first question\n  steps:\n  - or: [{intent: yes}, {intent: no}, {intent: perhaps}]\n"
