@@ -276,23 +276,31 @@ def test_a_change_sends_the_token_only_where_the_base_does(change: Path, base: s
     settings = change_of(change, base, own)
     for host in (AChange(), find_host({}, None)):
         with pytest.raises(UserError, match="the base") as refused:
-            ensure_token_is_sent_as_on_base(settings, host)
+            ensure_token_is_sent_as_on_base(settings, host, {})
         golden(refused.value)
+
+
+def test_a_token_from_a_variable_is_sent_only_where_the_base_does(change: Path) -> None:
+    settings = Settings(bot=change_of(change, HEADER_ALONE, IN_BODY).bot)
+    with pytest.raises(UserError, match="the base"):
+        ensure_token_is_sent_as_on_base(settings, AChange(), {"TURNCHECK_BOT_TOKEN": "s3cret-t0ken"})
 
 
 def test_a_base_that_is_unknown_or_has_no_bot_sends_it_nowhere(change: Path) -> None:
     settings = change_of(change, "engine: http\n", IN_BODY)
     with pytest.raises(UserError, match="not known"):
-        ensure_token_is_sent_as_on_base(settings, AChange())
-    ensure_token_is_sent_as_on_base(settings, find_host({}, None))  # somebody tries it at home
+        ensure_token_is_sent_as_on_base(settings, AChange(), {})
+    ensure_token_is_sent_as_on_base(settings, find_host({}, None), {})  # somebody tries it at home
     (change / ".git").rename(change / "no-git")
     with pytest.raises(UserError, match="not known"):
-        ensure_token_is_sent_as_on_base(settings, AChange())
+        ensure_token_is_sent_as_on_base(settings, AChange(), {})
 
 
 def test_what_the_base_sends_a_change_may_send(change: Path) -> None:
     settings = change_of(change, AS_A_PERSON, IN_BODY)
-    ensure_token_is_sent_as_on_base(settings, AChange())
-    ensure_token_is_sent_as_on_base(Settings(bot=settings.bot), AChange())  # without a token there is nothing to send
+    ensure_token_is_sent_as_on_base(settings, AChange(), {})
+    ensure_token_is_sent_as_on_base(
+        Settings(bot=settings.bot), AChange(), {}
+    )  # without a token there is nothing to send
     git("switch", "-q", "main")
-    ensure_token_is_sent_as_on_base(settings, find_host({}, None))
+    ensure_token_is_sent_as_on_base(settings, find_host({}, None), {})

@@ -425,7 +425,9 @@ class _Walk:
         new = len(step.explicit_events(self.domain))
         self.events += sum(new + len(tracker.events) // _COPIED for tracker in incoming)
         if self.events > MOST_EVENTS:
-            what = f"the dialogues that lead through '{step.name}' or come before it have {self.events:,} events or more"
+            what = (
+                f"the dialogues that lead through '{step.name}' or come before it have {self.events:,} events or more"
+            )
             raise _too_many(f"{what}, and at most {MOST_EVENTS:,}", step, self.joined)
 
     def _last_steps(self, steps: Iterable[StoryStep]) -> dict[str, StoryStep]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
-_PRIVATE_PREFIXES = ("INPUT_", "ACTIONS_", "CI_JOB_JWT", "TURNCHECK_KORE_", "TURNCHECK_CACHE_")
+_PRIVATE_PREFIXES = ("INPUT_", "ACTIONS_", "CI_JOB_JWT", "TURNCHECK_KORE_", "TURNCHECK_RASA_", "TURNCHECK_CACHE_")
 _PRIVATE = frozenset({"CI_REPOSITORY_URL", "CI_REGISTRY_PASSWORD", "CI_DEPLOY_PASSWORD"})
 """GitLab's, which hold its tokens under other names."""
 

@@ -181,7 +181,7 @@ def measured_alone(
 
     def evaluate() -> Measured:
         nonlocal used
-        ensure_token_is_sent_as_on_base(settings, find_host(environment, settings.token))
+        ensure_token_is_sent_as_on_base(settings, find_host(environment, settings.token), environment)
         cache = cache_of_command(settings, environment, screen)
         with (
             opened_engine(settings, project, environment, screen, models=models, cache=cache) as engine,

@@ -12,9 +12,12 @@ from turncheck.ci.host import Base
 from turncheck.messages.errors import UserError
 from turncheck.process.output_files import temporary_folder
 from turncheck.settings.file import read_settings_file
+from turncheck.settings.secrets import secret_setting
 from turncheck.settings.sources import FILE_NAME
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from turncheck.ci.host import Host
     from turncheck.settings.bot import Bot
     from turncheck.settings.options import Settings
@@ -42,7 +45,9 @@ def bot_of_base(settings_file: Path | None, commit: str | None) -> Bot | None:
     return bot
 
 
-def ensure_token_is_sent_as_on_base(settings: Settings, host: Host, settings_file: Path | None = None) -> None:
+def ensure_token_is_sent_as_on_base(
+    settings: Settings, host: Host, environment: Mapping[str, str], settings_file: Path | None = None
+) -> None:
     """Make sure that a change does not put the bot's token where its base has none: the bot may repeat it.
 
     Outside of a CI host, a base without ``bot:`` is no reason: whoever writes the first one tries it.
@@ -50,7 +55,7 @@ def ensure_token_is_sent_as_on_base(settings: Settings, host: Host, settings_fil
     Raises:
         UserError: it does, or nobody can say.
     """
-    if settings.bot_token is None:
+    if secret_setting(settings, "bot-token", environment) is None:
         return
     # A run has read the project's own file; other commands have only their flags.
     bot = settings.bot or read_settings_file(Path(settings.project)).values.get("bot")

@@ -9,18 +9,18 @@ from __future__ import annotations
 import os
 import pwd
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from turncheck.ci.git import Checkout, GitError, find_checkout
 from turncheck.ci.hosts import find_host
 from turncheck.messages.errors import UserError
 from turncheck.process.cache import Cache
-from turncheck.process.environment import secret_of
 from turncheck.process.places import ensure_inside, on_the_way
 from turncheck.process.regular_file import file_and_case, is_file, is_folder, is_link
 from turncheck.project import files as project_files
 from turncheck.project.batch.reader import FOLDERS
 from turncheck.project.testfiles import E2E_FOLDERS
+from turncheck.settings.secrets import secret_setting
 from turncheck.settings.sources import FILE_NAME
 
 if TYPE_CHECKING:
@@ -102,9 +102,6 @@ def _read_folder_around(path: Path, read: Iterable[Path | str]) -> Path | None:
     return next((folder for folder in folders if real.is_relative_to(os.path.realpath(folder))), None)
 
 
-KEY_VARIABLE: Final = "TURNCHECK_CACHE_KEY"
-
-
 def cache_of(settings: Settings, host: Host, project: Path, environment: Mapping[str, str]) -> Cache | None:
     """Return the cache of a run; ``None`` if nothing may be kept.
 
@@ -115,7 +112,7 @@ def cache_of(settings: Settings, host: Host, project: Path, environment: Mapping
     if folder is None:
         return None
     _ensure_out_of_reach(folder, project, host.run.workspace)
-    return Cache(folder, secret=settings.cache_key or secret_of(environment, KEY_VARIABLE))
+    return Cache(folder, secret=secret_setting(settings, "cache-key", environment))
 
 
 def cache_of_command(settings: Settings, environment: Mapping[str, str], screen: Console) -> Cache | None:

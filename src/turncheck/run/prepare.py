@@ -93,7 +93,7 @@ def prepare(
     folder = _folder_of_one(settings, host, by_file="project" not in overrides)
     ensure_apart_from_project(Path(settings.out), settings)  # before anything is measured
     ensure_replaceable(Path(settings.out))
-    ensure_token_is_sent_as_on_base(settings, host, file.path)
+    ensure_token_is_sent_as_on_base(settings, host, environment, file.path)
     settings = dataclasses.replace(settings, output_format=formats_of(settings, host.formats))
     root = root_in_repository(folder, host, otherwise=among)
     top = _top_of_repository(folder, host)

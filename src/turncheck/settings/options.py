@@ -432,11 +432,17 @@ class Settings:
         engine="rasa",
         scope="one assistant",
     )
-    rasa_token: Secret | None = ENGINE(None, read_hidden, "token of the Rasa server", metavar="TOKEN", engine="rasa")
+    rasa_token: Secret | None = ENGINE(
+        None,
+        read_hidden,
+        "token of the Rasa server (or the variable TURNCHECK_RASA_TOKEN)",
+        metavar="TOKEN",
+        engine="rasa",
+    )
     rasa_jwt: Secret | None = ENGINE(
         None,
         read_hidden,
-        "JWT with the role admin, if the Rasa server requires one",
+        "JWT with the role admin, if the Rasa server requires one (or the variable TURNCHECK_RASA_JWT)",
         metavar="JWT",
         engine="rasa",
     )
@@ -539,7 +545,9 @@ class Settings:
         metavar="URL",
         engine="http",
     )
-    bot_token: Secret | None = ENGINE(None, read_hidden, "token of the bot", metavar="TOKEN", engine="http")
+    bot_token: Secret | None = ENGINE(
+        None, read_hidden, "token of the bot (or the variable TURNCHECK_BOT_TOKEN)", metavar="TOKEN", engine="http"
+    )
     bot_parallel: int = ENGINE(
         8,
         whole_number(1, MOST_BOT_PARALLEL),

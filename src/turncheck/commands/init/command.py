@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.commands.flags.shared import existing_folder, not_negative
-from turncheck.commands.init.workflows import PROPOSALS, run_of, where_it_runs, workflow
+from turncheck.commands.init.workflows import BOT_TOKEN, PROPOSALS, run_of, where_it_runs, workflow
 from turncheck.gates.table import OF_ALL, subject_of
 from turncheck.messages.errors import EXIT_OK, INTERRUPTED, UserError
 from turncheck.messages.phrasing import count
@@ -639,8 +639,9 @@ def _next_steps(repository: Repository, new: list[Proposed], joined: str, *, wri
     elif any(one.path.endswith(SENTENCES_FILE) for one in new):
         yield f"fill in {SENTENCES_FILE}: sentences that the assistant is not trained on."
     folders = [os.path.relpath(repository.top / project) for project in repository.projects]
-    where = [] if asks is None else ["--bot-url URL", *(["--bot-token TOKEN"] if asks else [])]
-    yield f"`{run_of(folders, *where)}` shows what a pull request would show."
+    where = [] if asks is None else ["--bot-url URL"]
+    program = f"{BOT_TOKEN}=TOKEN turncheck" if asks else "turncheck"
+    yield f"`{run_of(folders, *where, program=program)}` shows what a pull request would show."
 
 
 def _shown(line: str) -> str:

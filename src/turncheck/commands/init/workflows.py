@@ -6,10 +6,13 @@ import json
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from turncheck.settings.secrets import variable_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+BOT_TOKEN: Final = variable_of("bot-token")
 CHECKOUT: Final = "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1"
 _PLAIN: Final = re.compile(r"(?!(?:true|false|yes|no|on|off|null|y|n)\Z)[A-Za-z_][\w./-]*", re.IGNORECASE | re.ASCII)
 
@@ -82,12 +85,9 @@ def run_of(projects: Sequence[str], *more: str, program: str = "turncheck") -> s
     return " ".join([program, "run", *map(_shell, named), *more])
 
 
-def _where(asks: bool | None, *, may_lack: bool) -> list[str]:
-    """Return the flags with a bot's address and its token; ``may_lack``: the shell omits one that is unset."""
-    if asks is None:
-        return []
-    token = '${BOT_TOKEN:+--bot-token "$BOT_TOKEN"}' if may_lack else '--bot-token "$BOT_TOKEN"'
-    return ['--bot-url "$BOT_URL"', *([token] if may_lack or asks else [])]
+def _where(asks: bool | None) -> list[str]:
+    """Return the flag with a bot's address. Its token is a variable, which no other process can list."""
+    return [] if asks is None else ['--bot-url "$BOT_URL"']
 
 
 def _shell(word: str) -> str:
@@ -151,7 +151,7 @@ turncheck:
   script:
   - python3 -I -m venv {_OWN}
   - {_OWN}/bin/pip install turncheck
-  - {_quoted(run_of(projects, *_where(asks, may_lack=True), program=f"{_OWN}/bin/turncheck"))}
+  - {_quoted(run_of(projects, *_where(asks), program=f"{_OWN}/bin/turncheck"))}
   artifacts:
     when: always
     paths: [results/]
@@ -164,10 +164,9 @@ turncheck:
 
 
 def _azure(projects: Sequence[str], branch: str, asks: bool | None) -> str:
-    secret = "    BOT_TOKEN: $(BOT_TOKEN)\n" if asks else ""
+    secret = f"    {BOT_TOKEN}: $({BOT_TOKEN})\n" if asks else ""
     own = '"$AGENT_TEMPDIRECTORY"/turncheck/bin/{}'
-    where = _where(asks, may_lack=False)
-    command = run_of(projects, *where, program=own.format("turncheck"))
+    command = run_of(projects, *_where(asks), program=own.format("turncheck"))
     return f"""\
 # For pull requests in Azure Repos, add this pipeline to the branch policy "Build validation".
 trigger: [{branch}]
@@ -196,8 +195,7 @@ steps:
 
 
 def _bitbucket(projects: Sequence[str], branch: str, asks: bool | None) -> str:
-    where = _where(asks, may_lack=True)
-    command = run_of(projects, "--out test-results", *where, program=f"{_OWN}/bin/turncheck")
+    command = run_of(projects, "--out test-results", *_where(asks), program=f"{_OWN}/bin/turncheck")
     return f"""\
 # Measured in pull requests, and on {branch}.
 image: python:3.12
@@ -221,10 +219,10 @@ pipelines:
 
 
 def _jenkins(projects: Sequence[str], branch: str, asks: bool | None) -> str:  # noqa: ARG001 - it builds every branch
-    where, own = _where(asks, may_lack=False), "/tmp/turncheck"  # noqa: S108 - of the container, which is new
-    command = run_of(projects, *where, program=f"{own}/bin/turncheck").replace("\\", "\\\\")
+    own = "/tmp/turncheck"  # noqa: S108 - of the container, which is new
+    command = run_of(projects, *_where(asks), program=f"{own}/bin/turncheck").replace("\\", "\\\\")
     command += " " if command.endswith("'") else ""  # Groovy ends a text at the first three quotes
-    token = ", string(credentialsId: 'bot-token', variable: 'BOT_TOKEN')" if asks else ""
+    token = f", string(credentialsId: 'bot-token', variable: '{BOT_TOKEN}')" if asks else ""
     return f"""\
 // A multibranch pipeline; the credential turncheck-token may comment where the change lies.
 pipeline {{
@@ -257,7 +255,7 @@ PROPOSALS: Final[Mapping[str, Proposal]] = {
         (".gitlab-ci.yml", ".gitlab/turncheck.yml"),
         ".gitlab-ci.yml",
         "the CI/CD variable BOT_URL",
-        "the masked variable BOT_TOKEN to its token{}",
+        f"the masked variable {BOT_TOKEN} to its token{{}}",
         may_lack=True,
         address=re.compile(r"gitlab", re.IGNORECASE),
         joined="add to .gitlab-ci.yml: `include: [{local: .gitlab/turncheck.yml}]`",
@@ -268,7 +266,7 @@ PROPOSALS: Final[Mapping[str, Proposal]] = {
         ("azure-pipelines.yml", "azure-pipelines-turncheck.yml"),
         "azure-pipelines.yml",
         "the variable BOT_URL of the pipeline",
-        "its secret variable BOT_TOKEN to the token{}",
+        f"its secret variable {BOT_TOKEN} to the token{{}}",
         address=re.compile(r"dev\.azure\.com|visualstudio\.com", re.IGNORECASE),
         joined="create a pipeline from it in Azure DevOps",
         needs='give the build service the right "Contribute to pull requests" for the thread on pull requests',
@@ -278,7 +276,7 @@ PROPOSALS: Final[Mapping[str, Proposal]] = {
         ("bitbucket-pipelines.yml",),
         "bitbucket-pipelines.yml",
         "the repository variable BOT_URL",
-        "the secured variable BOT_TOKEN to its token{}",
+        f"the secured variable {BOT_TOKEN} to its token{{}}",
         may_lack=True,
         address=re.compile(r"bitbucket\.org", re.IGNORECASE),
         joined="it already exists: add the step that docs/ci.md shows",

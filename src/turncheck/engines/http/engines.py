@@ -22,6 +22,7 @@ from turncheck.messages.phrasing import count, first_line
 from turncheck.project.batch.model import Suite, SuiteCase, comparable
 from turncheck.report.model import EngineInfo
 from turncheck.settings.file import read_settings_file
+from turncheck.settings.secrets import secret_setting
 from turncheck.web.addresses import Network, is_http, login_of, without_login
 
 if TYPE_CHECKING:
@@ -205,7 +206,7 @@ def opened(  # noqa: PLR0917 - as of all engines
     Raises:
         UserError: the bot's address or its shape is missing, or the address is none.
     """
-    url = settings.bot_url
+    url, token = settings.bot_url, secret_setting(settings, "bot-token", environment)
     # A run has read the project's own file; other commands have only their flags.
     bot = settings.bot or read_settings_file(project.root).values.get("bot")
     if bot is None:
@@ -225,14 +226,13 @@ def opened(  # noqa: PLR0917 - as of all engines
                 f"the address of {name} ({without_login(address)}) has a query or a fragment",
                 hint="Omit what begins with ? or #; paths and queries are in `bot:`.",
             )
-        ensure_hideable(settings.bot_token, "--bot-token", address, name)
-        if settings.bot_token and login_of(address) and bot.sends_token_like_a_login:
+        ensure_hideable(token, "--bot-token", address, name)
+        if token and login_of(address) and bot.sends_token_like_a_login:
             raise UserError(
                 f"the login in the address of {name} and --bot-token would be the same header, Authorization",
                 hint="Omit one of them; or name the header of the token under `bot:`: `token: {header: X-Api-Key}`.",
             )
-    token = settings.bot_token.reveal() if settings.bot_token else None
-    access = Access(url, token, network=Network.of(environment))
+    access = Access(url, token.reveal() if token else None, network=Network.of(environment))
     client = BotClient(access, bot, at_once=settings.bot_parallel)
     if bot.callback is None:
         if settings.bot_callback is not None:

@@ -41,6 +41,7 @@ from turncheck.process.screen import Console, duration
 from turncheck.project.files import DEFAULT_CONFIG, DEFAULT_DATA, DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER
 from turncheck.project.rasa_components import known_component
 from turncheck.report.model import EngineInfo
+from turncheck.settings.secrets import secret_setting
 from turncheck.web.addresses import Network, is_allowed, is_http, login_of, origin_of, without_login
 
 if TYPE_CHECKING:
@@ -322,19 +323,20 @@ def _access(url: str, given_by: str, settings: Settings, environment: Mapping[st
         raise UserError("--action-endpoint does not go with --rasa-url: a running server calls its own action server")
     if settings.model is not None:
         raise UserError("--model goes with --rasa-command: a running server has its model loaded")
-    if settings.rasa_token and settings.rasa_jwt:
+    token, jwt = (secret_setting(settings, name, environment) for name in ("rasa-token", "rasa-jwt"))
+    if token and jwt:
         raise UserError("--rasa-token and --rasa-jwt cannot be combined", hint="Give the one that the server requires.")
-    for secret, flag in ((settings.rasa_token, "--rasa-token"), (settings.rasa_jwt, "--rasa-jwt")):
+    for secret, flag in ((token, "--rasa-token"), (jwt, "--rasa-jwt")):
         ensure_hideable(secret, flag, url, given_by)
-    if settings.rasa_jwt and login_of(url):
+    if jwt and login_of(url):
         raise UserError(
             f"the login in the address of {given_by} and --rasa-jwt would be the same header, Authorization",
             hint="Omit one of them.",
         )
     return Access(
         url,
-        token=settings.rasa_token.reveal() if settings.rasa_token else None,
-        jwt=settings.rasa_jwt.reveal() if settings.rasa_jwt else None,
+        token=token.reveal() if token else None,
+        jwt=jwt.reveal() if jwt else None,
         network=Network.of(environment),
     )
 

@@ -23,7 +23,6 @@ from turncheck.platforms.kore.engine.client import (
     KoreRunError,
 )
 from turncheck.platforms.kore.engine.platform import Platform
-from turncheck.process.environment import FileVariables, secret_of
 from turncheck.process.regular_file import read_regular
 from turncheck.process.screen import Console, duration
 from turncheck.project.batch.known import known_names
@@ -34,12 +33,14 @@ from turncheck.project.batch.suite_file import DELIMITERS
 from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.report.batch import BatchSetting
 from turncheck.report.model import EngineInfo
+from turncheck.settings.secrets import secret_setting, variable_of
 from turncheck.web.addresses import Network, is_safe, without_login
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.platforms.kore.engine.answers import Figures, Understood
+    from turncheck.process.environment import FileVariables
     from turncheck.project.model import Project
     from turncheck.settings.options import Settings
 
@@ -191,8 +192,8 @@ def _answer(case: SuiteCase, row: ReportedCase | None) -> UtteranceAnswer:
 
 
 NAME: Final = "kore"
-SECRET_VARIABLE: Final = "TURNCHECK_KORE_CLIENT_SECRET"  # noqa: S105 - the variable's name
-_OR: Final = f"or the variable {SECRET_VARIABLE}"
+_SECRET: Final = "kore-client-secret"  # noqa: S105 - the setting's name
+_OR: Final = f"or the variable {variable_of(_SECRET)}"
 MOST_FAULTS: Final = 10
 """After this many consecutive utterances without an answer no more are sent."""
 _NO_DIALOGUE: Final = (
@@ -426,7 +427,7 @@ def platform_of(settings: Settings, environment: Mapping[str, str], bot_name: st
     Raises:
         UserError: the credentials are missing or invalid.
     """
-    secret = settings.kore_client_secret or secret_of(environment, SECRET_VARIABLE)
+    secret = secret_setting(settings, _SECRET, environment)
     bot, client_id = settings.kore_bot_id, settings.kore_client_id
     if not bot or not client_id or secret is None:
         given = {"--kore-bot-id": bot, "--kore-client-id": client_id, f"--kore-client-secret ({_OR})": secret}
