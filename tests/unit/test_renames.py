@@ -143,7 +143,7 @@ def test_a_response_that_became_several_was_not_renamed_to_one(
     ("edits", "changes"),
     [
         ([("utter_greet", "utter_welcome")], []),
-        ([("utter_greet", "utter_greet_user"), ("Hello!", "Hi.")], [("responses", "utter_greet_user", "added")]),
+        ([("utter_greet", "utter_greet_user"), ("Hello!", "Hi.")], [("responses", "utter_greet_user", "changed")]),
         ([("Hello!", "Hi.")], [("responses", "utter_greet", "changed")]),
     ],
 )

@@ -31,6 +31,7 @@ from turncheck.comparison.recognised_by_words import unnamed
 from turncheck.comparison.renames import message_of, renamed_on_both
 from turncheck.messages.finding import Name
 from turncheck.report.causes import Cause
+from turncheck.report.component_names import NAMES
 from turncheck.report.model import COVERAGE_KINDS, ConfiguredComponent, CoverageItem, IgnoredParameter, Report
 
 if TYPE_CHECKING:
@@ -131,9 +132,10 @@ def _content(component: ConfiguredComponent) -> tuple[str | None, tuple[tuple[st
 
 
 def _class(component: ConfiguredComponent) -> str:
-    """The name of the class; Rasa's own may be given with their modules."""
+    """The name of the class; Rasa's own may be given with their modules, or by the names of Rasa 0."""
     name = component.name
-    return name.rpartition(".")[2] if name.startswith("rasa.") else name
+    short = name.rpartition(".")[2] if name.startswith(("rasa.", "rasa_nlu.")) else name
+    return NAMES.get(short, short)
 
 
 def run_the_same(
@@ -309,14 +311,16 @@ def _finding_change(finding: Finding, renamed: Sequence[Renamed] = ()) -> Findin
     )
 
 
-def changed_names(base: Report, head: Report, kind: str) -> ChangedNames:
-    """Return the intents or entities (``kind``) that are new and those that are removed."""
+def changed_names(base: Report, head: Report, kind: str, renamed: Iterable[Renamed] = ()) -> ChangedNames:
+    """Return the intents or entities (``kind``) that are new and those that are removed, but not ``renamed`` ones."""
     before, after = _names(base, kind), _names(head, kind)
     if not before or not after:
         return ChangedNames()
+    pairs = [(rename.old, rename.new) for rename in renamed if rename.kind == kind]
+    there, was = {*after, *(old for old, _ in pairs)}, {*before, *(new for _, new in pairs)}
     return ChangedNames(
-        added=tuple(Named(name=name, location=location) for name, location in after.items() if name not in before),
-        removed=tuple(Named(name=name, location=place) for name, place in before.items() if name not in after),
+        added=tuple(Named(name=name, location=location) for name, location in after.items() if name not in was),
+        removed=tuple(Named(name=name, location=place) for name, place in before.items() if name not in there),
     )
 
 

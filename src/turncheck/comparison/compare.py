@@ -371,8 +371,8 @@ def _compare(head: Report, base: Report, used: model.BaselineUsed) -> model.Comp
         new_suppressions=suppressions.found,
         suppressions_known=suppressions.known,
         unseen_changes=changed_parts.unseen_changes(base, head) if is_configured else (),
-        intents=changed_parts.changed_names(seen_base, seen, "intents"),
-        entity_types=changed_parts.changed_names(seen_base, seen, "entities"),
+        intents=changed_parts.changed_names(seen_base, seen, "intents", renamed),
+        entity_types=changed_parts.changed_names(seen_base, seen, "entities", renamed),
         newly_judged=()
         if "nlu" in on_base.parts or has_unlisted(base, head)
         else newly_judged(base, head, renamed, examples, batch),

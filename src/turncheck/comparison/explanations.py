@@ -295,7 +295,7 @@ def changed_items(base: model.Report, head: model.Report, renamed: Sequence[Rena
                             kind=kind,
                             name=item.name,
                             location=item.location,
-                            change="changed" if known else "added",
+                            change="changed" if known or item.name in named_anew else "added",
                             covered=item.covered,
                         )
                     )

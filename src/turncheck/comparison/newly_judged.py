@@ -17,7 +17,7 @@ from turncheck.comparison.paired import LEVEL
 from turncheck.comparison.training_changes import names_now
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from turncheck.comparison.changes import ChangedCases, NewlyJudgedKind
     from turncheck.comparison.matching import Matched
@@ -85,8 +85,8 @@ def newly_judged(
         for kind in ("intents", "responses", "entities"):
             before, now = _of_kind(base, kind), _of_kind(head, kind)
             called = names_now(kind, renamed)
-            old = {called(name) for name in before}
-            known = {called(name) for name in _known(base, kind)}
+            old = _by_either_name(before, called)
+            known = _by_either_name(_known(base, kind), called)
             found += [
                 _newly_judged(kind, name, judged, taken if kind == "intents" else {}, known=name in known)
                 for name, judged in now.items()
@@ -94,6 +94,11 @@ def newly_judged(
             ]
     found += [_newly_judged("suites", name, judged, {}, known=False) for name, judged in _new_suites(base, head, batch)]
     return tuple(sorted(found, key=lambda one: (not one.mostly_wrong, one.right - one.judged, one.kind, one.name)))
+
+
+def _by_either_name(names: Iterable[str], called: Callable[[str], str]) -> set[str]:
+    """Names of the base, and what they are called now: data may keep the name of what the domain renamed."""
+    return {either for name in names for either in (name, called(name))}
 
 
 def _newly_judged(

@@ -316,7 +316,7 @@ def validation_beside(report: Report, base: Report) -> Validation | None:
     left_behind = {name: belongs for name, belongs in _left_behind(now, base, report).items() if name not in unused}
 
     def reported(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-        lost = [_of_lost_examples(finding, base) for finding in findings]
+        lost = [_of_lost_examples(finding, base, report) for finding in findings]
         return _with_one_for_each_name(lost, gone, now, left_behind)
 
     findings = reported(section.findings)
@@ -399,7 +399,7 @@ def _with_one_for_each_name(
     return tuple(sorted((*left, *parts), key=lambda finding: finding.order))
 
 
-def _of_lost_examples(finding: Finding, base: Report) -> Finding:
+def _of_lost_examples(finding: Finding, base: Report, head: Report) -> Finding:
     """An intent that had examples on the base and has none now can never be predicted: this change caused that."""
     if finding.code != _WITHOUT_EXAMPLES or base.validation is None or "intents" not in base.coverage:
         return finding
@@ -407,9 +407,14 @@ def _of_lost_examples(finding: Finding, base: Report) -> Finding:
     before = [_names(one) for one in base.validation.findings if one.code == _WITHOUT_EXAMPLES]
     if not names or not all(before) or any(names & lacked for lacked in before):
         return finding  # a report of an earlier version does not say which intents have none
-    message = f"The intent '{min(names)}' has lost all its examples in this change and can never be predicted."
+    name = min(names)
+    to = _moved([name], _sentences(head).keys() - _sentences(base).keys(), base, head).get(name)
+    lost = f"lost all its examples to '{to}'" if to is not None else "lost all its examples"
+    message = f"The intent '{name}' has {lost} in this change and can never be predicted."
     hint = "Bring them back, or remove the intent."
-    gone = (Name(_REMOVED, min(names)),)
+    if to is not None:
+        hint = f"If it is to be called '{to}', rename it in the domain, too."
+    gone = (Name(_REMOVED, name),)
     return replace(finding, severity="error", message=message, hint=hint, names=gone, suggestion="", about=gone)
 
 

@@ -59,7 +59,7 @@ def cut_intents(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple
         if not had:
             continue  # its keys are intents now
         now = keys.get(name) or _with_intent_of(name, now_called)
-        has = after.get(now, [])
+        has = after.get(now) or after.get(name, [])  # only the domain may have the new name
         no_longer = name in judged and now in unjudged
         cut = not has or (len(had) - len(has) >= _FEWEST_LOST and len(has) <= _MOST_KEPT * len(had))
         if cut or (no_longer and len(has) < len(had)):
@@ -113,8 +113,8 @@ def _judged(report: Report) -> set[str]:
 def stripped(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple[StrippedIntent, ...]:
     """Return the intents whose sentences lost annotations or have others, the one with most of them first.
 
-    Only sentences that both sides have are compared; an entity that was renamed is the same. Where a sentence has a new
-    annotation as well, one that is gone was given another entity.
+    Only sentences that both sides have are compared; an entity that was renamed is the same under either name. Where a
+    sentence has a new annotation as well, one that is gone was given another entity.
     """
     now_called = {rename.old: rename.new for rename in renamed if rename.kind == "entities"}
     waiting: dict[Hashable, list[TrainingSentence]] = defaultdict(list)
@@ -169,19 +169,26 @@ def _annotated_before(
         if (sentence.text, sentence.intent) in waiting:
             here[sentence.text, sentence.intent].append(sentence)
     for key, copies in here.items():
-        before = [
-            Counter(now_called.get(name, name) for name in training_sentence.entities)
-            for training_sentence in waiting[key]
-        ]
+        before = [Counter(one.entities) for one in waiting[key]]
         left = []
         for sentence in copies:
-            annotations = Counter(sentence.entities)
-            if annotations in before:
-                before.remove(annotations)
-                yield sentence, annotations
-            else:
+            same = next(
+                (one for one in before if _as_in(sentence, one, now_called) == Counter(sentence.entities)), None
+            )
+            if same is None:
                 left.append(sentence)
-        yield from zip(left, before, strict=False)
+            else:
+                before.remove(same)
+                yield sentence, Counter(sentence.entities)
+        yield from ((sentence, _as_in(sentence, one, now_called)) for sentence, one in zip(left, before, strict=False))
+
+
+def _as_in(sentence: TrainingSentence, before: Counter[str], now_called: Mapping[str, str]) -> Counter[str]:
+    """The annotations that a sentence had, by their names now; what it still has by an old name keeps that."""
+    names: Counter[str] = Counter()
+    for name, times in before.items():
+        names[name if name in sentence.entities else now_called.get(name, name)] += times
+    return names
 
 
 def without_stripped(matched: Matched) -> Matched:

@@ -14,6 +14,7 @@ from turncheck.process.regular_file import is_file, open_regular
 from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.project.model import Component, Config, Flow, Project, UserStep
 from turncheck.project.rasa_version import OLDEST
+from turncheck.report.component_names import NAMES
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
@@ -468,32 +469,6 @@ TEMPLATES: Final[Mapping[str, tuple[Written, ...]]] = {
     "keyword": (("KeywordIntentClassifier", {}),),
 }
 """The pipeline templates of Rasa up to 1.x, by name."""
-
-NAMES: Final[Mapping[str, str]] = {
-    "nlp_spacy": "SpacyNLP",
-    "nlp_mitie": "MitieNLP",
-    "tokenizer_whitespace": "WhitespaceTokenizer",
-    "tokenizer_spacy": "SpacyTokenizer",
-    "tokenizer_mitie": "MitieTokenizer",
-    "tokenizer_jieba": "JiebaTokenizer",
-    "intent_featurizer_count_vectors": "CountVectorsFeaturizer",
-    "intent_entity_featurizer_regex": "RegexFeaturizer",
-    "intent_featurizer_spacy": "SpacyFeaturizer",
-    "intent_featurizer_mitie": "MitieFeaturizer",
-    "intent_featurizer_ngrams": "NGramFeaturizer",
-    "ner_crf": "CRFEntityExtractor",
-    "ner_spacy": "SpacyEntityExtractor",
-    "ner_mitie": "MitieEntityExtractor",
-    "ner_synonyms": "EntitySynonymMapper",
-    "ner_duckling_http": "DucklingEntityExtractor",
-    "ner_duckling": "DucklingEntityExtractor",
-    "DucklingHTTPExtractor": "DucklingEntityExtractor",
-    "intent_classifier_sklearn": "SklearnIntentClassifier",
-    "intent_classifier_mitie": "MitieIntentClassifier",
-    "intent_classifier_keyword": "KeywordIntentClassifier",
-    "intent_classifier_tensorflow_embedding": "EmbeddingIntentClassifier",
-}
-"""The older names of components, and their current names."""
 
 GONE: Final = frozenset({"ConveRTTokenizer", "HFTransformersNLP", "LanguageModelTokenizer", "NGramFeaturizer"})
 """Components that no longer exist in Rasa 3, under any name."""

@@ -279,7 +279,7 @@ def _improvements(lists: Lists, report: Report, compared: Comparison) -> Iterabl
 
 
 def _names(lists: Lists, report: Report, compared: Comparison) -> NeutralSection:
-    """New and removed names that no other list has; of new ones how they do.
+    """New, renamed and removed names that no other list has; of new ones how they do.
 
     What is mostly wrong is listed above.
     """
@@ -296,11 +296,14 @@ def _names(lists: Lists, report: Report, compared: Comparison) -> NeutralSection
         if not _is_told(judged.get((what, named.name)), is_listed=(what, named.name) in listed)
     ]
     found = [entries.named(*name, judged.get((name[0], name[1].name))) for name in names]
+    renamed = [one for one in compared.renamed if one.kind in {"intents", "entities"}]
+    found += map(entries.renamed, renamed)
     listed_there = {(what, named.name) for what, named, removed in names if not removed}
     others = [one for key, one in judged.items() if key not in listed_there and not one.mostly_wrong]
     found += map(entries.newly_judged, others)
     what = "intents, entities, responses and suites" if others else "intents and entities"
-    return lists.listed("names", f"New and removed {what} ({len(found)})", found, lambda entry: entry, unfolded=0)
+    how = "New, renamed and removed" if renamed else "New and removed"
+    return lists.listed("names", f"{how} {what} ({len(found)})", found, lambda entry: entry, unfolded=0)
 
 
 def _is_told(new: NewlyJudged | None, *, is_listed: bool) -> bool:

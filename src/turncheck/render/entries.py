@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
     from collections.abc import Set as AbstractSet
 
-    from turncheck.comparison.model import ChangedItem
+    from turncheck.comparison.model import ChangedItem, Renamed
     from turncheck.render.wording.verdict import FailedBy, GateResult
     from turncheck.report.model import MutantResult, SentenceUnderNoise, Skipped, Substitution
 
@@ -364,6 +364,12 @@ def named(what: str, named: changes.Named, removed: bool, judged: changes.NewlyJ
     verb = "removed" if removed else "new"
     how = f" {outcome_in_words(judged)}" if judged is not None and not removed else ""
     return Entry(line(f"{verb} {what} ", Code(named.name), how), at(named.location, on_base=removed))
+
+
+def renamed(rename: Renamed) -> Entry:
+    """An intent or entity that has another name now."""
+    spans = line(f"{changes.SINGULAR[rename.kind]} ", Code(rename.old), " is called ", Code(rename.new), " now")
+    return Entry(spans, at(rename.location))
 
 
 def newly_judged(one: changes.NewlyJudged) -> Entry:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from turncheck.project.config import GONE, NAMES
+from turncheck.project.config import GONE
 from turncheck.project.conversion.core import Converted, document, new_action, new_response, with_edits
+from turncheck.report.component_names import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
